@@ -3,7 +3,12 @@
     python -m tests.api_server --recording tests/recordings/live-a --speed 1
     python -m tests.api_server --nodes 5000 --pods 100000 --changes 1000
 
-Prints its address, and listens until it ends. Objects are written as to a real API server (POST, PUT, PATCH, DELETE,
+Prints its address, and listens until it ends. To look at it with KubeSched or kubectl:
+
+    python -m tests.api_server --recording tests/recordings/live-a --speed 1 --kubeconfig /tmp/kubeconfig
+    KUBECONFIG=/tmp/kubeconfig make run
+
+ Objects are written as to a real API server (POST, PUT, PATCH, DELETE,
 pods/NAME/binding); faults and settings under /test/ (ApiServer._control).
 """
 
@@ -13,6 +18,8 @@ import argparse
 import asyncio
 import contextlib
 from pathlib import Path
+
+import yaml
 
 from tests.api_server.certificates import Authority
 from tests.api_server.large_cluster import LargeCluster
@@ -42,6 +49,15 @@ async def serve(options: argparse.Namespace) -> None:
     if options.token:
         server.authorizations = {f"Bearer {options.token}"}
     async with server:
+        if options.kubeconfig:
+            authority = {"certificate-authority": str(options.tls.absolute() / "test-ca.crt")} if options.tls else {}
+            config = {
+                "clusters": [{"name": "test", "cluster": {"server": server.url, **authority}}],
+                "users": [{"name": "test", "user": {"token": options.token or "any"}}],
+                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+                "current-context": "test",
+            }
+            options.kubeconfig.write_text(yaml.safe_dump(config))
         print(server.url, flush=True)
         await asyncio.gather(*writes)
         await asyncio.Event().wait()
@@ -54,6 +70,7 @@ def main() -> None:
     parser.add_argument("--unix-socket", type=Path, help="listen on this socket instead")
     parser.add_argument("--tls", type=Path, metavar="FOLDER", help="serve HTTPS; test-ca.crt is written to this folder")
     parser.add_argument("--token", help="require this bearer token")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="write a kubeconfig with the context `test`")
     parser.add_argument("--git-version", default="v1.36.2")
     parser.add_argument("--recording", type=Path, metavar="FOLDER", help="serve a recorded folder")
     parser.add_argument("--speed", type=float, help="play the recorded changes, this many times as fast")

@@ -57,7 +57,11 @@ class Fault:
 
 @dataclass
 class LoggedRequest:
-    """A request in the log. `verb`: as in RBAC. `resource`: plural.group, or empty. `status`: 0 before the answer."""
+    """A request in the log.
+
+    `verb`: as in RBAC. `resource`: plural.group, or empty. `client`: port of the connection. `status`: 0 before the
+    answer.
+    """
 
     verb: str
     resource: str
@@ -68,6 +72,7 @@ class LoggedRequest:
     user_agent: str
     accept_encoding: str
     authentication: str
+    client: int
     time: float = field(default_factory=time.time)
     status: int = 0
     items: int = 0
@@ -211,6 +216,7 @@ class ApiServer:
             request.headers.get("User-Agent", ""),
             request.headers.get("Accept-Encoding", ""),
             self._authentication(request),
+            (request.transport.get_extra_info("peername") or (0, 0))[1] if request.transport else 0,
         )
         self.requests.append(logged)
         fault = self._fault(logged)

@@ -95,3 +95,9 @@ async def test_each_failure_is_one_sentence(server: ApiServer, tmp_path: Path) -
     assert await failure() == "The file /ca.crt cannot be read: no such file or directory."
     with pytest.raises(TransportError, match=r"^This process does not run in a pod: .*\.$"):
         await in_cluster.connect({}, tmp_path)
+
+
+async def test_the_address_of_a_cluster_with_ipv6(server: ApiServer, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t")
+    environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert (await in_cluster.connect(environ, tmp_path)).url == "https://[fd00::1]:443"

@@ -22,12 +22,15 @@ from aiohttp import web
 
 from scheduler_core.errors import InputError
 from scheduler_core.live.kubeconfig import KubeconfigConnection, default_files, read_kubeconfig
+from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.transport import AiohttpTransport, TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer
+from tests.kubernetes_tools import KUBECTL_RELEASES, kubectl
 
 GOOD = "sesame-0123456789-ABCDEFGHIJ"
 Raw = dict[str, Any]
+EXEC = {"apiVersion": "client.authentication.k8s.io/v1"}
 
 
 @dataclass
@@ -74,7 +77,11 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 async def status(path: Path, context: str = "c") -> int | str:
     """Return the HTTP status of a request through a kubeconfig, or the sentence of the failure."""
-    transport = AiohttpTransport(KubeconfigConnection(context, str(path)).connect)
+    return await status_of(AiohttpTransport(KubeconfigConnection(context, str(path)).connect))
+
+
+async def status_of(transport: AiohttpTransport) -> int | str:
+    """Return the HTTP status of a request, or the sentence of the failure, and close the transport."""
     try:
         async with transport.get("/api/v1/nodes", {"limit": "1"}, read_timeout=5) as response:
             return response.status
@@ -133,13 +140,14 @@ def exec_v1beta1(world: World) -> Path:
 def exec_certificate(world: World) -> Path:
     certificate, key = world.authority.issue("ada")
     plugin = world.program({"clientCertificateData": certificate.read_text(), "clientKeyData": key.read_text()})
-    return world.write(user={"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}})
+    return world.write(user={"exec": {**EXEC, "command": str(plugin), "interactiveMode": "IfAvailable"}})
 
 
 def oidc(world: World) -> Path:
     token = id_token(3600)
     world.server.authorizations = {f"Bearer {token}"}
-    return world.write(user={"auth-provider": {"name": "oidc", "config": {"id-token": token, "client-id": "k"}}})
+    config = {"id-token": token, "client-id": "k", "idp-issuer-url": "https://issuer.example"}
+    return world.write(user={"auth-provider": {"name": "oidc", "config": config}})
 
 
 def server_name(world: World) -> Path:
@@ -151,20 +159,29 @@ def insecure(world: World) -> Path:
     return world.write({"certificate-authority": None, "insecure-skip-tls-verify": True}, {"token": GOOD})
 
 
+CONNECTING: list[Callable[[World], Path]] = [
+    *(token_user, token_file, basic, certificate_files, certificate_data, exec_v1, exec_v1beta1, exec_certificate),
+    *(oidc, server_name, insecure),
+]
+
+
 @pytest.mark.asyncio
-@pytest.mark.parametrize(
-    "kubeconfig",
-    [
-        *(token_user, token_file, basic, certificate_files, certificate_data, exec_v1, exec_v1beta1, exec_certificate),
-        *(oidc, server_name, insecure),
-    ],
-    ids=lambda function: function.__name__,
-)
+@pytest.mark.parametrize("kubeconfig", CONNECTING, ids=lambda function: function.__name__)
 async def test_a_kubeconfig_connects(world: World, kubeconfig: Callable[[World], Path]) -> None:
     assert await status(kubeconfig(world)) == 200
 
 
-EXEC = {"apiVersion": "client.authentication.k8s.io/v1"}
+@pytest.mark.long
+@pytest.mark.asyncio
+@pytest.mark.parametrize("release", KUBECTL_RELEASES)
+@pytest.mark.parametrize("kubeconfig", CONNECTING, ids=lambda function: function.__name__)
+async def test_kubectl_connects_with_the_same_kubeconfigs(
+    world: World, kubeconfig: Callable[[World], Path], release: str
+) -> None:
+    proxy = KubectlProxy("c", str(kubeconfig(world)), str(kubectl(release)))
+    assert await status_of(AiohttpTransport(proxy.connect, disconnect=proxy.close)) == 200
+
+
 EXPIRED = {"name": "oidc", "config": {"id-token": id_token(-10), "client-id": "k"}}
 REFUSED: dict[str, tuple[Raw, Raw, str]] = {
     "wrong token": (
@@ -316,6 +333,21 @@ REFUSED: dict[str, tuple[Raw, Raw, str]] = {
         "The credentials of context c are not valid (ValueError).",
     ),
 }
+
+
+@pytest.mark.long
+@pytest.mark.asyncio
+@pytest.mark.parametrize("case", REFUSED)
+async def test_kubectl_refuses_in_one_sentence(world: World, case: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What is refused without kubectl is refused with it, but what kubectl can do more."""
+    world.program({}, name="failing", exit_status=3)
+    cluster, user, _ = REFUSED[case]
+    path = world.write(cluster, user)
+    proxy = KubectlProxy("c", str(path), str(kubectl("1.37")))
+    found = str(await status_of(AiohttpTransport(proxy.connect, disconnect=proxy.close)))
+    assert found in ("401", "403") or (found.endswith(".") and "\n" not in found), found
+    for secret in (GOOD, "hunter2"):
+        assert secret not in caplog.text + found
 
 
 @pytest.mark.asyncio

@@ -54,6 +54,16 @@ async def test_bodies_are_decompressed_while_they_arrive(server: ApiServer, tran
     assert sizes == [(False, "gzip", "kubesched/1"), (True, "gzip", "kubesched/1"), (True, "gzip", "kubesched/1")]
 
 
+async def test_the_pages_of_a_list_use_one_connection(server: ApiServer, transport: AiohttpTransport) -> None:
+    async with transport.get(PODS, {"limit": "10"}) as response:
+        page = msgspec.json.decode(b"".join([chunk async for chunk in response.chunks()]))
+    for _ in range(3):
+        page = msgspec.json.decode(
+            await body(transport, PODS, limit="10", **{"continue": page["metadata"]["continue"]})
+        )
+    assert {request.client for request in server.requests} == {server.requests[0].client}
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 async def test_a_line_cut_anywhere_is_an_error(
     server: ApiServer, transport: AiohttpTransport, compressed: bool
