@@ -170,7 +170,7 @@ class Scheduler:
         start = self.timer()
         trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
         if state.equivalent is not None and not trace.merges:
-            trace.share_outcome(state.equivalent.outcomes)
+            trace.share(state.equivalent.outcomes, state.equivalent.layouts)
         if self.batches and not self.extenders:
             state.signature = framework.batching.sign(pod)
             nodes = self.cluster.nodes

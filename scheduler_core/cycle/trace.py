@@ -9,20 +9,23 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cycle.column_packing import Packed, pack, pack_optional, unpack, unpack_optional
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.score_columns import Score
+from scheduler_core.framework.score_columns import Keyframe, Score, StaticColumn, UsageColumn
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
-VERSION = 1
+VERSION = 1  # a cycle as one document
+SHARED_VERSION = 2  # a cycle with parts that cycles of equal pods have in common
 
 _OUTCOMES = 8  # of a class of pods
 
@@ -66,6 +69,7 @@ class FilterOutcome:
     passing: fwk.Bool | None
     rows: Rows | None  # those that pass, None for all
     statuses: list[tuple[fwk.Status, Rows]] | None = None
+    packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
 
 
 @dataclass(slots=True)
@@ -118,6 +122,7 @@ class CycleTrace:
     nominated_node: str = ""
     victims: list[str] = field(default_factory=list)
     durations: dict[str, int] = field(default_factory=dict)
+    _layouts: dict[tuple[tuple[str, ...], ...], bytes] | None = None
     _outcome: FilterOutcome | None = None
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
@@ -177,8 +182,14 @@ class CycleTrace:
             self.nominated.update(dict.fromkeys(mine))
             self._forget_decisions()
 
-    def share_outcome(self, outcomes: dict[tuple[int, ...], FilterOutcome]) -> None:
-        """Use the outcome of the same verdicts in another cycle, or add it to `outcomes`. Call it after Filter."""
+    def share(
+        self, outcomes: dict[tuple[int, ...], FilterOutcome], layouts: dict[tuple[tuple[str, ...], ...], bytes]
+    ) -> None:
+        """Use the outcome of the same verdicts in another cycle, or add it to `outcomes`. Call it after Filter.
+
+        `layouts`: encoded parts that the cycles of a class have in common.
+        """
+        self._layouts = layouts
         refusing = tuple([verdict for verdict in self.verdicts.values() if verdict.codes is not None])
         key = tuple(map(id, refusing))
         outcome = outcomes.get(key)
@@ -399,51 +410,152 @@ class CycleTrace:
 
     def encode(self) -> bytes:
         """Return the cycle as bytes for `decode`. The first byte is the format version."""
+        if self._outcome is not None and self._layouts is not None:
+            return self._encode_shared(self._outcome, self._layouts)
         document = (
-            [*(getattr(self, name) for name in _HEAD), _pack_optional(self.placement), self.merges],
-            [_pack_status(getattr(self, name)) for name in _STATUSES],
-            _pack_optional(self.subset),
-            _pack_optional(self.looked),
-            _pack_optional(self.feasible),
-            [(p, [_pack_status(s) for s in v.statuses], _pack_optional(v.codes)) for p, v in self.verdicts.items()],
+            [*_HEAD_OF(self), pack_optional(self.placement), self.merges],
+            [_pack_status(status) for status in _STATUSES_OF(self)],
+            pack_optional(self.subset),
+            pack_optional(self.looked),
+            pack_optional(self.feasible),
+            _pack_verdicts(self.verdicts),
             [(row, _pack_status(s)) for row, s in self.nominated.items()],
             [
-                (p, s.weight, _pack(s.raw), None if s.normalized is s.raw else _pack(s.normalized))
+                (p, s.weight, pack(s.raw), None if s.normalized is s.raw else pack(s.normalized))
                 for p, s in self.scores.items()
             ],
             None if self.postfilter is None else _pack_postfilter(self.postfilter),
         )
         return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
 
+    def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> bytes:
+        """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
+        plugins = tuple(self.verdicts)
+        if outcome.packed is None or outcome.packed[0] != plugins:
+            outcome.packed = plugins, _deflated(_pack_verdicts(self.verdicts))
+        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(self.scores)
+        layout = layouts.get(key)
+        if layout is None:
+            layout = layouts[key] = _deflated(self._layout())
+        frame, patches = b"", _NO_PATCHES
+        varying: list[tuple[Packed | None, Packed | None]] = []
+        for score in self.scores.values():
+            raw, normalized = score.raw_source, score.normalized_source
+            if isinstance(raw, UsageColumn):
+                if not frame:
+                    frame, patches = _pack_keyframe(raw.keyframe), _pack_patches(raw)
+            elif not isinstance(raw, StaticColumn):
+                varying.append((pack(score.raw), None if normalized is raw else pack(score.normalized)))
+            elif not isinstance(normalized, StaticColumn):
+                varying.append((None, pack(score.normalized)))
+        derived = self.feasible is outcome.rows and not self.nominated and self.looked is None and self.subset is None
+        columns = None
+        if varying or not derived or self.placement is not None:
+            feasible = None if derived else (pack_optional(self.feasible),)
+            own = self.placement, self.subset, self.looked
+            columns = _deflated((*map(pack_optional, own), feasible, varying))
+        statuses = _STATUSES_OF(self)
+        document = _ENCODE(
+            (
+                _OWN_OF(self),
+                [_pack_status(status) for status in statuses] if any(statuses) else None,
+                [(row, _pack_status(s)) for row, s in self.nominated.items()] if self.nominated else None,
+                None if self.postfilter is None else _pack_postfilter(self.postfilter),
+                layout,
+                outcome.packed[1],
+                frame,
+                patches,
+                columns,
+            )
+        )
+        if self.postfilter is not None or self.message:
+            return _SHARED_DEFLATED + zlib.compress(document, 1)
+        return _SHARED_PLAIN + document
+
+    def _layout(self) -> tuple[Any, ...]:
+        """Return what the cycles of a class have in common besides the verdicts.
+
+        A score is a name, a weight, and the index of its column in the keyframe or None, and for columns that stay
+        those over all nodes: the raw scores, and the normalized ones, None if they are the same, or () if they vary.
+        """
+        scores: list[tuple[Any, ...]] = []
+        for plugin, score in self.scores.items():
+            raw, normalized = score.raw_source, score.normalized_source
+            if isinstance(raw, UsageColumn):
+                scores.append((plugin, score.weight, raw.index - raw.keyframe.scores.start))
+            elif isinstance(raw, StaticColumn):
+                stays = () if not isinstance(normalized, StaticColumn) else pack(normalized.column)
+                scores.append((plugin, score.weight, None, pack(raw.column), None if normalized is raw else stays))
+            else:
+                scores.append((plugin, score.weight, None))
+        return (*_SHARED_OF(self), scores)
+
     @staticmethod
     def decode(data: bytes) -> CycleTrace:
         """Return the cycle that `encode` packed. Raises InputError for anything else."""
-        if not data or data[0] != VERSION:
-            raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
+        if not data or data[0] not in (VERSION, SHARED_VERSION):
+            found = data[0] if data else "nothing"
+            raise InputError("cycle trace", "version", f"expected {VERSION} or {SHARED_VERSION}, got {found}")
         try:
-            document = _DECODER.decode(zlib.decompress(data[1:]))
-            head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
-            *values, placement, merges = head
-            trace = CycleTrace(values[0], merges=merges)
-            for name, value in zip(_HEAD, values, strict=True):
-                setattr(trace, name, value)
-            for name, status in zip(_STATUSES, statuses, strict=True):
-                setattr(trace, name, _unpack_status(status))
-            trace.placement = _unpack_optional(placement, np.intp)
-            trace.subset = _unpack_optional(subset, np.intp)
-            trace.looked = _unpack_optional(looked, np.bool_)
-            trace.feasible = _unpack_optional(feasible, np.intp)
-            for plugin, packed, codes in verdicts:
-                numbers = _unpack_optional(codes, np.uint16)
-                trace.verdicts[plugin] = fwk.Verdict(numbers, tuple(map(_unpack_known, packed)))
-            trace.nominated = {row: _unpack_status(s) for row, s in nominated}
-            for plugin, weight, raw, normalized in scores:
-                column = _unpack(raw)
-                trace.scores[plugin] = Score(weight, column, column if normalized is None else _unpack(normalized))
-            trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
+            return _decode_whole(data[1:]) if data[0] == VERSION else _decode_shared(data[1:])
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
             raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None
-        return trace
+
+
+def _decode_whole(data: bytes) -> CycleTrace:
+    document = _DECODER.decode(zlib.decompress(data))
+    head, statuses, subset, looked, feasible, verdicts, nominated, scores, postfilter = document
+    *values, placement, merges = head
+    trace = CycleTrace(values[0], merges=merges)
+    for name, value in zip(_HEAD, values, strict=True):
+        setattr(trace, name, value)
+    for name, status in zip(_STATUSES, statuses, strict=True):
+        setattr(trace, name, _unpack_status(status))
+    trace.placement = unpack_optional(placement, np.intp)
+    trace.subset = unpack_optional(subset, np.intp)
+    trace.looked = unpack_optional(looked, np.bool_)
+    trace.feasible = unpack_optional(feasible, np.intp)
+    trace.verdicts = _unpack_verdicts(verdicts)
+    trace.nominated = {row: _unpack_status(s) for row, s in nominated}
+    for plugin, weight, raw, normalized in scores:
+        column = unpack(raw)
+        trace.scores[plugin] = Score(weight, column, column if normalized is None else unpack(normalized))
+    trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
+    return trace
+
+
+def _decode_shared(data: bytes) -> CycleTrace:
+    document = _DECODER.decode(zlib.decompress(data[1:]) if data[0] else data[1:])
+    own, statuses, nominated, postfilter, layout, verdicts, frame, patches, columns = document
+    *shared, scores = _inflated(layout)
+    trace = CycleTrace(own[0])
+    for names, values in ((_OWN, own), (_SHARED, shared)):
+        for name, value in zip(names, values, strict=True):
+            setattr(trace, name, value)
+    for name, status in zip(_STATUSES, statuses or [None] * len(_STATUSES), strict=True):
+        setattr(trace, name, _unpack_status(status))
+    trace.nominated = {row: _unpack_status(s) for row, s in nominated or ()}
+    trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
+    trace.verdicts = _unpack_verdicts(_inflated(verdicts))
+    placement, subset, looked, feasible, varying = _inflated(columns) if columns is not None else (None,) * 5
+    trace.placement = unpack_optional(placement, np.intp)
+    trace.subset = unpack_optional(subset, np.intp)
+    trace.looked = unpack_optional(looked, np.bool_)
+    trace.feasible = trace.passing_rows() if feasible is None else unpack_optional(feasible[0], np.intp)
+    of_usage = _unpack_keyframe(frame, patches) if frame else []
+    rows = slice(None) if trace.feasible is None else trace.feasible
+    rest = iter(varying or ())
+    for plugin, weight, index, *stays in scores:
+        raw, normalized = stays or (None, ())
+        if index is not None:
+            column = of_usage[index][rows]
+            trace.scores[plugin] = Score(weight, column, column)
+            continue
+        own_raw, own_normalized = next(rest) if normalized in ([], ()) else (None, None)
+        column = unpack(own_raw or ()) if raw is None else unpack(raw)[rows]
+        after = unpack(normalized)[rows] if normalized else column
+        trace.scores[plugin] = Score(weight, column, after if own_normalized is None else unpack(own_normalized))
+    return trace
 
 
 # Fields in the order of the encoding; `placement` and `merges` follow the head.
@@ -452,64 +564,56 @@ _HEAD = (
     *("selected_row", "nominated_node", "victims", "skipped_filter", "skipped_score", "unschedulable_plugins"),
     *("durations", "permit_waits", "batch_hint", "group"),
 )
+_SHARED = ("nodes", "profile", "skipped_filter", "skipped_score")  # equal pods have them in common
+_OWN = tuple(name for name in _HEAD if name not in _SHARED)
 _STATUSES = ("preenqueue", "prefilter", "subset_status", "reserve", "permit", "prebind", "bind")
+_HEAD_OF, _SHARED_OF, _OWN_OF, _STATUSES_OF = (attrgetter(*names) for names in (_HEAD, _SHARED, _OWN, _STATUSES))
 _ENCODER = msgspec.msgpack.Encoder()
+_ENCODE = _ENCODER.encode
 _DECODER = msgspec.msgpack.Decoder()
-
-_MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
-_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; larger values are the bits of the integer type
-_TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+_NO_PATCHES = msgspec.Raw(b"\x90")
+_SHARED_PLAIN, _SHARED_DEFLATED = bytes((SHARED_VERSION, 0)), bytes((SHARED_VERSION, 1))
 
 
-def _pack(column: npt.NDArray[Any]) -> tuple[int, int, int, bytes]:
-    """Return (length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
-    size = len(column)
-    if not size:
-        return 0, 0, _CONSTANT, b""
-    if column.dtype == np.bool_:
-        column = column.view(np.uint8)
-    lowest, highest = int(column.min()), int(column.max())
-    span = highest - lowest
-    if span == 0:
-        return size, lowest, _CONSTANT, b""
-    if lowest:
-        column = column - lowest
-    if span == 1:
-        return size, lowest, _BIT, np.packbits(column.view(np.bool_) if column.itemsize == 1 else column != 0).tobytes()
-    if span < 1 << 4:
-        small = column.astype(np.uint8)
-        if size % 2:
-            small = np.append(small, np.uint8(0))
-        return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
-    kind = next(bits for bits in _TYPES if span < 1 << bits)
-    return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
+def _deflated(value: Any) -> bytes:
+    return zlib.compress(_ENCODE(value), 1)
 
 
-def _unpack(packed: Sequence[Any]) -> fwk.Int64:
-    size, lowest, kind, data = packed
-    if not 0 <= size <= _MAX_NODES:
-        raise ValueError("column length")
-    if kind == _CONSTANT:
-        return np.full(size, lowest, np.int64)
-    if kind == _BIT:
-        column = np.unpackbits(np.frombuffer(data, np.uint8), count=size)
-    elif kind == _NIBBLE:
-        pairs = np.frombuffer(data, np.uint8)
-        column = np.stack((pairs >> 4, pairs & 15), axis=1).ravel()[:size]
-    else:
-        column = np.frombuffer(data, _TYPES[kind])
-    if len(column) != size:
-        raise ValueError("column length")
-    values: fwk.Int64 = column.astype(np.int64)
-    return values + lowest if lowest else values
+def _inflated(data: bytes) -> Any:
+    return _DECODER.decode(zlib.decompress(data))
 
 
-def _pack_optional(column: npt.NDArray[Any] | None) -> tuple[int, int, int, bytes] | None:
-    return None if column is None else _pack(column)
+def _pack_keyframe(keyframe: Keyframe) -> bytes:
+    """Return the encoded scores of a keyframe over all nodes."""
+    if keyframe.packed is None:
+        keyframe.packed = _deflated([pack(column) for column in keyframe.columns[keyframe.scores]])
+    return keyframe.packed
 
 
-def _unpack_optional(packed: Sequence[Any] | None, dtype: Any) -> Any:
-    return None if packed is None else _unpack(packed).astype(dtype)
+def _pack_patches(column: UsageColumn) -> msgspec.Raw:
+    """Return the patches that precede the cycle as an encoded list."""
+    packed = column.keyframe.packed_patches(column.count, _ENCODE)
+    return msgspec.Raw(b"\xdd" + column.count.to_bytes(4, "big") + packed)  # the header of a list of msgpack
+
+
+def _unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> list[fwk.Int64]:
+    """Return the columns of a keyframe after its patches."""
+    columns = [unpack(packed) for packed in _inflated(frame)]
+    for row, *values in patches:
+        for column, value in zip(columns, values, strict=True):
+            column[row] = value
+    return columns
+
+
+def _pack_verdicts(verdicts: Mapping[str, fwk.Verdict]) -> list[tuple[Any, ...]]:
+    return [(p, [_pack_status(s) for s in v.statuses], pack_optional(v.codes)) for p, v in verdicts.items()]
+
+
+def _unpack_verdicts(packed: Sequence[Any]) -> dict[str, fwk.Verdict]:
+    found = {}
+    for plugin, statuses, codes in packed:
+        found[plugin] = fwk.Verdict(unpack_optional(codes, np.uint16), tuple(map(_unpack_known, statuses)))
+    return found
 
 
 def _pack_status(status: fwk.Status | None) -> tuple[str, tuple[str, ...], str] | None:
@@ -525,7 +629,7 @@ def _unpack_status(packed: Sequence[Any] | None) -> fwk.Status | None:
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
-    rejected = [(_pack_status(status), _pack(rows)) for status, rows in trace.rejected]
+    rejected = [(_pack_status(status), pack(rows)) for status, rows in trace.rejected]
     status = _pack_status(trace.status)
     how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
     return status, trace.nominated_node, trace.candidates, rejected, *how
@@ -534,7 +638,7 @@ def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
     status, nominated, candidates, rejected, any_of, rule, decides, cleared = packed
     candidates = {node: (victims, violations) for node, (victims, violations) in candidates.items()}
-    rejected = [(_unpack_known(s), _unpack(rows).astype(np.intp)) for s, rows in rejected]
+    rejected = [(_unpack_known(s), unpack(rows).astype(np.intp)) for s, rows in rejected]
     return PostFilterTrace(_unpack_status(status), nominated, candidates, rejected, any_of, rule, decides, cleared)
 
 

@@ -130,7 +130,7 @@ class UsageColumns:
         """Return a keyframe and the number of its patches that give the columns of now."""
         keyframe = self._keyframe
         if keyframe is None or len(keyframe.patches) > _PATCHES:
-            keyframe = self._keyframe = Keyframe(self.columns.copy())
+            keyframe = self._keyframe = Keyframe(self.columns.copy(), slice(len(self._filters), -1))
         return keyframe, len(keyframe.patches)
 
 
@@ -139,10 +139,21 @@ class EquivalenceClass:
 
     `pre_filter`, `filter`, `pre_score`: the plugins that still have to run in each cycle. `verdicts`: all Filter
     plugins in order, with the results that stay. `outcomes`: what follows from equal verdicts; its reader fills it.
+    `layouts`: the encoded parts that cycles have in common; the encoder fills it.
     """
 
     __slots__ = (
-        *("columns", "filter", "filter_state", "outcomes", "pre_filter", "pre_score", "score_state", "skip_filter"),
+        *(
+            "columns",
+            "filter",
+            "filter_state",
+            "layouts",
+            "outcomes",
+            "pre_filter",
+            "pre_score",
+            "score_state",
+            "skip_filter",
+        ),
         *("skip_score", "static_total", "terms", "usage", "usage_filters", "verdicts"),
     )
 
@@ -151,6 +162,7 @@ class EquivalenceClass:
     ) -> None:
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.outcomes: dict[tuple[int, ...], Any] = {}
+        self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
         found = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
         varies = {p.name: p.varies_with(pod) if _declared(p) else fwk.ANYTHING for p in found}
         if any(varies[plugin.name] == fwk.USAGE and plugin.normalize is not None for plugin in framework.score):

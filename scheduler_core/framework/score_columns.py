@@ -5,6 +5,9 @@ A cycle that nobody records needs none of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,14 +19,18 @@ class Keyframe:
     """Columns over nodes at some time, and the rows that changed since then. `patches`: (row, values) in order.
 
     The arrays never change, and patches are only appended. So a cycle keeps its columns by remembering the number of
-    patches that preceded it.
+    patches that preceded it. `scores`: the rows of `columns` that are scores.
     """
 
-    __slots__ = ("columns", "patches")
+    __slots__ = ("_ends", "_packed_patches", "columns", "packed", "patches", "scores")
 
-    def __init__(self, columns: Int64) -> None:
+    def __init__(self, columns: Int64, scores: slice) -> None:
         self.columns = columns
+        self.scores = scores
         self.patches: list[tuple[int, Int64]] = []
+        self.packed: bytes | None = None  # the encoded columns, set by the encoder
+        self._packed_patches = bytearray()
+        self._ends: list[int] = [0]
 
     def column(self, index: int, count: int) -> Int64:
         """Return a column after the first `count` patches: int64 over nodes."""
@@ -33,6 +40,13 @@ class Keyframe:
             for row, values in self.patches[:count]:
                 column[row] = values[index]
         return column
+
+    def packed_patches(self, count: int, encode: Callable[[Any], bytes]) -> bytes:
+        """Return the first `count` patches of the scores: `encode` of a row and its values, one after the other."""
+        for row, values in self.patches[len(self._ends) - 1 : count]:
+            self._packed_patches += encode([row, *values[self.scores].tolist()])
+            self._ends.append(len(self._packed_patches))
+        return bytes(self._packed_patches[: self._ends[count]])
 
 
 class UsageColumn:
@@ -59,32 +73,34 @@ class StaticColumn:
         return self.column[self.rows]
 
 
-Column = UsageColumn | StaticColumn
+Column = Int64 | UsageColumn | StaticColumn
 
 
 class Score:
-    """The int64 columns of a Score plugin over the feasible nodes."""
+    """The int64 columns of a Score plugin over the feasible nodes. `raw_source`, `normalized_source`: how they are
+    kept; the same object if the raw scores are final."""
 
-    __slots__ = ("_normalized", "_raw", "weight")
+    __slots__ = ("_normalized", "_raw", "normalized_source", "raw_source", "weight")
 
-    def __init__(self, weight: int, raw: Int64 | Column, normalized: Int64 | Column) -> None:
+    def __init__(self, weight: int, raw: Column, normalized: Column) -> None:
         self.weight = weight
-        self._raw = raw
-        self._normalized = normalized
+        self.raw_source, self.normalized_source = raw, normalized
+        self._raw: Int64 | None = None
+        self._normalized: Int64 | None = None
 
     @property
     def raw(self) -> Int64:
-        if not isinstance(self._raw, np.ndarray):
-            column = self._raw.read()
-            if self._normalized is self._raw:
-                self._normalized = column
-            self._raw = column
+        if self._raw is None:
+            source = self.raw_source
+            self._raw = source if isinstance(source, np.ndarray) else source.read()
         return self._raw
 
     @property
     def normalized(self) -> Int64:
-        if self._normalized is self._raw:
-            return self.raw
-        if not isinstance(self._normalized, np.ndarray):
-            self._normalized = self._normalized.read()
+        if self._normalized is None:
+            source = self.normalized_source
+            if source is self.raw_source:
+                self._normalized = self.raw
+            else:
+                self._normalized = source if isinstance(source, np.ndarray) else source.read()
         return self._normalized

@@ -50,7 +50,9 @@ class ImageLocality(fwk.ScorePlugin):
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
     def varies_with(self, pod: PodInfo) -> str:
-        return fwk.OBJECTS
+        # the number of nodes with an image is taken again when the pods of a node change
+        images = map(normalized_image_name, (*self._images(pod), *self._volumes(pod)))
+        return fwk.OBJECTS if self.cluster.nodes.images.keys().isdisjoint(images) else fwk.ANYTHING
 
     def _counted(self, images: Sized) -> int:
         """Return how often the upper threshold counts: once for each container, or once."""

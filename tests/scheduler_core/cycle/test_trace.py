@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler_core.cycle import column_packing
 from scheduler_core.cycle import trace as trace_module
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace
 from scheduler_core.errors import InputError
@@ -86,8 +87,8 @@ columns = st.one_of(
 
 @given(columns)
 def test_any_column_decodes_unchanged(column: Any) -> None:
-    packed = msgspec.msgpack.decode(msgspec.msgpack.encode(trace_module._pack(column)))
-    assert trace_module._unpack(packed).tolist() == column.astype(np.int64).tolist()
+    packed = msgspec.msgpack.decode(msgspec.msgpack.encode(column_packing.pack(column)))
+    assert column_packing.unpack(packed).tolist() == column.astype(np.int64).tolist()
 
 
 def full_trace() -> CycleTrace:

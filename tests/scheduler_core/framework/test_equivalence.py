@@ -137,10 +137,11 @@ def test_cycles_are_those_of_pods_without_equals(release: str, seed: int, percen
         expected = other.golden(names)
         assert one.golden(names) == expected
         assert pair[0].scheduler.next_start_index == pair[1].scheduler.next_start_index
+        assert CycleTrace.decode(one.encode()).golden(names) == expected
         kept.append((one, names, expected))
     # later cycles must not change the record of earlier ones
     for trace, names, expected in kept:
-        assert trace.golden(names) == expected
+        assert trace.golden(names) == CycleTrace.decode(trace.encode()).golden(names) == expected
 
 
 def test_classes_are_found_and_dropped_when_an_object_changes() -> None:

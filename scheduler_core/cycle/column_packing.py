@@ -1,0 +1,70 @@
+"""Columns as few bytes: a column with a single value is stored as that value, others as differences from the lowest
+value in the smallest integers that hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Packed = tuple[int, int, int, bytes]
+
+_MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
+_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; larger values are the bits of the integer type
+_TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def pack(column: npt.NDArray[Any]) -> Packed:
+    """Return (length, lowest value, kind, differences from the lowest value in as few bits as the kind says)."""
+    size = len(column)
+    if not size:
+        return 0, 0, _CONSTANT, b""
+    if column.dtype == np.bool_:
+        column = column.view(np.uint8)
+    lowest, highest = int(column.min()), int(column.max())
+    span = highest - lowest
+    if span == 0:
+        return size, lowest, _CONSTANT, b""
+    if lowest:
+        column = column - lowest
+    if span == 1:
+        return size, lowest, _BIT, np.packbits(column.view(np.bool_) if column.itemsize == 1 else column != 0).tobytes()
+    if span < 1 << 4:
+        small = column.astype(np.uint8)
+        if size % 2:
+            small = np.append(small, np.uint8(0))
+        return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
+    kind = next(bits for bits in _TYPES if span < 1 << bits)
+    return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
+
+
+def unpack(packed: Sequence[Any]) -> Int64:
+    """Return the column that `pack` packed. Raises ValueError for a wrong length."""
+    size, lowest, kind, data = packed
+    if not 0 <= size <= _MAX_NODES:
+        raise ValueError("column length")
+    if kind == _CONSTANT:
+        return np.full(size, lowest, np.int64)
+    if kind == _BIT:
+        column = np.unpackbits(np.frombuffer(data, np.uint8), count=size)
+    elif kind == _NIBBLE:
+        pairs = np.frombuffer(data, np.uint8)
+        column = np.stack((pairs >> 4, pairs & 15), axis=1).ravel()[:size]
+    else:
+        column = np.frombuffer(data, _TYPES[kind])
+    if len(column) != size:
+        raise ValueError("column length")
+    values: Int64 = column.astype(np.int64)
+    return values + lowest if lowest else values
+
+
+def pack_optional(column: npt.NDArray[Any] | None) -> Packed | None:
+    return None if column is None else pack(column)
+
+
+def unpack_optional(packed: Sequence[Any] | None, dtype: Any) -> Any:
+    return None if packed is None else unpack(packed).astype(dtype)
