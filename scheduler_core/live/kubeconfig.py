@@ -1,7 +1,6 @@
 """Reads kubeconfig files: which contexts they have, and what one of them says.
 
-Reading contacts no server, runs no program and reads no other file. Where there is no kubectl, `KubeconfigConnection`
-authenticates with kubernetes_asyncio (`kubeconfig_credentials`).
+Reading contacts no server, runs no program and reads no other file.
 Source: k8s.io/client-go/tools/clientcmd/loader.go, validation.go.
 """
 
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from scheduler_core.errors import InputError
-from scheduler_core.live.transport import Endpoint, TransportError
 
 MAX_BYTES = 8 * 1024 * 1024
 _Raw = dict[str, Any]
@@ -102,35 +100,14 @@ def read_kubeconfig(files: list[Path]) -> Kubeconfig:
     return Kubeconfig(tuple(found), **merged, current_context=current)
 
 
-class KubeconfigConnection:
-    """Connects to the API server of a context without kubectl.
-
-    `kubeconfig`: path of a file, or None for the files that kubectl reads.
-    """
-
-    def __init__(self, context: str, kubeconfig: str | None = None) -> None:
-        self.context = context
-        self._kubeconfig = kubeconfig
-
-    async def connect(self) -> Endpoint:
-        """Return the endpoint. Runs the user's credential plugin if it has one. Raises TransportError."""
-        # kubernetes_asyncio takes 0.5 s and 71 MiB to import.
-        from scheduler_core.live.kubeconfig_credentials import authenticate
-
-        files = [Path(self._kubeconfig)] if self._kubeconfig else default_files()
-        try:
-            cluster, user = read_kubeconfig(files).resolve(self.context)
-        except InputError as error:
-            raise TransportError(f"{error}.") from None
-        return await authenticate(self.context, cluster, user)
-
-
 def _read(file: Path) -> _Raw | None:
     try:
+        if not file.is_file():  # a pipe would block
+            if file.exists():
+                raise InputError(str(file), "", "is not a file")
+            return None
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except OSError as error:
         raise InputError(str(file), "", f"cannot be read: {os.strerror(error.errno or 0).lower()}") from None
     if len(data) > MAX_BYTES:

@@ -21,7 +21,8 @@ import yaml
 from aiohttp import web
 
 from scheduler_core.errors import InputError
-from scheduler_core.live.kubeconfig import KubeconfigConnection, default_files, read_kubeconfig
+from scheduler_core.live.connections import KubeconfigConnection
+from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.transport import AiohttpTransport, TransportError
 from tests.api_server.certificates import Authority
@@ -546,8 +547,11 @@ def test_a_broken_file_is_refused_with_its_name_and_field(tmp_path: Path, text: 
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot be read: is a directory$"):
+    with pytest.raises(InputError, match=r": is not a file$"):
         read_kubeconfig([tmp_path])
+    os.mkfifo(tmp_path / "pipe")  # does not block
+    with pytest.raises(InputError, match=r"pipe: is not a file$"):
+        read_kubeconfig([tmp_path / "pipe"])
 
 
 def test_temporary_folders_are_private() -> None:

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from scheduler_core.live import in_cluster, transport
-from scheduler_core.live.kubeconfig import KubeconfigConnection, read_kubeconfig
+from scheduler_core.live.connections import KubeconfigConnection
+from scheduler_core.live.kubeconfig import read_kubeconfig
 from scheduler_core.live.transport import AiohttpTransport, Endpoint, TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer, Fault
