@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,14 +46,15 @@ class Recording:
         recorded = {storage.collection(resource).resource.name for resource in self.resources}
         storage.unserved |= storage.collections.keys() - recorded
 
+    @cached_property
     def changes(self) -> list[Recorded]:
-        """Return the watch events of all resources in the order of their resourceVersion."""
+        """The watch events of all resources in the order of their resourceVersion."""
         return sorted(change for resource in self.resources for change in self._changes(resource))
 
     async def play(self, storage: Storage, speed: float | None = None) -> None:
         """Write the recorded changes into the storage, `speed` times as fast as recorded, by default at once."""
         begin = asyncio.get_running_loop().time()
-        for count, change in enumerate(self.changes()):
+        for count, change in enumerate(self.changes):
             if speed is not None:
                 await asyncio.sleep(max(0.0, begin + change.at / speed - asyncio.get_running_loop().time()))
             elif count % 100 == 0:

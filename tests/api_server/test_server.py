@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
 
+from scheduler_core.live.connections import KubeconfigConnection
+from scheduler_core.live.transport import AiohttpTransport
 from tests.api_server.large_cluster import LargeCluster
 from tests.api_server.process import api_server
 from tests.api_server.recordings import Recording
@@ -206,7 +209,7 @@ async def test_a_recording_is_served_by_its_revisions() -> None:
         assert nodes["metadata"]["resourceVersion"] == "315"
         await recording.play(server.storage)
         server.watch_timeout = 0.01
-        changes = [change for change in recording.changes() if change.resource == "pods"]
+        changes = [change for change in recording.changes if change.resource == "pods"]
         events = [event async for event in watch(server, PODS, resourceVersion=315)]
         expected = [(change.type, change.key.split("/")[1], str(change.revision)) for change in changes]
         assert [summary(event) for event in events if event["type"] != "BOOKMARK"] == expected
@@ -241,3 +244,25 @@ async def test_the_server_runs_as_a_process() -> None:
         server.control("refuse", key="team-0/new", message="0/3 nodes are available.")
         assert server.control("state")["objects"]["pods"] == 6
         assert [logged["verb"] for logged in server.control("requests")] == ["create", "create", "get"]
+
+
+async def test_a_unix_socket_and_slow_lines(tmp_path: Path) -> None:
+    async with ApiServer(unix_socket=tmp_path / "s") as server:
+        server.storage.create("pods", pod("a"))
+        connector = aiohttp.UnixConnector(str(tmp_path / "s"))
+        async with aiohttp.ClientSession(connector=connector) as session:
+            server.inject(Fault(bytes_per_second=2000))
+            async with session.get(server.url + PODS) as response:
+                chunks = [chunk async for chunk in response.content.iter_any()]
+        assert len(chunks) > 1
+        assert len(msgspec.json.decode(b"".join(chunks))["items"]) == 1
+
+
+@pytest.mark.slow
+async def test_a_process_with_tls_writes_its_kubeconfig(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    with api_server("--tls", str(tmp_path), "--token", "t", "--kubeconfig", str(config), "--nodes", "2"):
+        transport = AiohttpTransport(KubeconfigConnection("test", str(config)).connect)
+        async with transport.get(NODES, {}) as response:
+            assert response.status == 200
+        await transport.close()
