@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from scheduler_core.releases import RELEASES  # noqa: E402
 from tests.browser.chromium import CHROMIUM, FLAGS, emulate_colour_blindness  # noqa: E402
+from tests.browser.live_cluster import live_cluster  # noqa: E402
 from tests.browser.preview import preview  # noqa: E402
 from tests.browser.shop import shop  # noqa: E402
 from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops  # noqa: E402
@@ -46,7 +47,7 @@ def recorded(site: Instance) -> list[Stop]:
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
     devices = site.record(DEVICES.read_bytes(), release="1.36", tie_break="name")["run"]
     groups = site.record(GROUPS.read_bytes(), tie_break="name")["run"]
-    pages = stops(scenario, run, fork, *story, upgrade, devices, groups)
+    pages = stops(scenario, run, fork, *story, upgrade, devices, groups, live_cluster(site))
     return [*pages, Stop("run, many pods", f"/runs/{many}/")]
 
 

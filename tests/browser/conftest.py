@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, exp
 
 from scheduler_core.releases import RELEASES
 from tests.browser.chromium import CHROMIUM, FLAGS
+from tests.browser.live_cluster import live_cluster
 from tests.browser.preview import preview
 from tests.browser.shop import shop
 from tests.browser.tour import DEVICES, FORK, GROUPS, Stop, stops
@@ -118,6 +119,6 @@ def tour(site: Instance, recorded: dict[str, Any], story: dict[str, Any], device
     fork: int = site.api("POST", f"/runs/{recorded['run']}/fork", FORK)["id"]
     assert site.finished(fork)["state"] == "done"
     upgrade = preview(site, ["1.27", "1.34", list(RELEASES)[-1]])["id"]
-    more = (upgrade, devices, groups)
+    more = (upgrade, devices, groups, live_cluster(site))
     found = stops(recorded["scenario"], recorded["run"], fork, story["scenario"], story["run"], *more)
     return {stop.key: stop for stop in found}

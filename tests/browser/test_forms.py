@@ -22,7 +22,7 @@ def test_an_error_is_in_view_and_its_url_opens(
     quiet_page: Page, site: Instance, recorded: dict[str, Any], name: str, field: str, kept: str, message: str
 ) -> None:
     page, before = quiet_page, site.api("GET", "/runs?limit=1")
-    (stop,) = (stop for stop in stops(recorded["scenario"], recorded["run"], 0, 0, 0, 0, 0, 0) if stop.name == name)
+    (stop,) = (stop for stop in stops(recorded["scenario"], recorded["run"], *[0] * 7) if stop.name == name)
     page.set_viewport_size({"width": 1000, "height": 500})
     page.goto(stop.address)
     stop.then(page)

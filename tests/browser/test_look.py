@@ -94,7 +94,7 @@ def test_quick_stops(browser: Browser, site: Instance, recorded: dict[str, Any])
     broken: list[str] = []
     with new_page(browser, site, 390, color_scheme="light") as page:
         page.on("pageerror", lambda error: broken.append(f"{page.url}: {error}"))
-        for stop in stops(recorded["scenario"], recorded["run"], *[0] * 6):
+        for stop in stops(recorded["scenario"], recorded["run"], *[0] * 7):
             if stop.key in QUICK:
                 page.goto(stop.address)
                 expect_good_looks(page, ("dark", 390), ("light", 1440), ("light", 390))

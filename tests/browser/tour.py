@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from playwright.sync_api import Page, expect
 
-DRAWN_IN_VIEW = "[data-chart], .map-main"
+DRAWN_IN_VIEW = "[data-chart], .map-main, canvas.small-map"
+NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 LOADING = re.compile("Loading|Drawing")
 
 
@@ -33,6 +34,7 @@ class Stop(NamedTuple):
         for place in page.locator(DRAWN_IN_VIEW).all():  # charts and maps are loaded when they scroll into view
             if place.is_visible():
                 place.scroll_into_view_if_needed()
+                place.evaluate(NEXT_FRAME)
                 waits = place.locator(".wait, [data-wait]").filter(has_text=LOADING, visible=True)
                 expect(waits, self.name).to_have_count(0, timeout=30_000)
         page.wait_for_load_state("networkidle")
@@ -50,14 +52,22 @@ FORK = {"at": 1, "name": "without delta", "changes": [{"delete": {"kind": "Node"
 
 
 def stops(
-    scenario: int, run: int, fork: int, timed_scenario: int, timed: int, upgrade: int, devices: int, groups: int
+    scenario: int,
+    run: int,
+    fork: int,
+    timed_scenario: int,
+    timed: int,
+    upgrade: int,
+    devices: int,
+    groups: int,
+    cluster: int,
 ) -> list[Stop]:
     """Return all pages: of a single-pass run of shop(), of its FORK, of a virtual time run of story.yaml, of a preview,
-    of a
-    run of DEVICES, of one of GROUPS.
+    of a run of DEVICES, of one of GROUPS, of a live cluster.
     """
     pod = f"/runs/{run}/pods/shop"
     scene = f"/scenarios/{scenario}/"
+    live = f"/clusters/{cluster}/"
     return [
         Stop("home", "/"),
         Stop("home, upload refused", "/", _paste),
@@ -139,6 +149,18 @@ def stops(
         Stop("what if, a pod", f"/runs/{run}/what-if/?kind=Pod&namespace=shop&name=search-1&from=cycle+2"),
         Stop("what if, refused", f"/runs/{run}/what-if/?kind=Node&name=nothing"),
         Stop("node in time", f"/runs/{timed}/nodes/n2/"),
+        Stop("live clusters", "/clusters/"),
+        Stop("live cluster", live),
+        Stop("live cluster, no pod found", f"{live}?q=nothing-has-this-name"),
+        Stop("live cluster, watches and settings", live, _open_details),
+        Stop("live cluster, nodes", f"{live}nodes/"),
+        Stop("live cluster, node", f"{live}nodes/n1/"),
+        Stop("live cluster, pending pod", f"{live}pods/default/waiting-1/"),
+        Stop("live cluster, bound pod", f"{live}pods/default/bound-1/"),
+        Stop("live cluster, history", f"{live}history/"),
+        Stop("live cluster, a gap", f"{live}history/?at=1110", _click("#gaps > summary")),
+        Stop("live cluster, decisions", f"{live}decisions/"),
+        Stop("live cluster, report card", f"{live}report/"),
         Stop("course", "/learn/"),
         Stop("lesson", "/learn/pods-without-requests/3/"),
         Stop("lesson, answered wrongly", "/learn/pods-without-requests/3/", lambda page: _answer(page, "90")),
@@ -175,6 +197,10 @@ def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
         page.locator(shown).first.wait_for()
 
     return step
+
+
+def _open_details(page: Page) -> None:
+    page.evaluate("for (const one of document.querySelectorAll('#live details')) one.open = true")
 
 
 def _search(page: Page) -> None:
@@ -262,6 +288,6 @@ def _wrong_object(page: Page) -> None:
     page.wait_for_load_state()
 
 
-KEYS = [stop.key for stop in stops(*[0] * 8)]
+KEYS = [stop.key for stop in stops(*[0] * 9)]
 # Opened by URL, with the shop only; other stops take longer.
-QUICK = [stop.key for stop in stops(1, 1, *[0] * 6) if stop.then is no_steps and "/0/" not in stop.address]
+QUICK = [stop.key for stop in stops(1, 1, *[0] * 7) if stop.then is no_steps and "/0/" not in stop.address]
