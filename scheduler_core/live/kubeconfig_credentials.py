@@ -13,7 +13,6 @@ import json
 import logging
 import shutil
 import ssl
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException, kube_config
 
 from scheduler_core.live.in_cluster import TokenFile, reason
+from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
 from scheduler_core.live.transport import Endpoint, TransportError
 
@@ -45,7 +45,7 @@ async def authenticate(context: str, cluster: _Raw, user: _Raw) -> Endpoint:
     }
     folder = ""
     try:
-        folder = tempfile.mkdtemp(prefix="kubesched-")  # mode 0700
+        folder = str(create_private_folder())
         loader = _OidcLoader(config, active_context="context", config_base_path="", temp_file_path=folder)
         loaded = Configuration()
         await asyncio.wait_for(loader.load_and_set(loaded), LOAD_TIMEOUT)

@@ -14,12 +14,12 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
 from scheduler_core.live.transport import Endpoint, TransportError
 
@@ -103,9 +103,9 @@ class KubectlProxy:
         kubectl = self._kubectl or shutil.which("kubectl")
         if kubectl is None:
             raise TransportError("kubectl is not installed on the server's machine.")
-        self._folder = Path(tempfile.mkdtemp(prefix="kubesched-"))  # mode 0700
         self._output = b""
         try:
+            self._folder = create_private_folder()
             self._process = await asyncio.create_subprocess_exec(
                 *self.command(kubectl, self._socket),
                 stdin=asyncio.subprocess.DEVNULL,

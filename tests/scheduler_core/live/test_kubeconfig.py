@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
@@ -24,6 +25,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.live.connections import KubeconfigConnection
 from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
+from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.transport import AiohttpTransport, TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer
@@ -554,6 +556,17 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_kubeconfig([tmp_path / "pipe"])
 
 
-def test_temporary_folders_are_private() -> None:
-    with tempfile.TemporaryDirectory(prefix="kubesched-") as folder:
-        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+def test_temporary_folders_are_private_and_those_of_killed_processes_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / f"kubesched-{ended.pid}-a").mkdir()
+    (tmp_path / f"kubesched-{ended.pid}-b").write_text("a file is left alone")
+    (tmp_path / f"kubesched-{os.getppid()}-c").mkdir()
+    (tmp_path / "kubesched-x-d").mkdir()
+    folder = create_private_folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    left = {path.name for path in tmp_path.iterdir()} - {folder.name}
+    assert left == {f"kubesched-{ended.pid}-b", f"kubesched-{os.getppid()}-c", "kubesched-x-d"}
