@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from scheduler_core.config import Configuration
 from scheduler_core.errors import InputError
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.objects import Event
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
@@ -48,6 +49,7 @@ _GROUPS = frozenset({"PodGroup", "PodGroup.scheduling.k8s.io"})
 _NODES = frozenset({"Node", "Namespace"})
 _OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS})
 WORKLOADS_EVERY = 5.0  # seconds
+RECHECK_EVERY = 2.0  # seconds
 
 
 def why_pending(
@@ -86,6 +88,7 @@ class _Template:
         self.pods: set[str] = set()
         self.fit: Fit | None = None
         self.stale = self.stale_never = True
+        self.computed_at = -math.inf  # monotonic seconds
         self.fix: Fix | None = None
         self.fix_searched = False  # since the last result
         self.kinds = set(_NODES)
@@ -102,22 +105,29 @@ class _Template:
         """Whether the result still holds."""
         return self.fit is not None and not self.stale_never and (self.fit.never or not self.stale)
 
-    def outdate(self, never: bool) -> bool:
-        """Mark the result as stale, and return whether it must be computed again."""
+    def outdate(self, never: bool) -> None:
+        """Mark the result as stale. `never`: also if it says that no node can ever take the pods."""
         self.stale = True
         self.stale_never = self.stale_never or never or self.needs_pods
-        return not self.current
 
 
 class PendingAnswers:
     """The answers for the pending pods of a mirror.
 
     Call `note` for each item that the mirror applied, and `update` to bring the answers up to date. Equal pods share
-    one computation. Raises InputError for a configuration that the release does not accept.
+    one computation. `recheck_every`: seconds in which one result is computed at most once because other pods came or
+    went. Raises InputError for a configuration that the release does not accept.
     """
 
-    def __init__(self, mirror: ClusterMirror, configuration: Configuration, refused: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        mirror: ClusterMirror,
+        configuration: Configuration,
+        refused: Collection[str] = (),
+        recheck_every: float = RECHECK_EVERY,
+    ) -> None:
         self.mirror = mirror
+        self.recheck_every = recheck_every
         self.refused = frozenset(refused)
         self.answers: dict[str, PendingAnswer] = {}
         self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
@@ -126,7 +136,6 @@ class PendingAnswers:
         self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order
         self._check_at: dict[str, float] = {}  # pod -> Unix seconds from which its answer may differ
         self._around: Surroundings | None = None
-        self._events: EventIndex | None = None
         self._everything = True
         self._workloads: dict[str, PendingAnswer] = {}  # answers for workloads that lack pods
         self._workloads_changed, self._workloads_at = True, -math.inf
@@ -161,23 +170,31 @@ class PendingAnswers:
         """Note a change of the mirror. None stands for a list of objects or a gap: everything is checked again."""
         self._workloads_changed |= change is None or change.kind in _OF_WORKLOADS
         if change is None:
-            self._everything = True
-            self._around = self._events = None
+            self._everything, self._around = True, None
         elif isinstance(change.new, Pod) or isinstance(change.old, Pod):
             self._note_pod(change)
         elif change.kind == "Event":
-            self._around = self._events = None
-            about = getattr(change.new, "involved_object", None)
-            if about is not None and about.kind == "Pod":
-                self._check[f"{about.namespace}/{about.name}"] = None
+            self._note_event(change)
         elif change.matters:
             self._outdate(change.kind)
+
+    def _note_event(self, change: MirrorChange) -> None:
+        for event in (change.old, change.new):
+            if not isinstance(event, Event):
+                continue
+            if self._around is not None and event is change.old:
+                self._around.events.remove(event)
+            elif self._around is not None:
+                self._around.events.add(event)
+            about = event.involved_object
+            if about.kind == "Pod":
+                self._check[f"{about.namespace}/{about.name}"] = None
 
     def _note_pod(self, change: MirrorChange) -> None:
         old, new = change.old, change.new
         self._check[change.key] = None
         if self._around is not None and isinstance(new, Pod):
-            self._around.activity.add(new)
+            self._around.activity.add(new, counted=isinstance(old, Pod) and bool(old.spec.node_name))
         was = isinstance(old, Pod) and (old.spec.node_name, old.status.nominated_node_name)
         is_now = isinstance(new, Pod) and (new.spec.node_name, new.status.nominated_node_name)
         if change.matters and (any(was or ()) or any(is_now or ())):
@@ -187,8 +204,14 @@ class PendingAnswers:
         for template in self._templates.values():
             if kind != "Pod" and kind not in template.kinds:
                 continue
-            if template.outdate(never=kind != "Pod"):
-                self._check.update(dict.fromkeys(template.pods))
+            template.outdate(never=kind != "Pod")
+
+    def _due(self) -> Iterator[str]:
+        """Yield the pods whose common result must be computed again."""
+        before = time.monotonic() - self.recheck_every
+        for template in self._templates.values():
+            if not template.current and (template.stale_never or template.computed_at <= before):
+                yield from template.pods
 
     def update(self, now: float, limit: float = 1.0) -> AnswerChanges:
         """Build outdated answers again, for about `limit` seconds. Return those that changed."""
@@ -202,6 +225,7 @@ class PendingAnswers:
             known = [key for key in self.answers if key not in self._workloads]
             self._check.update(dict.fromkeys([*waiting, *known]))
         self._check.update({key: None for key, at in self._check_at.items() if at <= now})
+        self._check.update(dict.fromkeys(self._due()))
         end = time.monotonic() + limit
         changed, gone = list[PendingAnswer](), list[str]()
         for key in sorted(self._check, key=self.answers.__contains__):  # pods without an answer first
@@ -265,19 +289,19 @@ class PendingAnswers:
 
     def _surroundings(self) -> Surroundings:
         if self._around is None:
-            mirror = self.mirror
-            self._events = self._events or EventIndex(mirror.store.objects("Event"))
-            activity = Activity.of_store(mirror.store, self._events)
-            schedulers = self.analysis.schedulers
-            self._around = Surroundings(mirror.store, mirror.cluster, schedulers, self._events, activity)
+            store, schedulers = self.mirror.store, self.analysis.schedulers
+            events, activity = EventIndex(store.objects("Event")), Activity.of_store(store)
+            self._around = Surroundings(store, self.mirror.cluster, schedulers, events, activity)
         return self._around
 
     def _fit(self, pod: PodInfo) -> Fit:
         template = self._template(pod)
-        if not template.current:
+        fresh = not template.stale_never and template.computed_at > time.monotonic() - self.recheck_every
+        if not template.current and not (fresh and template.fit is not None):
             previous = None if template.stale_never else template.fit
             template.fit = self.analysis.fit(pod, previous)
             template.stale = template.stale_never = template.fix_searched = False
+            template.computed_at = time.monotonic()
         assert template.fit is not None
         return template.fit
 

@@ -21,7 +21,8 @@ from scheduler_core.debugger.suggestions.evict_pods import delete
 from scheduler_core.debugger.suggestions.search import FixSearch, remedies
 from scheduler_core.debugger.suggestions.steps import EVICT, Combination, Remedy
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
-from scheduler_core.explain import Answer, explain
+from scheduler_core.explain import Answer
+from scheduler_core.explain.explain import explainer
 from scheduler_core.explain.failure_details import lacks
 from scheduler_core.framework.interface import UNRESOLVABLE, Bool, CycleState, NodePodsChange
 from scheduler_core.framework.rejection_context import RejectionContext
@@ -36,6 +37,7 @@ CANDIDATES = 12  # nodes among which the one with the least important pods is ch
 TARGETS = 6  # nodes for which pods on several nodes are searched
 RUNS = 60  # cycles of this search
 EVERYTHING = 2_000  # pods that are removed at once, if the search for fewer finds none
+FEW_NODES = 1_000  # in larger clusters, less is searched and explained
 MOST_KEPT = 8  # pods of which one may have to stay for the pod's affinity
 FIT_PLUGINS = ("NodeResourcesFit", "GeneralPredicates", "PodFitsResources")
 AFFINITY_RULES = "node(s) didn't match pod affinity rules"
@@ -71,6 +73,7 @@ class FitAnalysis:
         self.cluster = cluster
         self.simulation = Simulation((), release=release, config=configuration, tie_break="name", cluster=cluster)
         self._empty = _EmptyCluster(cluster, release, configuration)
+        self._terminating: list[PodInfo] | None = None  # since the last call of set_pending
 
     @property
     def schedulers(self) -> frozenset[str]:
@@ -78,8 +81,9 @@ class FitAnalysis:
         return frozenset(self.simulation.scheduler.profiles)
 
     def set_pending(self, pods: Iterable[PodInfo]) -> None:
-        """Set the pending pods of all schedulers."""
+        """Set the pending pods of all schedulers. Call it when the cluster has changed."""
         self.simulation.pending = list(pods)
+        self._terminating = None
 
     def fit(self, pod: PodInfo, previous: Fit | None = None) -> Fit:
         """Return whether one of the pending pods fits, and which pods are in the way.
@@ -88,7 +92,7 @@ class FitAnalysis:
         """
         what_if = WhatIf(self.simulation, pod.key)
         trace = what_if.run(())
-        answer = explain(trace, self.simulation, pod)
+        answer = _explained(trace, self.simulation, pod)
         if trace.placed_on:
             return Fit(trace, answer, trace.placed_on)
         if trace.preenqueue is not None or trace.error or not len(self.cluster.nodes):
@@ -122,7 +126,9 @@ class FitAnalysis:
 
     def _leaving(self, what_if: WhatIf) -> tuple[str, tuple[PodInfo, ...]] | None:
         """Return a node where the pod fits when all pods that are being deleted are gone, and those on this node."""
-        leaving = [pod for pod in self.cluster.pods.values() if pod.terminating]
+        if self._terminating is None:
+            self._terminating = [pod for pod in self.cluster.pods.values() if pod.terminating]
+        leaving = self._terminating
         if not leaving:
             return None
         promised = [pod for pod in leaving if pod.node == what_if.pod.nominated_node]
@@ -243,17 +249,45 @@ class FitAnalysis:
 
     def _on_several_nodes(self, what_if: WhatIf, rows: list[int]) -> tuple[str, tuple[PodInfo, ...]] | None:
         """Return a node where the pod fits without pods on several nodes, and these pods."""
-        names = [self.cluster.nodes.names[row] for row in rows[:TARGETS]]
+        large = len(self.cluster.nodes) > FEW_NODES
+        if found := self._apart(what_if, rows[0]):
+            return found
+        names = [self.cluster.nodes.names[row] for row in rows[: 1 if large else TARGETS]]
         search = _EvictionSearch(what_if, what_if.runs + RUNS)
         for remedy in search.evictions(names):
             keys = [f"{c['delete']['namespace']}/{c['delete']['name']}" for c in remedy.changes]
             pods = [pod for key in keys if (pod := self._pod(key)) is not None]
             if len(pods) == len(keys):
                 return remedy.node, tuple(sorted(pods, key=lambda pod: -pod.priority))
+        if len(self.cluster.pods) > EVERYTHING:
+            return None
         everyone = [pod for pod in self.cluster.pods.values() if not _returns(pod)]
         for pods in (everyone, [pod for pod in everyone if not self._is_wanted(what_if.pod, pod)]):
-            if 0 < len(pods) <= EVERYTHING and (node := what_if.run(_deletions(pods)).placed_on):
+            if pods and (node := what_if.run(_deletions(pods)).placed_on):
                 return node, tuple(self._fewer(what_if, pods))
+        return None
+
+    def _apart(self, what_if: WhatIf, row: int) -> tuple[str, tuple[PodInfo, ...]] | None:
+        """Return the pods from which the pod's anti-affinity keeps a node, and those that hold its resources."""
+        pod, nodes, namespaces = what_if.pod, self.cluster.nodes, self.cluster.namespaces
+        apart: dict[str, PodInfo] = {}
+        for term in pod.required_anti_affinity:
+            domain = nodes.topology(term.topology_key).ids
+            for other in np.flatnonzero(domain == domain[row]).tolist() if domain[row] >= 0 else ():
+                for one in nodes.pods_of(other):
+                    if term.matches(one.namespace, namespaces.get(one.namespace, {}), one.labels):
+                        apart[one.key] = one
+        if not apart or len(apart) > EVERYTHING:
+            return None
+        there = [one for one in nodes.pods_of(row) if one.key not in apart and not _returns(one)]
+        there = sorted(there, key=lambda one: one.priority)
+        pods = list(apart.values())
+        for more in range(len(there) + 1):
+            if what_if.runs > RUNS:
+                return None
+            node = what_if.run(_deletions([*pods, *there[:more]])).placed_on
+            if node:
+                return node, (*pods, *there[:more])
         return None
 
     def _pod(self, key: str) -> PodInfo | None:
@@ -304,7 +338,7 @@ class _EmptyCluster:
         self._simulation.pending = [alone]
         with dry_cycles(scheduler):
             framework, state, found = scheduler.try_pod(alone)
-            answer = explain(found, self._simulation, alone)
+            answer = _explained(found, self._simulation, alone)
             if found.placed_on:
                 scheduler.forget(framework, state, alone, found.node)
         rows = self._full.nodes.rows
@@ -314,7 +348,7 @@ class _EmptyCluster:
         near = self._near(trace, alone)
         taking = [rows[name] for name in names if name in rows and (near is None or near[rows[name]])]
         if not taking:
-            return _Empty([], explain(trace, self._full, pod))
+            return _Empty([], _explained(trace, self._full, pod))
         missing = lacks(RejectionContext(self._full, pod, self._full.nodes.names, framework.filter, {}))
         return _Empty(sorted(taking, key=lambda row: float(missing[row])), answer)
 
@@ -349,6 +383,17 @@ class _EmptyCluster:
         empty.namespaces.update(full.namespaces)
         empty.nodes.refresh()
         self._known = now
+
+
+def _explained(trace: CycleTrace, where: Simulation | Cluster, pod: PodInfo) -> Answer:
+    """Return the reasons of a cycle; the closest nodes of small clusters alone, because they can take a second."""
+    found = explainer(trace, where, pod, None)
+    if trace.nodes <= FEW_NODES:
+        return found.answer()
+    answer = Answer(trace.pod, trace.result, "", nodes=trace.nodes)
+    if trace.preenqueue is None and trace.prefilter is None and not trace.error:
+        answer.groups = found.groups()
+    return answer
 
 
 def _unallocated(obj: Object) -> Object:

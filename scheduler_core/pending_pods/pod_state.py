@@ -23,7 +23,7 @@ SHOWN = 3
 
 @dataclass(slots=True)
 class Activity:
-    """When each scheduler last acted. `pods`: scheduler -> Unix seconds; `placed`: scheduler -> number of its pods.
+    """When each scheduler last acted. `pods`: scheduler -> Unix seconds; `placed`: scheduler -> pods that it placed.
 
     `ours`: pods of kube-scheduler in kube-system -> whether they run.
     """
@@ -33,20 +33,20 @@ class Activity:
     ours: dict[str, bool] = field(default_factory=dict)
 
     @staticmethod
-    def of_store(store: Store, events: EventIndex) -> Activity:
-        found = Activity(dict(events.activity))
+    def of_store(store: Store) -> Activity:
+        found = Activity()
         for pod in store.objects("Pod"):
             if isinstance(pod, Pod):
                 found.add(pod)
         return found
 
-    def add(self, pod: Pod) -> None:
-        """Count a pod."""
+    def add(self, pod: Pod, counted: bool = False) -> None:
+        """Add what a pod shows. `counted`: whether it had its node before."""
         name = pod.spec.scheduler_name
         condition = condition_of(pod)
         if condition is not None and condition.reason != "SchedulingGated":
             self.pods[name] = max(self.pods.get(name, 0.0), seconds(condition.last_transition_time or ""))
-        if pod.spec.node_name and not pod.placed_by:
+        if pod.spec.node_name and not counted and not pod.placed_by:
             self.placed[name] = self.placed.get(name, 0) + 1
         if pod.namespace == "kube-system" and pod.metadata.labels.get("component") == "kube-scheduler":
             self.ours[pod.name] = pod.status.phase == "Running"
@@ -61,6 +61,10 @@ class Surroundings:
     schedulers: frozenset[str]
     events: EventIndex
     activity: Activity
+
+    def last_act(self, scheduler: str) -> float:
+        """Return the Unix seconds at which a scheduler last acted; 0 if it never did."""
+        return max(self.activity.pods.get(scheduler, 0.0), self.events.activity.get(scheduler, 0.0))
 
 
 def since(pod: Pod) -> float:
@@ -140,7 +144,7 @@ def _unready(pod: Pod) -> str:
 def _of_another_scheduler(pod: Pod, around: Surroundings) -> PendingAnswer:
     name, activity = pod.spec.scheduler_name, around.activity
     text = f"scheduler {name} decides about it, not {listing(sorted(around.schedulers), 'or')}"
-    placed, last = activity.placed.get(name, 0), activity.pods.get(name, 0.0)
+    placed, last = activity.placed.get(name, 0), around.last_act(name)
     cause = causes.OTHER_SCHEDULER
     if placed or last:
         text += f"; that scheduler placed {count(placed, 'pod')} of this cluster"
@@ -163,7 +167,7 @@ def untried(pod: Pod, around: Surroundings, now: float) -> PendingAnswer | None:
             pod, causes.JUST_CREATED, f"it was created at {clock(created)}; no scheduler has tried it yet."
         )
     stopped = sorted(pod for pod, runs in activity.ours.items() if not runs)
-    last = activity.pods.get(name, 0.0)
+    last = around.last_act(name)
     if last and last >= created:
         text = f"{name} has not tried it since its creation at {clock(created)}, but acted at {clock(last)}."
         return answer_of(pod, causes.NOT_TRIED, text)

@@ -44,7 +44,7 @@ def mirror_of(objects: Iterable[Object], release: str = "1.36") -> ClusterMirror
 
 
 def answers_of(mirror: ClusterMirror, refused: Iterable[str] = ()) -> PendingAnswers:
-    return PendingAnswers(mirror, load(None, mirror.release), tuple(refused))
+    return PendingAnswers(mirror, load(None, mirror.release), tuple(refused), recheck_every=0.0)
 
 
 def answer(*raws: Raw | Object, pod: str = "default/web", release: str = "1.36", now: float = NOW) -> PendingAnswer:

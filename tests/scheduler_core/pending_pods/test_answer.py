@@ -354,6 +354,34 @@ def test_equal_pods_share_one_computation(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(computed) == 1
 
 
+def test_a_result_is_computed_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = pod("a", on="n1", requests={"cpu": "3"}, status={"phase": "Running"})
+    mirror = mirror_of(decode_all([node("n1"), running, web(requests={"cpu": "2"})]))
+    answers, clock = answers_of(mirror), [100.0]
+    answers.recheck_every = 2.0
+    monkeypatch.setattr("scheduler_core.pending_pods.answer.time.monotonic", lambda: clock[0])
+    assert [one.category for one in answers.update(NOW).changed] == ["not now"]
+    gone = mirror.store.get("Pod", "default/a")
+    assert gone is not None
+    answers.note(mirror.apply(WatchEvent("Pod", DELETED, "default/a", 9, gone, NOW)))
+    assert answers.update(NOW).changed == []
+    clock[0] += 2.0
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.FITS_NOW]
+
+
+def test_events_change_an_answer() -> None:
+    fresh = pod("web", requests=SMALL)
+    fresh["metadata"]["creationTimestamp"] = CREATED
+    mirror = mirror_of(decode_all([node("n1"), fresh]))
+    answers = answers_of(mirror)
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.NO_SCHEDULER]
+    seen = event("Pod", "default/web", "FailedScheduling", "0/1", by="default-scheduler")
+    answers.note(mirror.apply(WatchEvent("Event", ADDED, seen.key, 9, seen, NOW)))
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.FITS_NOW]
+    answers.note(mirror.apply(WatchEvent("Event", DELETED, seen.key, 10, seen, NOW)))
+    assert [one.cause for one in answers.update(NOW + 9).changed] == [causes.NOT_TRIED]
+
+
 def test_the_mirror_is_unchanged() -> None:
     pods = [pod(f"p{i}", on="n1", requests={"cpu": "1"}, labels={"app": "p"}) for i in range(4)]
     mirror = mirror_of(decode_all([node("n1"), *pods, web(requests={"cpu": "2"})]))
