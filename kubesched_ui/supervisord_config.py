@@ -12,7 +12,7 @@ import resource
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -95,6 +95,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
         # Long runs have a lower priority, because users wait for short ones.
         "program:worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
         "program:worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
+        **(followers(prepared) if may_have_clusters() else {}),
         **web(host, port, "TERM"),
         **listeners(host, port, {"web": WEB_MEMORY, "worker": WORKER_MEMORY, "worker-short": WORKER_MEMORY}),
     }
@@ -110,6 +111,19 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
             "priority": "10",
         }
     return found
+
+
+def may_have_clusters() -> bool:
+    """Return whether there may be live clusters to follow: named by settings, or offered."""
+    return bool(
+        settings.CLUSTERS or settings.CLUSTERS_FILE or settings.CONTEXTS or os.environ.get("KUBERNETES_SERVICE_HOST")
+    )
+
+
+def followers(prepared: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the process that starts a follower for each live cluster that is to be followed."""
+    command = with_parent("TERM", *prepared, sys.executable, "-m", "kubesched_ui", "follow")
+    return {"program:follow": {"command": command, "stopwaitsecs": "10", "priority": "20"}}
 
 
 def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:

@@ -14,6 +14,7 @@ from ninja.utils import replace_path_param_notation
 
 from kubesched_ui.accounts.permissions import VISITORS, Permission, of_operations, permission
 from kubesched_ui.api import (
+    clusters,
     compare,
     debugger,
     events,
@@ -47,7 +48,8 @@ api = NinjaAPI(
 )
 
 permissions: dict[str, Permission] = {}  # route -> permission
-for resource in (scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies):
+resources = (scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies, clusters)
+for resource in resources:
     api.add_router("", resource.router)
     for path, view in resource.router.path_operations.items():
         route = replace_path_param_notation(path).removeprefix("/")

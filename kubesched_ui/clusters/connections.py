@@ -8,12 +8,13 @@ address.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 from django.conf import settings
@@ -26,9 +27,13 @@ from kubesched_ui.models import MAX_NAME
 from scheduler_core.errors import InputError
 from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
 
+if TYPE_CHECKING:
+    from scheduler_core.live.transport import Transport
+
+logger = logging.getLogger(__name__)
+
 IN_CLUSTER = "in-cluster"
-TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-MAX_FILE = 5_000_000  # bytes of a kubeconfig
+SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 FIELDS = {"name", "context", "kubeconfig", "inCluster", "follow", "everyone", "release", "config", "namespace"}
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -77,7 +82,7 @@ def configured() -> dict[str, Connection]:
 
 def is_in_cluster() -> bool:
     """Return whether this process runs in a pod with a service account."""
-    return bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and TOKEN.exists()
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST")) and SERVICE_ACCOUNT_TOKEN.exists()
 
 
 def _of_variable() -> Iterator[Connection]:
@@ -174,6 +179,23 @@ def connection_of(cluster: Cluster) -> Connection:
     raise CannotConnect(f"The settings of the server do not name {cluster.name} any more.")
 
 
+@asynccontextmanager
+async def open_transport(one: Connection) -> AsyncIterator[Transport]:
+    """Open the transport to a cluster for the block."""
+    # The web process, which imports this module, needs no HTTP client.
+    from scheduler_core.live.connections import context_transport, in_cluster_transport
+
+    agent = f"kubesched/{settings.VERSION}"
+    in_cluster = one.context == IN_CLUSTER
+    transport = (
+        in_cluster_transport(agent) if in_cluster else context_transport(one.context, agent, one.kubeconfig or None)
+    )
+    try:
+        yield transport
+    finally:
+        await transport.close()
+
+
 # ---- contexts of the kubeconfig
 
 
@@ -207,19 +229,12 @@ def choose(context: str) -> Cluster:
 
 
 def context_names() -> list[str]:
-    """Return the names of the contexts of the server's kubeconfig, in their order. Reads only names; unreadable files
-    have none."""
-    names: dict[str, None] = {}
-    paths = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    for path in filter(None, paths.split(os.pathsep)):
-        with suppress(OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
-            file = Path(path)
-            if not file.is_file() or file.stat().st_size > MAX_FILE:
-                continue
-            value = yaml.load(file.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-            contexts = value.get("contexts") if isinstance(value, dict) else None
-            for one in contexts if isinstance(contexts, list) else []:
-                name = one.get("name") if isinstance(one, dict) else None
-                if isinstance(name, str) and 0 < len(name) <= MAX_NAME:
-                    names[name] = None
-    return list(names)
+    """Return the names of the contexts of the server's kubeconfig, in their order; none if it cannot be read."""
+    from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
+
+    try:
+        contexts = read_kubeconfig(default_files()).list_contexts()
+    except InputError as problem:
+        logger.warning("No context is offered: %s", problem)
+        return []
+    return [one.name for one in contexts if 0 < len(one.name) <= MAX_NAME]

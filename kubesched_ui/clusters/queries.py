@@ -37,7 +37,7 @@ SILENT_S = 30  # seconds without a heartbeat after which the follower counts as 
 MOST_CHANGES = 1000
 
 
-class Follower(NamedTuple):
+class FollowerState(NamedTuple):
     """The state of the follower of a cluster. `working`: it has sent a heartbeat recently. `sentence`: for people."""
 
     state: str
@@ -119,7 +119,7 @@ def keep_watching(cluster: Cluster) -> None:
     Cluster.everything.filter(pk=cluster.pk).update(watched_until=until)
 
 
-def follower(cluster: Cluster) -> Follower:
+def follower(cluster: Cluster) -> FollowerState:
     """Return the state of a cluster's follower."""
     State = Cluster.State
     working = cluster.heartbeat_at is not None and abs(timezone.now() - cluster.heartbeat_at) < timedelta(
@@ -127,11 +127,11 @@ def follower(cluster: Cluster) -> Follower:
     )
     wanted = cluster.always or (cluster.watched_until is not None and cluster.watched_until > timezone.now())
     if not cluster.configured:
-        return Follower(cluster.state, False, "The settings of the server no longer name this cluster.")
+        return FollowerState(cluster.state, False, "The settings of the server no longer name this cluster.")
     if not working and wanted:
-        return Follower(State.CONNECTING, False, cluster.message or "Starting to follow this cluster.")
+        return FollowerState(State.CONNECTING, False, cluster.message or "Starting to follow this cluster.")
     if not working:
-        return Follower(State.STOPPED, False, "Not followed now. What you see is the last stored state.")
+        return FollowerState(State.STOPPED, False, "Not followed now. What you see is the last stored state.")
     texts = {
         State.CONNECTING: "Connecting to the API server.",
         State.LISTING: "Reading the objects of the cluster.",
@@ -139,7 +139,7 @@ def follower(cluster: Cluster) -> Follower:
         State.FAILED: "The cluster cannot be followed.",
         State.STOPPED: "Not followed now. What you see is the last stored state.",
     }
-    return Follower(cluster.state, True, cluster.message or texts[State(cluster.state)])
+    return FollowerState(cluster.state, True, cluster.message or texts[State(cluster.state)])
 
 
 def kinds(cluster: Cluster) -> list[KindState]:

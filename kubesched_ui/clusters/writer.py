@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -28,6 +28,7 @@ from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEv
 logger = logging.getLogger(__name__)
 
 BLOCK = 2000  # changes
+TAIL, TAIL_S = 250, 10.0  # changes and seconds up to which further changes are added to the last block
 PART = 1000  # objects
 AGAIN_S = 1.0  # until a batch is written again after a failure of the database
 LEAST_BYTES = 2_000_000  # of changes between two checkpoints
@@ -64,6 +65,11 @@ class HistoryWriter:
         self.changed_at = cluster.changed_at or timezone.now()
         self.checkpoint_size = point.size if point else 0
         self.unsaved = LEAST_BYTES if point is None else 0  # bytes of changes since the last checkpoint
+        self.stored = cluster.changes
+        self.tail: list[ClusterChange] = []  # of the last block
+        self.tail_size = 0
+        self.tail_at = self.arrived_at = 0.0
+        self.comparing: set[str] = set()  # kinds with a gap before their next list
         self.opened_gap = False
         self.failing = False
         self.checkpointing: threading.Thread | None = None
@@ -75,17 +81,27 @@ class HistoryWriter:
 
     # ---- batches
 
-    def write(self, items: Sequence[Item]) -> int:
-        """Store a batch and return its number of changes. Waits while the database fails. Raises LostLease."""
+    def write(self, items: Sequence[Item]) -> None:
+        """Store a batch. Waits while the database fails. Raises LostLease."""
+        self.arrived_at = min((item.time for item in items), default=time.time())
         changes, gaps = self._changes(items)
-        blocks = [changes[start : start + BLOCK] for start in range(0, len(changes), BLOCK)] or [[]]
-        for number, block in enumerate(blocks):
-            last = number == len(blocks) - 1
-            data = encode_changes(block) if block else b""
-            self._retry(lambda: self._write(block, data, gaps if number == 0 else [], last))  # noqa: B023
-            self.unsaved += len(data)
+        now = time.time()
+        if len(self.tail) >= TAIL or now - self.tail_at > TAIL_S:
+            self.tail, self.tail_size = [], 0
+        if not changes:
+            self._retry(partial(self._write, b"", gaps, True))
+        elif not self.tail:
+            self.block, self.tail_at = self.block + 1, now
+        everything = [*self.tail, *changes]
+        for start in range(0, len(everything) if changes else 0, BLOCK):
+            if start:
+                self.block, self.tail_size = self.block + 1, 0
+            self.tail = everything[start : start + BLOCK]
+            data = encode_changes(self.tail)
+            self._retry(partial(self._write, data, [] if start else gaps, start + BLOCK >= len(everything)))
+            self.unsaved += len(data) - self.tail_size
+            self.tail_size = len(data)
         self.on_stored()
-        return len(changes)
 
     def _retry(self, write: Callable[[], None]) -> None:
         while True:
@@ -101,62 +117,65 @@ class HistoryWriter:
                 self.failing = False
                 return
 
-    def _write(self, block: Sequence[ClusterChange], data: bytes, gaps: Sequence[Gap], last: bool) -> None:
-        now = time.time()
+    def _write(self, data: bytes, gaps: Sequence[Gap], last: bool) -> None:
+        """Write the tail as the block with the current number. May be repeated, if it is unknown whether a failed
+        transaction was committed."""
+        block = self.tail if data else []
         columns: dict[str, Any] = {"heartbeat_at": Now()}
         if block:
+            self.resource_version = max(self.resource_version, *(change.resource_version for change in block))
+            self.changed_at = at(block[-1].time)
             columns |= {
-                "changes": F("changes") + len(block),
-                "resource_version": max(self.resource_version, max(change.resource_version for change in block)),
-                "changed_at": at(block[-1].time),
-                "lag_seconds": round(max(0.0, now - min(change.time for change in block)), 3),
+                "changes": self.stored,
+                "resource_version": self.resource_version,
+                "changed_at": self.changed_at,
+                "lag_seconds": round(max(0.0, time.time() - self.arrived_at), 3),
             }
         if last:
             columns["versions"] = self.versions
         with transaction.atomic():
             if not self.rows.update(**columns):
                 raise LostLease
-            HistoryGap.objects.bulk_create(self._gap(gap) for gap in gaps)
+            for gap in gaps:
+                self._store_gap(gap)
             if block:
-                ChangeBlock.objects.create(
+                ChangeBlock.objects.update_or_create(
                     cluster_id=self.pk,
-                    number=self.block + 1,
-                    first_version=min(change.resource_version for change in block),
-                    last_version=max(change.resource_version for change in block),
-                    first_at=at(block[0].time),
-                    last_at=at(block[-1].time),
-                    count=len(block),
-                    size=len(data),
-                    data=data,
+                    number=self.block,
+                    defaults={
+                        "first_version": min(change.resource_version for change in block),
+                        "last_version": max(change.resource_version for change in block),
+                        "first_at": at(block[0].time),
+                        "last_at": at(block[-1].time),
+                        "count": len(block),
+                        "size": len(data),
+                        "data": data,
+                    },
                 )
-        if block:
-            self.block += 1
-            self.resource_version = columns["resource_version"]
-            self.changed_at = columns["changed_at"]
 
-    def _gap(self, gap: Gap) -> HistoryGap:
-        return HistoryGap(
-            cluster_id=self.pk,
-            kind=gap.kind,
-            after=gap.after,
-            until=gap.until,
-            began_at=min(self.changed_at, at(gap.time)),
-            ended_at=at(gap.time),
-            reason=GONE,
+    def _store_gap(self, gap: Gap) -> None:
+        times = {"began_at": min(self.changed_at, at(gap.time)), "ended_at": at(gap.time)}
+        HistoryGap.objects.get_or_create(
+            cluster_id=self.pk, kind=gap.kind, after=gap.after, until=gap.until, defaults={"reason": GONE, **times}
         )
 
     def _changes(self, items: Sequence[Item]) -> tuple[list[ClusterChange], list[Gap]]:
+        """Return the changes and the gaps of a batch."""
         changes: list[ClusterChange] = []
         gaps: list[Gap] = []
         for item in items:
             if isinstance(item, Gap):
                 gaps.append(item)
+                self.comparing.add(item.kind)
                 continue
             if isinstance(item, Listed):
                 changes += self._listed(item)
+                self.comparing.discard(item.kind)
             elif isinstance(item, WatchEvent) and (change := self._change(item)):
                 changes.append(change)
-            self.versions[item.kind] = max(self.versions.get(item.kind, 0), item.resource_version)
+            if item.kind not in self.comparing:  # the differences of a list are complete only with the list
+                self.versions[item.kind] = max(self.versions.get(item.kind, 0), item.resource_version)
+        self.stored += len(changes)
         return changes, gaps
 
     def _change(self, event: WatchEvent) -> ClusterChange | None:
@@ -166,7 +185,7 @@ class HistoryWriter:
         where = (event.resource_version, event.time)
         if event.type == DELETED:
             return ClusterChange(event.kind, DELETE, event.key, *where, None) if objects.pop(event.key, None) else None
-        if old is not None and old.metadata.resource_version == event.object.metadata.resource_version:
+        if old is not None and version_of(old) >= version_of(event.object):
             return None
         objects[event.key] = event.object
         if old is None:
@@ -230,7 +249,11 @@ class HistoryWriter:
             return
         if self.checkpointing is not None and self.checkpointing.is_alive():
             return
-        self.unsaved = 0
+        self.unsaved, self.tail, self.tail_size = (
+            0,
+            [],
+            0,
+        )  # further changes are not part of the checkpoint's last block
         objects = {kind: dict(by_key) for kind, by_key in self.objects.items()}
         columns = {
             "block": self.block,
@@ -266,6 +289,11 @@ class HistoryWriter:
             logger.warning("A checkpoint was not stored: %s", error or "another process follows the cluster")
         finally:
             connection.close()
+
+
+def version_of(obj: Object) -> int:
+    """Return the resourceVersion of an object as a number."""
+    return int(obj.metadata.resource_version or 0)
 
 
 def at(seconds: float) -> datetime:

@@ -7,6 +7,7 @@ from concurrent.futures import Future, TimeoutError
 from contextvars import copy_context
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -54,18 +55,24 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
 
 
 def run_key(named: dict[str, Any], request: HttpRequest) -> str:
-    """Return the ID of the run (or the scenario) of a request."""
+    """Return the ID of the run (or the scenario or cluster) of a request."""
     run = str(named.get("run_id") or named.get("a") or request.GET.get("a", ""))
+    if cluster := named.get("cluster_id"):
+        return f"cluster {cluster}"
     return run or f"scenario {named.get('scenario_id')}"
 
 
 def is_large(route: str, named: dict[str, Any]) -> bool:
-    """Return whether a URL names a run or scenario that is too large for this process."""
+    """Return whether a URL names a run, scenario or cluster that is too large for this process."""
     from kubesched_ui.models import Run, Scenario
 
     if route in routes.OF_LARGE_SCENARIOS:
         counts = Scenario.objects.filter(pk=named["scenario_id"]).values_list("counts", flat=True).first()
         return bool(counts) and counts.get("Pod", 0) > routes.LARGE
+    if route in routes.OF_LARGE_CLUSTERS:
+        clusters: Any = apps.get_model("clusters", "Cluster")
+        counts = clusters.everything.filter(pk=named["cluster_id"]).values_list("counts", flat=True).first()
+        return bool((counts or {}).get("pods", 0) > routes.LARGE)
     if route not in routes.OF_LARGE_RUNS | routes.OF_LARGE_RUNS_IN_TIME:
         return False
     runs = Run.objects.filter(pk=named["run_id"], cycles_done__gt=routes.LARGE)

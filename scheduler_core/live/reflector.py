@@ -175,6 +175,12 @@ class Reflector:
         self._skipped = False  # whether the last change was not emitted
         self._holds_lock = False
 
+    def resume(self, known: Listed) -> None:
+        """Continue from these objects and this resourceVersion instead of a first list."""
+        self._objects = {obj.key: obj for obj in known.objects}
+        self._must_list = False
+        self._advance(known.resource_version)
+
     async def run(self) -> None:
         """List and watch until cancelled. No answer of the server ends this."""
         while True:

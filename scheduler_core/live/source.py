@@ -16,7 +16,7 @@ from scheduler_core.live.decode import SharedParts
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.reflector import Backoff, KindHealth, Reflector
 from scheduler_core.live.transport import Transport, TransportError
-from scheduler_core.live.watch_events import Item
+from scheduler_core.live.watch_events import Item, Listed
 
 WATCH_LIST_SINCE = (1, 34)  # the first release whose API servers send initial events by default
 MAX_VERSION = 2**16  # bytes
@@ -26,7 +26,8 @@ QUEUE = 4096  # items; a slower consumer slows the connections
 class LiveSource:
     """Lists and watches a live cluster.
 
-    `kinds`: in the order in which they are listed. `clock`: Unix seconds.
+    `kinds`: in the order in which they are listed. `known`: kind -> state to continue from instead of a first list.
+    `clock`: Unix seconds.
     Attributes: `health`: kind -> how well it is known; its keys are complete from the beginning. `version`: the answer
     of /version, such as {"gitVersion": "v1.36.2"}; {} as long as it is unknown or if it is refused.
     """
@@ -36,6 +37,7 @@ class LiveSource:
         transport: Transport,
         kinds: Mapping[str, WatchedKind] | Iterable[WatchedKind] = KINDS,
         *,
+        known: Mapping[str, Listed] | None = None,
         clock: Callable[[], float] = time.time,
         random_source: random.Random | None = None,
     ) -> None:
@@ -56,6 +58,9 @@ class LiveSource:
             )
             for kind in (kinds.values() if isinstance(kinds, Mapping) else kinds)
         ]
+        for one in self._reflectors:
+            if known and (listed := known.get(one.health.kind)):
+                one.resume(listed)
         self.health: dict[str, KindHealth] = {one.health.kind: one.health for one in self._reflectors}
 
     async def items(self) -> AsyncIterator[Item]:

@@ -77,6 +77,7 @@ NODE = "runs/<int:run_id>/nodes/<str:name>/"
 CLUSTER = "clusters/<int:cluster_id>/"
 OTHERWISE = {
     (OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1",
+    ("api/" + CLUSTER + "pods/<namespace>/<name>/why", "<name>"): "waiting-0",
     (CLUSTER + "nodes/<str:name>/", "<str:name>"): "n1",
     (CLUSTER + "pods/<str:namespace>/<str:name>/", "<str:name>"): "waiting-0",
     (CLUSTER + "report/<slug:key>/", "<slug:key>"): "bindings",

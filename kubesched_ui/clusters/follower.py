@@ -1,0 +1,277 @@
+"""The follower of one cluster: reads it, stores its history, and feeds the analysis process (`manage.py follow NAME`).
+
+One event loop reads all kinds; one thread writes batches to the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import F
+from django.db.models.functions import Now
+
+from kubesched_ui.clusters import history, leases
+from kubesched_ui.clusters.analysis_process import AnalysisProcess
+from kubesched_ui.clusters.connections import Connection, open_transport
+from kubesched_ui.clusters.models import Cluster, HistoryGap, state_fields
+from kubesched_ui.clusters.writer import HistoryWriter, LostLease
+from kubesched_ui.websockets.publisher import Publisher, group
+from scheduler_core.api.objects import Object
+from scheduler_core.errors import InputError
+from scheduler_core.live import discovery
+from scheduler_core.live.kinds import KINDS, WatchedKind
+from scheduler_core.live.reflector import KindHealth
+from scheduler_core.live.source import LiveSource
+from scheduler_core.live.store import Store
+from scheduler_core.live.transport import Transport
+from scheduler_core.live.watch_events import Item, Listed
+from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.releases.remarks import nearest_release
+
+logger = logging.getLogger(__name__)
+
+FLUSH_S = 0.2  # until an item is written; items in between are written together
+BATCH = 5000  # items
+MAX_WAITING = 20_000  # items; with more, reading pauses
+DISCOVER_EVERY_S = 3600
+NO_RIGHTS = "The API server refuses all kinds. Check the rights of its user (docs/live.md)."
+WITHOUT = ("refused", "not served")  # states of a kind of which no item comes
+
+T = TypeVar("T")
+
+
+class Follower:
+    """Follows a cluster until cancelled, or until another process has its lease. `token`: of the lease."""
+
+    def __init__(
+        self, cluster: Cluster, token: str, transport: Transport, kinds: Mapping[str, WatchedKind] = KINDS
+    ) -> None:
+        self.kinds = kinds
+        self.cluster, self.token, self.transport = cluster, token, transport
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self.publisher = Publisher("cluster-hints")
+        self.waiting: deque[Item] = deque()
+        self.arrived, self.has_space = asyncio.Event(), asyncio.Event()
+        self.store = Store()
+        self.listed: set[str] = set()
+        self.stored: dict[str, Any] = {}  # columns as written last
+        self.complete = False
+        self.writer: HistoryWriter
+        self.source: LiveSource
+        self.analysis: AnalysisProcess
+
+    async def run(self) -> None:
+        """Follow. Raises LostLease."""
+        objects = await self._in_thread(self._restore)
+        self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
+        start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
+        self.analysis = AnalysisProcess(start, self.store)
+        try:
+            async with asyncio.TaskGroup() as group_of_tasks:
+                for task in (self._read, self._write, self._report, self._discover, self.analysis.run):
+                    group_of_tasks.create_task(task())
+        except BaseExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+        finally:
+            await asyncio.to_thread(self.publisher.close)
+            await self._in_thread(connection.close)
+            self.thread.shutdown(wait=False)
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, function)
+
+    # ---- the stored state
+
+    def _restore(self) -> dict[str, dict[str, Object]]:
+        """Read the stored objects. Kinds without a stored resourceVersion are listed."""
+        state = history.state_at(self.cluster)
+        objects = {kind: {obj.key: obj for obj in state.typed(kind)} for kind in state.objects if kind in self.kinds}
+        self.writer = HistoryWriter(self.cluster, self.token, objects, self._hint)
+        unfinished = HistoryGap.objects.filter(cluster=self.cluster, kind="", until=None).exists()
+        if unfinished or not self.writer.versions:
+            self.writer.open_gap()
+        return {kind: dict(by_key) for kind, by_key in objects.items()}
+
+    def _known(self, objects: Mapping[str, Mapping[str, Object]]) -> dict[str, Listed]:
+        """Return the stored objects as lists from which the source continues."""
+        seconds = self.writer.changed_at.timestamp()
+        known = {
+            kind: Listed(kind, version, tuple(objects.get(kind, {}).values()), seconds)
+            for kind, version in self.writer.versions.items()
+            if kind in self.kinds
+        }
+        for item in known.values():
+            self.store.apply(item)
+            self.listed.add(item.kind)
+        return known
+
+    # ---- items
+
+    async def _read(self) -> None:
+        async for item in self.source.items():
+            self.store.apply(item)
+            if isinstance(item, Listed):
+                self.listed.add(item.kind)
+            self.analysis.send(item)
+            self.waiting.append(item)
+            self.arrived.set()
+            if len(self.waiting) > MAX_WAITING:
+                self.has_space.clear()
+                await self.has_space.wait()
+
+    async def _write(self) -> None:
+        while True:
+            await self.arrived.wait()
+            await asyncio.sleep(FLUSH_S)
+            self.arrived.clear()
+            while self.waiting:
+                batch = [self.waiting.popleft() for _ in range(min(BATCH, len(self.waiting)))]
+                await self._in_thread(lambda: self.writer.write(batch))  # noqa: B023
+                if len(self.waiting) <= MAX_WAITING // 2:
+                    self.has_space.set()
+            if not self.complete and self._knows_all():
+                self.complete = True
+                await self._in_thread(self.writer.close_gap)
+                self._hint()
+            if self.complete:
+                await self._in_thread(self.writer.checkpoint_if_due)
+
+    def _knows_all(self) -> bool:
+        """Whether each kind is listed and written, or cannot be."""
+        return not self.waiting and all(
+            kind in self.listed or health.state in WITHOUT for kind, health in self.source.health.items()
+        )
+
+    def _hint(self) -> None:
+        self.publisher.publish(
+            group(self.cluster.pk, "cluster"), {"type": "cluster.changed", "cluster": self.cluster.pk}
+        )
+
+    # ---- state and health
+
+    async def _report(self) -> None:
+        """Store state, health and heartbeat regularly."""
+        while True:
+            for kind, health in self.source.health.items():
+                if health.state in WITHOUT:
+                    self.analysis.forget(kind)
+            columns = self._columns()
+            with suppress(DatabaseError, InterfaceError):  # the writer waits for the database
+                if not await self._in_thread(lambda: self._store(columns)):  # noqa: B023
+                    raise LostLease
+            if not self.arrived.is_set() and not self.complete and self._knows_all():
+                self.arrived.set()  # all kinds are known without a further item
+            await asyncio.sleep(leases.HEARTBEAT_S)
+
+    def _columns(self) -> dict[str, Any]:
+        version = str(self.source.version.get("gitVersion", ""))[:40]
+        state, message = self._state()
+        columns: dict[str, Any] = {
+            "state": state,
+            "message": message,
+            "health": {kind: described(health) for kind, health in self.source.health.items()},
+        }
+        return columns | ({"git_version": version} if version else {})
+
+    def _state(self) -> tuple[str, str]:
+        health = list(self.source.health.values())
+        broken = [one for one in health if one.state == "retrying"]
+        if len(broken) + sum(one.state == "waiting" for one in health) == len(health) and broken:
+            return (Cluster.State.CONNECTING if self.complete else Cluster.State.FAILED), broken[0].message
+        if all(one.state in WITHOUT for one in health):
+            return Cluster.State.FAILED, NO_RIGHTS
+        if not self.complete:
+            return Cluster.State.LISTING if self.listed else Cluster.State.CONNECTING, ""
+        return Cluster.State.FOLLOWING, broken[0].message if broken else ""
+
+    def _store(self, columns: dict[str, Any]) -> bool:
+        """Store what has changed. Return whether this process still holds the lease."""
+        changed = {name: value for name, value in columns.items() if self.stored.get(name) != value}
+        update: dict[str, Any] = dict(changed)
+        if "state" in changed or "message" in changed:
+            update |= state_fields(columns["state"], columns["message"])
+        if set(changed) - {"health"} or _visible(columns["health"]) != _visible(self.stored.get("health", {})):
+            update["version"] = F("version") + 1
+            self._hint()
+        if not self.writer.rows.update(heartbeat_at=Now(), **update):
+            return False
+        self.stored |= changed
+        return True
+
+    # ---- release and configuration
+
+    async def _discover(self) -> None:
+        """Find release and configuration: first by the version alone, then by the objects, then regularly. Configure
+        the analysis with them, or with what a user has chosen."""
+        found_at = 0.0
+        loop = asyncio.get_running_loop()
+        while not self.source.version and not self.complete:
+            await asyncio.sleep(0.1)
+        while True:
+            if self.complete and (not found_at or loop.time() - found_at > DISCOVER_EVERY_S):
+                found_at = loop.time()
+                objects = await discovery.fetch(self.transport, self.store, self.source.version)
+                found = discovery.discover(self.store, self.source.version, objects)
+                await self._in_thread(lambda: self._store_found(found))  # noqa: B023
+            with suppress(DatabaseError, InterfaceError):
+                release, config = await self._in_thread(self._used)
+                self.analysis.configure(release, config)
+            await asyncio.sleep(1.0)
+
+    def _store_found(self, found: discovery.Discovered) -> None:
+        columns = {
+            "release": found.release,
+            "release_source": found.release_source,
+            "config": found.config,
+            "config_source": found.config_source,
+            "notes": list(found.notes),
+        }
+        with suppress(DatabaseError, InterfaceError):
+            self.writer.rows.update(**columns, version=F("version") + 1)
+        self._hint()
+
+    def _used(self) -> tuple[str, str]:
+        row = Cluster.everything.only("release", "chosen_release", "config", "chosen_config").get(pk=self.cluster.pk)
+        return row.used_release or release_of_version(self.source.version), row.used_config
+
+
+def release_of_version(version: Mapping[str, Any]) -> str:
+    """Return the release of an API server's version, or the nearest one; the newest if the version is unknown."""
+    text = str(version.get("gitVersion", ""))
+    try:
+        return get_release(text).name
+    except InputError:
+        return nearest_release(text) or NEWEST
+
+
+def described(health: KindHealth) -> dict[str, Any]:
+    """Return the health of a kind as JSON."""
+    refused = health.state in WITHOUT
+    return {
+        "state": health.state,
+        "resource_version": health.resource_version,
+        "event_at": health.last_event or None,
+        "message": health.message[:1000],
+        "objects": health.objects,
+        "lists": health.lists,
+        "requests": health.requests,
+        "consequence": KINDS[health.kind].consequence if refused and not KINDS[health.kind].optional else "",
+    }
+
+
+def _visible(health: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return what a page shows at once of the health: not the numbers that change with each item."""
+    return [(kind, one["state"], one["message"]) for kind, one in health.items()]
+
+
+async def follow(cluster: Cluster, token: str, connection: Connection) -> None:
+    """Follow a cluster whose lease `token` holds. Raises LostLease."""
+    async with open_transport(connection) as transport:
+        await Follower(cluster, token, transport, connection.kinds).run()

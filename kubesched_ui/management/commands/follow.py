@@ -1,0 +1,77 @@
+"""`manage.py follow [NAME]`: follows a live cluster, or all that are to be followed."""
+
+import asyncio
+import os
+import signal
+import sys
+from argparse import ArgumentParser
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from django.core.management.base import BaseCommand, CommandError
+
+from kubesched_ui import env
+from kubesched_ui.clusters import analysis, connections, leases
+from kubesched_ui.clusters.follower import follow
+from kubesched_ui.clusters.models import Cluster
+from kubesched_ui.clusters.supervisor import TOKEN, FollowerSupervisor
+from kubesched_ui.clusters.writer import LostLease
+from scheduler_core.errors import InputError
+from scheduler_core.live.transport import TransportError
+
+
+class Command(BaseCommand):
+    help = "Follows the live cluster NAME until stopped; without NAME, all clusters that are to be followed."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?", metavar="NAME", help="a cluster of the settings (docs/live.md)")
+        parser.add_argument("--analysis", action="store_true", help="used by a follower to start its analysis process")
+
+    def handle(self, *args: Any, name: str | None, analysis: bool, **options: Any) -> None:
+        if analysis:
+            run_analysis()
+            return
+        try:
+            connections.store_configured()
+        except (InputError, env.InvalidEnvironment) as problem:
+            raise CommandError(str(problem)) from None
+        if name is None:
+            FollowerSupervisor().run()
+            return
+        token = os.environ.pop(TOKEN, "") or f"{uuid4().hex}:{uuid4().hex}"
+        cluster = leases.claim(name, token)
+        if cluster is None:
+            known = Cluster.everything.filter(name=name, configured=True).exists()
+            missing = f"The settings name no cluster {name}; see docs/live.md."
+            raise CommandError(f"Another process follows {name}." if known else missing)
+        sys.exit(run_follower(cluster, token))
+
+
+def run_follower(cluster: Cluster, token: str) -> int:
+    """Follow a cluster until a signal. Return the exit code."""
+    message = ""
+    try:
+        asyncio.run(until_signal(cluster, token, connections.connection_of(cluster)))
+    except LostLease:
+        return 1
+    except (connections.CannotConnect, TransportError) as problem:
+        message = str(problem)
+        print(message, file=sys.stderr)
+    state = Cluster.State.FAILED if message else Cluster.State.STOPPED
+    leases.release(cluster.pk, token, state, message)
+    return 1 if message else 0
+
+
+async def until_signal(cluster: Cluster, token: str, connection: connections.Connection) -> None:
+    task = asyncio.create_task(follow(cluster, token, connection))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def run_analysis() -> None:
+    """Analyse what a follower writes to standard input, until it ends."""
+    analysis.run(sys.stdin.buffer)
