@@ -11,7 +11,7 @@ import msgspec
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
-from scheduler_core.live.transport import AiohttpTransport, Endpoint
+from scheduler_core.live.transport import AiohttpTransport, Endpoint, Transport
 from scheduler_core.live.watch_events import ADDED, DELETED, Gap, Item, Listed, WatchEvent
 from tests.api_server.server import ApiServer
 from tests.api_server.storage import encoded
@@ -23,12 +23,19 @@ class Follower:
     `problems`: what no consumer may receive, such as a second deletion; `items`: all that was received.
     """
 
-    def __init__(self, server: ApiServer, kinds: Iterable[str], seed: int = 0, token: str = "") -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        kinds: Iterable[str],
+        seed: int = 0,
+        token: str = "",
+        transport: Transport | None = None,
+    ) -> None:
         self.server = server
         self.token = token
         self.kinds: list[WatchedKind] = [KINDS[kind] for kind in kinds]
         loop = asyncio.get_running_loop()
-        self.transport = AiohttpTransport(self._connect)
+        self.transport = transport or AiohttpTransport(self._connect)
         self.source = LiveSource(self.transport, self.kinds, clock=loop.time, random_source=random.Random(seed))
         self.store = Store()
         self.items: list[Item] = []

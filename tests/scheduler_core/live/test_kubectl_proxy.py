@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,17 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.transport import AiohttpTransport, TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.large_cluster import LargeCluster
+from tests.api_server.recordings import Recording
 from tests.api_server.server import ApiServer
+from tests.api_server.storage import Storage
 from tests.kubernetes_tools import KUBECTL_RELEASES, kubectl
+from tests.recordings import LIVE_MOST
+from tests.scheduler_core.live.following import Follower
 
 pytestmark = pytest.mark.asyncio
 GOOD = "sesame-0123456789-ABCDEFGHIJ"
@@ -327,3 +333,30 @@ async def test_real_kubectl_reads_the_test_server(release: str, tmp_path: Path) 
         assert "deploy" in await run("api-resources")
         server.rules = []
         assert (await run("get", "nodes")).startswith("Error from server (Forbidden): nodes is forbidden: ")
+
+
+@pytest.mark.long
+async def test_a_recording_is_followed_through_a_kubectl_that_is_killed(
+    proxy: tuple[AiohttpTransport, KubectlProxy], server: ApiServer
+) -> None:
+    transport, kubectl_proxy = proxy
+    recording = Recording(LIVE_MOST)
+    server.storage = Storage(0)
+    recording.load(server.storage)
+    # Events without a reason of the scheduler are dropped.
+    kinds = [name for name, kind in KINDS.items() if kind.resource in recording.resources and name != "Event"]
+    async with Follower(server, kinds, transport=transport) as follower:
+        await follower.synced(30)
+        for part in range(5):
+            size = -(-len(recording.changes) // 5)
+            for change in recording.changes[part * size : (part + 1) * size]:
+                server.storage.put(*change[2:], change.revision)
+            await asyncio.sleep(0)
+            assert kubectl_proxy._process
+            with suppress(ProcessLookupError):
+                kubectl_proxy._process.send_signal(signal.SIGKILL)
+            server.cut()
+        await follower.synced(60)
+        assert {request.authentication for request in server.requests} == {"Bearer"}
+        lists = {kind: server.count("list", kind) for kind in recording.resources}
+        assert max(lists.values()) <= 2
