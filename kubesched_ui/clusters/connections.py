@@ -188,7 +188,9 @@ async def open_transport(one: Connection) -> AsyncIterator[Transport]:
     agent = f"kubesched/{settings.VERSION}"
     in_cluster = one.context == IN_CLUSTER
     transport = (
-        in_cluster_transport(agent) if in_cluster else context_transport(one.context, agent, one.kubeconfig or None)
+        in_cluster_transport(agent)
+        if in_cluster
+        else context_transport(one.context, agent, one.kubeconfig or None, one.namespace)
     )
     try:
         yield transport
