@@ -77,8 +77,9 @@ class Discovered(NamedTuple):
 
     `release`: as `get_release` accepts it, with feature gates. `config`: a KubeSchedulerConfiguration or Policy as
     YAML, without credentials; "" is the default configuration of the release. `release_source`, `config_source`: where
-    each was found. `notes`: sentences about what is uncertain, contradictory or not readable, at most MAX_NOTES.
-    `platform`: EKS, GKE, AKS, OpenShift, k3s, RKE2 or "". `choices`: names in PUBLISHED to offer, the platform's first.
+    each was found, or why the default configuration is used. `notes`: sentences about what is uncertain, contradictory
+    or not readable, at most MAX_NOTES. `platform`: EKS, GKE, AKS, OpenShift, k3s, RKE2 or "". `choices`: names in
+    PUBLISHED to offer, the platform's first.
     """
 
     release: str
@@ -356,15 +357,15 @@ class _Discovery:
             if not (place := _file_of(one)):
                 if provider := flags.get("algorithm-provider"):
                     self._note(f"Pod {one.key} has --algorithm-provider={shown(provider)}, which is left out.")
-                return None, f"the default configuration: pod {one.key} has no --config"
+                return None, f"pod {one.key} has no --config"
             if isinstance(place, str):
                 self._unreadable(flags.get("config") or flags.get("policy-config-file", ""), source, place)
             elif config := self._in_config_map(place, release):
                 return config, f"ConfigMap {place.config_map}, key {place.key}, of pod {one.key}"
-            return None, "the default configuration, because that of the cluster cannot be read"
+            return None, "that of the cluster cannot be read"
         if path := flags.get("config"):
             self._unreadable(path, source, "it is a file of the control plane")
-            return None, "the default configuration, because that of the cluster cannot be read"
+            return None, "that of the cluster cannot be read"
         if self.platform == "GKE":
             return self._gke(release)
         if self.platform == "EKS":
@@ -373,10 +374,10 @@ class _Discovery:
                 "the cluster names the strategy MostAllocated, choose it."
             )
         elif source:
-            return None, f"the default configuration: {source} has no config"
+            return None, f"{source} has no config"
         else:
             self._note("No pod of kube-scheduler is visible, so its configuration is unknown.")
-        return None, "the default configuration, because the cluster shows none"
+        return None, "the cluster shows none"
 
     def _unreadable(self, path: str, source: str, why: str) -> None:
         self._note(
@@ -392,12 +393,12 @@ class _Discovery:
         if scheduler is None:
             why = self.failures.get(OPENSHIFT_SCHEDULER) or "there is none"
             self._note(f"The profile of OpenShift's scheduler in {OPENSHIFT_SCHEDULER} cannot be read: {why}.")
-            return None, "the default configuration, because that of the cluster cannot be read"
+            return None, "that of the cluster cannot be read"
         profile = text(mapping(scheduler.get("spec")).get("profile"))
         name = _OPENSHIFT_PROFILES.get(profile)
         if name is None:
             self._note(f"The profile {shown(profile)} of OpenShift is not known.")
-            return None, "the default configuration, because the profile of the cluster is not known"
+            return None, "the profile of the cluster is not known"
         source = f"the profile {profile or 'LowNodeUtilization'} of OpenShift"
         return (published(name, release) if name else None), source
 
@@ -406,8 +407,8 @@ class _Discovery:
         if given is None:
             if why := self.failures.get(AKS_CONFIGURATION):
                 self._note(f"The SchedulerConfiguration upstream of AKS cannot be read: {why}.")
-                return None, "the default configuration, because that of the cluster cannot be read"
-            return None, "the default configuration: the cluster has no SchedulerConfiguration upstream"
+                return None, "that of the cluster cannot be read"
+            return None, "the cluster has no SchedulerConfiguration upstream"
         place = "SchedulerConfiguration upstream"
         spec = mapping(given.get("spec"))
         state = next((word for word in _words(given.get("status")) if word.lower() in ("failed", "pending")), "")
@@ -417,7 +418,7 @@ class _Discovery:
         if not isinstance(raw, str):  # the first preview had the profiles themselves
             raw = json.dumps({"apiVersion": f"{GROUP}/{release.api_versions[0]}", "kind": KIND, **spec})
         if (config := self._read(raw, place, release)) is None:
-            return None, "the default configuration, because that of the cluster cannot be read"
+            return None, "that of the cluster cannot be read"
         profiles = mappings(config.get("profiles"))
         if all(profile.get("schedulerName", "") not in ("", DEFAULT_SCHEDULER) for profile in profiles):
             config["profiles"] = [{"schedulerName": DEFAULT_SCHEDULER}, *profiles]
@@ -434,7 +435,7 @@ class _Discovery:
                 return published("gke-optimize-utilization", release), "the description of GKE's optimize-utilization"
         else:
             self._note("GKE does not show the configuration of its scheduler in the cluster.")
-        return None, "the default configuration, because the cluster shows none"
+        return None, "the cluster shows none"
 
     def _with_further(
         self, config: dict[str, Any] | None, source: str, release: Release
