@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -48,6 +49,8 @@ async def serve(options: argparse.Namespace) -> None:
     server = ApiServer(storage, version, options.unix_socket, tls, options.port)
     if options.token:
         server.authorizations = {f"Bearer {options.token}"}
+    if options.nodes:
+        server.churn = partial(cluster.churn, storage)
     async with server:
         if options.kubeconfig:
             authority = {"certificate-authority": str(options.tls.absolute() / "test-ca.crt")} if options.tls else {}

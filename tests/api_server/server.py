@@ -11,7 +11,7 @@ import random
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,6 +141,7 @@ class ApiServer:
         self.gzip_threshold: int | None = GZIP_THRESHOLD
         self.requests: list[LoggedRequest] = []
         self.fault_of: Callable[[LoggedRequest], Fault | None] = lambda request: None
+        self.churn: Callable[..., Coroutine[Any, Any, Any]] | None = None  # makes changes: (rate, seconds)
         self.url = ""
         self._faults: list[tuple[str | None, str | None, Fault]] = []
         self._streams: dict[_Body, LoggedRequest] = {}
@@ -505,6 +506,8 @@ class ApiServer:
                         self.storage.unserved = set(value)
                     else:
                         setattr(self, name, set(value) if name == "authorizations" and value is not None else value)
+            case "churn" if self.churn is not None:
+                self._churn = asyncio.create_task(self.churn(**given))
             case "times":
                 after = float(request.query.get("after", 0))
                 resource = request.query.get("resource", "pods")
