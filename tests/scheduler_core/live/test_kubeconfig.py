@@ -562,11 +562,11 @@ def test_temporary_folders_are_private_and_those_of_killed_processes_are_removed
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ended = subprocess.Popen(["true"])
     ended.wait()
-    (tmp_path / f"kubesched-{ended.pid}-a").mkdir()
-    (tmp_path / f"kubesched-{ended.pid}-b").write_text("a file is left alone")
-    (tmp_path / f"kubesched-{os.getppid()}-c").mkdir()
-    (tmp_path / "kubesched-x-d").mkdir()
+    (tmp_path / f"kubesched-live-{ended.pid}-a").mkdir()
+    (tmp_path / f"kubesched-live-{ended.pid}-b").write_text("a file is left alone")
+    (tmp_path / f"kubesched-live-{os.getppid()}-c").mkdir()
+    (tmp_path / "kubesched-live-x-d").mkdir()
     folder = create_private_folder()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     left = {path.name for path in tmp_path.iterdir()} - {folder.name}
-    assert left == {f"kubesched-{ended.pid}-b", f"kubesched-{os.getppid()}-c", "kubesched-x-d"}
+    assert left == {f"kubesched-live-{ended.pid}-b", f"kubesched-live-{os.getppid()}-c", "kubesched-live-x-d"}
