@@ -311,19 +311,21 @@ def cleaned(value: Any) -> Any:
     return [cleaned(one) for one in value] if isinstance(value, list) else value
 
 
-def run(file: BinaryIO) -> None:
-    """Analyse the items of a pipe until it ends."""
+def run(file: BinaryIO, analyse: Callable[[dict[str, Any]], Any], failed: str) -> None:
+    """Analyse the items of a pipe until it ends. `analyse`: makes the analysis from the values of the first frame.
+    `failed`: what is missing if the configuration cannot be used, as the beginning of a sentence."""
     reader = FrameReader(file)
     values = reader.values()
     if values is None or values[0] != START:
         return
     start = values[1]
     try:
-        analysis = PendingAnalysis(start)
+        analysis = analyse(start)
     except InputError as problem:
-        message = f"Pending pods are not explained: {problem}."
+        message = printable(f"{failed}: {problem}.")
         Cluster.everything.filter(pk=start["cluster"], follower=start["token"]).update(analysis_message=message)
-        while reader.values() is not None:  # a new one would fail as well
+        connection.close()
+        while reader.values() is not None:  # a new process would fail as well
             pass
         return
     try:

@@ -1,4 +1,4 @@
-"""The analysis process as its follower sees it: started, fed with items, and replaced if it ends."""
+"""An analysis process as its follower sees it: started, fed with items, and replaced if it ends."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ AGAIN_S = (1.0, 60.0)  # shortest and longest wait before it starts again
 
 
 class AnalysisProcess:
-    """`start`: the values of the first frame. `store`: what the source has yielded; a new process begins with it."""
+    """`part`: option of `manage.py follow`. `start`: the values of the first frame. `store`: what the source has
+    yielded; a new process begins with it."""
 
-    def __init__(self, start: dict[str, Any], store: Store) -> None:
-        self.start, self.store = start, store
+    def __init__(self, part: str, start: dict[str, Any], store: Store) -> None:
+        self.part, self.start, self.store = part, start, store
         self.queue: deque[Item | Forget] = deque()
         self.arrived = asyncio.Event()
         self.forgotten: set[str] = set()
@@ -80,7 +81,7 @@ class AnalysisProcess:
             await asyncio.sleep(delay)
 
     async def _run_once(self) -> None:
-        command = [sys.executable, "-m", "kubesched_ui", "follow", "--analysis"]
+        command = [sys.executable, "-m", "kubesched_ui", "follow", f"--{self.part}"]
         self.process = process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=DEVNULL, cwd=settings.BASE_DIR
         )
@@ -96,8 +97,8 @@ class AnalysisProcess:
             code = await ended
             results = await asyncio.gather(feeding, return_exceptions=True)
         if isinstance(problem := results[0], Exception) and not isinstance(problem, ConnectionError):
-            logger.error("Cannot feed the analysis process", exc_info=problem)
-        logger.info("The analysis process ended with %s", code)
+            logger.error("Cannot feed the process for %s", self.part, exc_info=problem)
+        logger.info("The process for %s ended with %s", self.part, code)
 
     def _snapshot(self) -> Iterator[Item | Forget]:
         now = time.time()
@@ -119,7 +120,7 @@ class AnalysisProcess:
             if buffer:
                 await self._write(process, buffer)
             if len(self.queue) > MAX_QUEUE:
-                logger.warning("The analysis process is too slow and starts anew from the current state")
+                logger.warning("The process for %s is too slow and starts anew from the current state", self.part)
                 return
             if not self.queue:
                 self.arrived.clear()

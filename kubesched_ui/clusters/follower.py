@@ -1,4 +1,6 @@
-"""The follower of one cluster: reads it, stores its history, and feeds the analysis process (`manage.py follow NAME`).
+"""The follower of one cluster: reads it, stores its history, and feeds the analysis processes.
+
+`manage.py follow NAME` runs it.
 
 One event loop reads all kinds; one thread writes batches to the database.
 """
@@ -65,23 +67,25 @@ class Follower:
         self.complete = False
         self.writer: HistoryWriter
         self.source: LiveSource
-        self.analysis: AnalysisProcess
+        self.analyses: list[AnalysisProcess]
 
     async def run(self) -> None:
         """Follow. Raises LostLease."""
         objects = await self._in_thread(self._restore)
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
-        self.analysis = AnalysisProcess(start, self.store)
+        self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in ("pending", "decisions")]
         try:
             async with asyncio.TaskGroup() as group_of_tasks:
-                for task in (self._read, self._write, self._report, self._discover, self.analysis.run):
+                for task in (self._read, self._write, self._report, self._discover):
                     group_of_tasks.create_task(task())
+                for analysis in self.analyses:
+                    group_of_tasks.create_task(analysis.run())
         except BaseExceptionGroup as problems:
             raise problems.exceptions[0] from None
         finally:
             await asyncio.to_thread(self.publisher.close)
-            await self._in_thread(connection.close)
+            await self._in_thread(lambda: connection.close())
             self.thread.shutdown(wait=False)
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
@@ -119,7 +123,8 @@ class Follower:
             self.store.apply(item)
             if isinstance(item, Listed):
                 self.listed.add(item.kind)
-            self.analysis.send(item)
+            for analysis in self.analyses:
+                analysis.send(item)
             self.waiting.append(item)
             self.arrived.set()
             if len(self.waiting) > MAX_WAITING:
@@ -161,7 +166,8 @@ class Follower:
         while True:
             for kind, health in self.source.health.items():
                 if health.state in WITHOUT:
-                    self.analysis.forget(kind)
+                    for analysis in self.analyses:
+                        analysis.forget(kind)
             columns = self._columns()
             with suppress(DatabaseError, InterfaceError):  # the writer waits for the database
                 if not await self._in_thread(lambda: self._store(columns)):  # noqa: B023
@@ -222,7 +228,8 @@ class Follower:
                 await self._in_thread(lambda: self._store_found(found))  # noqa: B023
             with suppress(DatabaseError, InterfaceError):
                 release, config = await self._in_thread(self._used)
-                self.analysis.configure(release, config)
+                for analysis in self.analyses:
+                    analysis.configure(release, config)
             await asyncio.sleep(1.0)
 
     def _store_found(self, found: discovery.Discovered) -> None:

@@ -274,6 +274,7 @@ class Decision(models.Model):
     class MessageOutcome(models.TextChoices):
         EQUAL = "equal"
         EARLIER = "earlier"
+        GAP = "gap"
         DIFFERS = "differs"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="decisions")

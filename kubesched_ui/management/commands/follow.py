@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kubesched_ui import env
 from kubesched_ui.clusters import analysis, connections, leases
+from kubesched_ui.clusters.analysis import PendingAnalysis
 from kubesched_ui.clusters.follower import follow
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import TOKEN, FollowerSupervisor
@@ -27,11 +28,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", metavar="NAME", help="a cluster of the settings (docs/live.md)")
-        parser.add_argument("--analysis", action="store_true", help="used by a follower to start its analysis process")
+        for part in ("pending", "decisions"):
+            parser.add_argument(f"--{part}", action="store_true", help="Used by a follower to start its processes.")
 
-    def handle(self, *args: Any, name: str | None, analysis: bool, **options: Any) -> None:
-        if analysis:
-            run_analysis()
+    def handle(self, *args: Any, name: str | None, pending: bool, decisions: bool, **options: Any) -> None:
+        if pending:
+            analysis.run(sys.stdin.buffer, PendingAnalysis, "Pending pods are not explained")
+            return
+        if decisions:
+            from kubesched_ui.clusters.judging import DecisionAnalysis
+
+            analysis.run(sys.stdin.buffer, DecisionAnalysis, "Decisions are not checked")
             return
         try:
             connections.store_configured()
@@ -70,8 +77,3 @@ async def until_signal(cluster: Cluster, token: str, connection: connections.Con
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     with suppress(asyncio.CancelledError):
         await task
-
-
-def run_analysis() -> None:
-    """Analyse what a follower writes to standard input, until it ends."""
-    analysis.run(sys.stdin.buffer)

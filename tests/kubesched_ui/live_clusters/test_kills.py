@@ -157,7 +157,7 @@ def test_killed_followers_continue_where_the_history_ends(followed: Any) -> None
     instance, writes = followed
     until(lambda: stored(instance) > 0, "the first stored changes", 120)
     until(lambda: instance.api("GET", "/clusters/1")["state"] == "following", "following")
-    for part in ("follow -- live", "follow --analysis", "kubesched_ui follow", "follow -- live"):
+    for part in ("follow -- live", "follow --pending", "follow --decisions", "kubesched_ui follow", "follow -- live"):
         instance.kill(part)
         catches_up(instance, writes)
     gaps = check(instance, writes)

@@ -1,0 +1,94 @@
+"""The judging process of a follower: checks the decisions of the real scheduler and stores the results.
+
+It is separate from the analysis of pending pods, because a decision takes longer than a change, and because a decision
+is checked only when all kinds are known beyond it (live/ordering.py).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
+
+from kubesched_ui.clusters.analysis import (
+    AGAIN_S,
+    DRAIN_S,
+    MAX_SENTENCE,
+    STORE_EVERY_S,
+    ItemQueue,
+    LeaseHolder,
+    cleaned,
+    printable,
+)
+from kubesched_ui.clusters.item_frames import Forget
+from kubesched_ui.clusters.models import Decision
+from kubesched_ui.clusters.writer import at
+from scheduler_core.live.ordering import Ordering
+from scheduler_core.live.watch_events import Item
+from scheduler_core.releases import get_release
+from scheduler_core.shadow.judge import Judge
+from scheduler_core.shadow.judgement import Judgement
+
+logger = logging.getLogger(__name__)
+
+
+class DecisionAnalysis:
+    """Orders the items, feeds the judge, and stores its judgements."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self.holder = LeaseHolder(start)
+        self.ordering = Ordering(start["kinds"])
+        self.judge = Judge(get_release(start["release"]), start["config"] or None)
+        self.found: list[Judgement] = []
+        self.stored_at = 0.0
+
+    def run(self, items: ItemQueue) -> None:
+        """Judge until the pipe ends. Raises LostLease."""
+        while items.drain(self.apply, 0.5, DRAIN_S):
+            if self.found and time.monotonic() - self.stored_at >= STORE_EVERY_S:
+                self.stored_at = time.monotonic()
+                try:
+                    self._store()
+                except (DatabaseError, InterfaceError) as error:
+                    logger.warning("Judgements wait for the database: %s", error)
+                    connection.close()
+                    self.stored_at += AGAIN_S
+
+    def apply(self, item: Item | Forget) -> None:
+        """Judge what is in order now."""
+        if isinstance(item, Forget):
+            self._judge(self.ordering.forget(item.kind))
+        else:
+            self._judge(self.ordering.add(item))
+
+    def _judge(self, items: Iterable[Item]) -> None:
+        for item in items:
+            self.found += self.judge.feed(item)
+
+    def _store(self) -> None:
+        rows = [self._row(judgement) for judgement in self.found]
+        with transaction.atomic():
+            self.holder.update(report=cleaned(self.judge.summary()), version=F("version") + 1)
+            Decision.objects.bulk_create(rows, 500, ignore_conflicts=True)
+        self.found.clear()
+        self.holder.hint()
+
+    def _row(self, judgement: Judgement) -> Decision:
+        decided = judgement.kind == "decision"
+        configuration = {"configuration": judgement.configuration} if judgement.configuration else {}
+        return Decision(
+            cluster_id=self.holder.pk,
+            pod=judgement.pod,
+            node=judgement.node if decided else "",
+            resource_version=judgement.resource_version,
+            at=at(judgement.time),
+            outcome=judgement.outcome if decided else "",
+            message=printable(judgement.message[:MAX_SENTENCE]),
+            message_outcome="" if decided else judgement.outcome,
+            ours=[printable(one[:MAX_SENTENCE]) for one in judgement.ours],
+            details=cleaned(judgement.details | configuration),
+        )
