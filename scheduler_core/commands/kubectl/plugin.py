@@ -16,6 +16,8 @@ from scheduler_core.commands.kubectl.cluster_reader import ClusterReader, ReadCl
 from scheduler_core.commands.kubectl.drain import Drain, drain
 from scheduler_core.commands.kubectl.raw_requests import KubectlTransport
 from scheduler_core.commands.kubectl.rendering import write_answer, write_group
+from scheduler_core.commands.kubectl.server import Server
+from scheduler_core.commands.kubectl.shadow import LiveShadow
 from scheduler_core.commands.kubectl.terminal import Terminal
 from scheduler_core.commands.kubectl.why import (
     PodPlacement,
@@ -27,23 +29,28 @@ from scheduler_core.commands.kubectl.why import (
     summary,
 )
 from scheduler_core.errors import InputError
-from scheduler_core.live.transport import TransportError
+from scheduler_core.live.discovery import Discovered
+from scheduler_core.live.kubectl_proxy import KubectlProxy
+from scheduler_core.live.transport import AiohttpTransport, TransportError
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
+from scheduler_core.shadow.judgement import Judgement
 from scheduler_core.snapshot.files import read_bytes
 
-PLACED, EXIT_NEVER, EXIT_NOT_NOW, EXIT_UNDECIDED = 0, 1, 2, 3
+PLACED, EXIT_NEVER, EXIT_NOT_NOW, EXIT_UNDECIDED, EXIT_UNEXPLAINED = 0, 1, 2, 3, 4
 USAGE, INPUT, UNREACHABLE, INTERRUPTED = 64, 66, 69, 130  # the first three as in sysexits.h
 EXIT_CODES = """exit codes:
   0    every pod has a node or would get one
   1    never: no node could take a pod, even if it were empty
   2    not now: other pods are in the way
   3    not asked: the scheduler has not decided about a pod; it is gated, waits for a claim, is bound ...
+  4    shadow: a decision is not explained, or a message differs
   64   wrong usage
   66   the pod, node or file does not exist or is invalid
   69   the cluster or the server cannot be reached
 With several pods, the lowest code from 1 to 3 counts."""
 _FLAGS = ("context", "kubeconfig", "cluster", "user", "as", "request-timeout")  # kubectl's, with a value
 _LISTED = 20  # pods of a table
+MAX_SECONDS = 86_400
 
 
 class _Parser(argparse.ArgumentParser):
@@ -106,7 +113,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     drained.add_argument("node", metavar="NODE")
     drained.set_defaults(run=run_drain)
+    shadow = commands.add_parser(
+        "shadow",
+        help="follow the cluster for a while and check the decisions of its scheduler",
+        description="Decides again what the scheduler of the cluster decides, and shows what it cannot explain.",
+        epilog=EXIT_CODES,
+        formatter_class=formatter,
+    )
+    shadow.add_argument("--seconds", type=float, default=60.0, help="how long (default: 60)")
+    shadow.add_argument("-v", "--verbose", action="store_true", help="show every decision and message")
+    shadow.set_defaults(run=run_shadow, parser=shadow)
+    why.add_argument(
+        "--server", metavar="URL", help="ask this KubeSched server, which follows the cluster of --context"
+    )
+    why.add_argument("--token-file", metavar="FILE", help="the server's token (default: KUBESCHED_TOKEN)")
     for command in (why, drained):
+        command.add_argument("--no-fix", dest="fix", action="store_false", help="do not search for a suggested fix")
+    for command in (why, drained, shadow):
         _add_common(command)
     return parser
 
@@ -115,7 +138,6 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("-n", "--namespace", help="namespace (default: that of the context)")
     add("-o", "--output", choices=("json",), help="print JSON")
-    add("--no-fix", dest="fix", action="store_false", help="do not search for a suggested fix")
     add("--release", default="", help="Kubernetes release of the scheduler (default: found in the cluster)")
     add("--config", metavar="FILE", help="a KubeSchedulerConfiguration (default: found in the cluster)")
     group = command.add_argument_group("flags of kubectl")
@@ -150,9 +172,13 @@ async def run_why(args: argparse.Namespace, out: IO[str]) -> int:
         args.parser.error("-f cannot be combined with a name or -A")
     if args.name and args.all_namespaces:
         args.parser.error("a name cannot be combined with -A")
+    if args.token_file and not args.server:
+        args.parser.error("--token-file needs --server")
     kind, name = kind_and_name(args.name) if args.name else ("", "")
-    cluster, namespace = await read_cluster(args)
     terminal = Terminal(out)
+    if args.server:
+        return await _ask_server(args, kind, name, terminal, out)
+    cluster, namespace = await read_cluster(args)
     if args.filename:
         placements = placements_of_file(cluster, args.filename, namespace, args.fix)
         if args.output:
@@ -169,8 +195,15 @@ async def run_why(args: argparse.Namespace, out: IO[str]) -> int:
     if args.output:
         return _print_json(out, cluster, {"answers": answers}, exit_code(answers))
     where = "the cluster" if args.all_namespaces else f"namespace {namespace}"
+    _write_answers(terminal, answers, f"{kind.lower()} {key}" if name else "", where)
+    _write_notes(terminal, cluster)
+    return exit_code(answers)
+
+
+def _write_answers(terminal: Terminal, answers: Sequence[PendingAnswer], name: str, where: str) -> None:
+    """Write answers: for a named object with details, otherwise equal ones together."""
     if not answers:
-        what = f"No pod of {kind.lower()} {key}" if name else f"No pod of {where}"
+        what = f"No pod of {name}" if name else f"No pod of {where}"
         terminal.line("", f"{what} is pending.", colour="green", bold=True)
     elif not name:
         terminal.line("", _counted(answers, where), bold=True)
@@ -181,8 +214,28 @@ async def run_why(args: argparse.Namespace, out: IO[str]) -> int:
             write_answer(terminal, group.answer, time.time(), group.others)
         else:
             write_group(terminal, group.answer, group.others)
-    _write_notes(terminal, cluster)
-    return exit_code(answers)
+
+
+async def _ask_server(args: argparse.Namespace, kind: str, name: str, terminal: Terminal, out: IO[str]) -> int:
+    """Answer with what a server has stored about its cluster."""
+    if args.filename or kind not in ("", "Pod") or args.release or args.config:
+        args.parser.error("--server answers for pods, with the server's release and configuration")
+    server = Server(args.server, args.token_file)
+    cluster = server.cluster(args.kubectl_context or "")
+    namespace = args.namespace or ("" if args.all_namespaces else "default")
+    key = f"{namespace}/{name}" if name else ""
+    answers = [server.why(cluster["id"], key)] if name else server.pending(cluster["id"], namespace)
+    code, page = exit_code(answers), server.page(cluster["id"], key)
+    if args.output:
+        return print_json(out, {"answers": answers, "cluster": cluster["name"], "page": page}, code)
+    _write_answers(
+        terminal, answers, f"pod {key}" if name else "", f"namespace {namespace}" if namespace else "the cluster"
+    )
+    terminal.line()
+    terminal.line(page, "Page: ")
+    if cluster["message"]:
+        terminal.line(cluster["message"], "Note: ", "  ", colour="yellow")
+    return code
 
 
 def _counted(answers: Sequence[PendingAnswer], where: str) -> str:
@@ -272,8 +325,71 @@ def _print_json(out: IO[str], cluster: ReadCluster, found: dict[str, Any], code:
         "refused": sorted(cluster.refused),
         "notes": [*sentences(cluster.refused), *cluster.notes],
     }
-    print(msgspec.json.format(msgspec.json.encode({**found, **head}), indent=2).decode(), file=out)
+    return print_json(out, {**found, **head}, code)
+
+
+def print_json(out: IO[str], found: dict[str, Any], code: int) -> int:
+    """Write a value as indented JSON, and return the code."""
+    print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode(), file=out)
     return code
+
+
+# ---- shadow
+
+
+async def run_shadow(args: argparse.Namespace, out: IO[str]) -> int:
+    """Check the decisions that the scheduler of the cluster makes meanwhile."""
+    if not 0 < args.seconds <= MAX_SECONDS:
+        args.parser.error(f"--seconds must be above 0 and at most {MAX_SECONDS:,}")
+    given = [flag for flag in (*_FLAGS, "as-group") if getattr(args, f"kubectl_{flag}")]
+    if other := [flag for flag in given if flag not in ("context", "kubeconfig")]:
+        args.parser.error(f"--{other[0]} is not supported by shadow")
+    kubectl = KubectlTransport(kubectl_flags(args))
+    proxy = KubectlProxy(args.kubectl_context or await kubectl.context(), args.kubectl_kubeconfig, kubectl.kubectl)
+    transport = AiohttpTransport(proxy.connect, "kubectl-kubesched", proxy.close)
+    terminal, notes = Terminal(out), Terminal(sys.stderr)
+
+    def begin(found: Discovered, forgotten: list[str]) -> None:
+        notes.line(f"Release {args.release or found.release}. Following the cluster for {args.seconds:g} s.")
+        for note in (*sentences(forgotten), *found.notes):
+            notes.line(note, "Note: ", "  ", colour="yellow")
+
+    shadow = LiveShadow(transport, args.release, read_bytes(args.config) if args.config else None, begin)
+    explained = True
+    try:
+        async for judgement in shadow.judgements(args.seconds):
+            explained = explained and judgement.explained
+            if args.output:
+                print(msgspec.json.encode(judgement).decode(), file=out, flush=True)
+            elif args.verbose or not judgement.explained:
+                _write_judgement(terminal, judgement)
+    finally:
+        await transport.close()
+    assert shadow.judge is not None
+    found = shadow.judge.summary()
+    if args.output:
+        print(msgspec.json.encode(found).decode(), file=out)
+    else:
+        _write_summary(terminal, found)
+    return PLACED if explained else EXIT_UNEXPLAINED
+
+
+def _write_judgement(terminal: Terminal, judgement: Judgement) -> None:
+    colour = "green" if judgement.explained else "red"
+    where = f"placed on {judgement.node}" if judgement.node else f"rejected: {judgement.message}"
+    terminal.line(f" {judgement.pod} was {where}", judgement.outcome, "  ", colour, bold=True)
+    if not judgement.explained:
+        terminal.line(f"  KubeSched: {some(judgement.ours, 3)}", indent="    ")
+
+
+def _write_summary(terminal: Terminal, found: dict[str, Any]) -> None:
+    text = f"{found['explained']:,} of {count(found['decisions'], 'decision')} explained"
+    text += f"; {found['equal']:,} of {count(found['messages'], 'message')} equal."
+    terminal.line("", text, bold=True)
+    for outcome, number in {**found["classes"], **found["message_classes"]}.items():
+        terminal.line(f"  {outcome}: {number:,}")
+    if found["decisions"]:
+        terminal.line(f"The decisions are those of the configuration {found['judged_by']}.", indent="  ")
 
 
 if __name__ == "__main__":

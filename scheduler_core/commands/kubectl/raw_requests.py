@@ -69,6 +69,15 @@ class KubectlTransport:
         code, output, _ = await self.run(["config", "view", "--minify", "--output", "jsonpath={..namespace}"], 30.0)
         return output.decode(errors="replace").strip() if code == 0 and output.strip() else "default"
 
+    async def context(self) -> str:
+        """Return the current context. Raises TransportError if there is none."""
+        code, output, errors = await self.run(["config", "current-context"], 30.0)
+        if code or not output.strip():
+            raise TransportError(
+                f"There is no current context: {shortened(errors.strip() or 'set one or use --context')}"
+            )
+        return output.decode(errors="replace").strip()
+
     async def run(self, arguments: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
         """Run kubectl with its flags. Return its exit code, its output and its shortened errors."""
         async with self._free:

@@ -18,6 +18,7 @@ from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.transport import TransportError
 from tests import kubernetes_tools
 from tests.api_server.process import api_server
+from tests.recordings import LIVE_A
 from tests.scheduler_core.build import node, pod, workload
 from tests.scheduler_core.commands.kubectl.fake_cluster import FakeTransport
 from tests.scheduler_core.pending_pods.mirrors import rejected
@@ -263,6 +264,15 @@ def test_flags_are_passed_on() -> None:
     assert plugin.kubectl_flags(args) == ["--context=c", "--as-group=a", "--as-group=b"]
 
 
+def kubeconfig(folder: Path, url: str) -> str:
+    """Write a kubeconfig with one context; return its path."""
+    cluster = {"name": "c", "cluster": {"server": url}}
+    context = {"name": "c", "context": {"cluster": "c", "namespace": "team-9"}}
+    file = folder / "config"
+    file.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "current-context": "c"}))
+    return str(file)
+
+
 def test_no_kubectl(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("KUBESCHED_KUBECTL", raising=False)
@@ -273,16 +283,26 @@ def test_no_kubectl(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
 
 
 @pytest.mark.long
+def test_shadow_follows_a_cluster(tmp_path: Path) -> None:
+    kubectl = kubernetes_tools.kubectl("1.32")
+    with api_server("--recording", str(LIVE_A), "--speed", "4") as server:
+        environment = {"KUBESCHED_KUBECTL": str(kubectl), "KUBECONFIG": kubeconfig(tmp_path, server.url)}
+        command = [sys.executable, "-m", "scheduler_core.commands.kubectl.plugin", "shadow", "--seconds", "8"]
+        done = subprocess.run([*command, "-ojson"], capture_output=True, text=True, env=environment, timeout=120)
+    *judgements, summary = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == plugin.PLACED, done.stderr
+    assert summary["decisions"] == summary["explained"] == sum(one["kind"] == "decision" for one in judgements) > 0
+    assert "Release 1.36. Following the cluster for 8 s." in done.stderr
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("release", kubernetes_tools.KUBECTL_RELEASES)
 def test_real_kubectl(release: str, tmp_path: Path) -> None:
     kubectl = kubernetes_tools.kubectl(release)
     with api_server("--nodes", "600", "--pods", "1500", "--pending", "3") as server:
-        config = tmp_path / "config"
-        cluster = {"name": "c", "cluster": {"server": server.url}}
-        context = {"name": "c", "context": {"cluster": "c", "namespace": "team-9"}}
-        config.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "current-context": "c"}))
         command = [sys.executable, "-m", "scheduler_core.commands.kubectl.plugin", "why", "-A", "-o", "json"]
-        environment = {"KUBESCHED_KUBECTL": str(kubectl), "KUBECONFIG": str(config), "HOME": str(tmp_path)}
+        environment = {"KUBESCHED_KUBECTL": str(kubectl), "KUBECONFIG": kubeconfig(tmp_path, server.url)}
+        environment["HOME"] = str(tmp_path)
 
         def why() -> Any:
             done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
