@@ -178,6 +178,18 @@ class NodeTable:
         if self._touched is not None:
             self._touched.clear()
 
+    def image_counts(self, name: str) -> Mapping[str, int]:
+        """Return image -> number of nodes that have it, as it counts for this node."""
+        return self.entries[name].image_spread
+
+    def set_image_counts(self, name: str, counts: Mapping[str, int]) -> None:
+        """Set what `image_counts` returned earlier, as if the node had not changed since then."""
+        if self._touched is not None:
+            self._touched.discard(name)
+        if self.entries[name].image_spread != counts:
+            self.entries[name].image_spread = counts
+            self.version += 1
+
     @contextmanager
     def keep_image_counts(self) -> Iterator[None]:
         """A context in which changes do not count as changes of nodes: they are undone at its end."""

@@ -7,7 +7,7 @@ already, and pods bound shortly before may not. The states are tried in the orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -18,14 +18,24 @@ from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.watch_events import DELETED, Item, WatchEvent
 from scheduler_core.shadow.judgement import ASSUMED, EARLIER, NOMINATED
 
+MAX_QUEUED = 16  # pods whose bindings may be written in another order than they were tried
+
 
 class Bounds(NamedTuple):
     """How far other states may be away. `seconds`: time. `changes`: changes that have not happened. `bindings`: pods
-    that count already, or do not count yet."""
+    that count already, or do not count yet, in another order than the queue's."""
 
     seconds: float
     changes: int
     bindings: int
+
+
+class Elsewhere(NamedTuple):
+    """`enter`: a context in which the pod counts on the node."""
+
+    pod: str
+    node: str
+    enter: Callable[[], AbstractContextManager[PodInfo | None]]
 
 
 class State(NamedTuple):
@@ -38,9 +48,24 @@ class State(NamedTuple):
 
 
 class States:
-    """The other states at a decision about a pod. `ahead`: the items after the decision, in order."""
+    """The other states at a decision about a pod. `ahead`: the items after the decision, in order.
 
-    def __init__(self, mirror: ClusterMirror, pod: PodInfo, time: float, ahead: Iterable[Item], bounds: Bounds) -> None:
+    `added`: pod -> resourceVersion at which it was created, if it was created while the cluster was followed.
+    `elsewhere`: contexts that count a pod whose binding is not explained on another node, each with pod and node.
+    """
+
+    def __init__(
+        self,
+        mirror: ClusterMirror,
+        pod: PodInfo,
+        time: float,
+        ahead: Iterable[Item],
+        bounds: Bounds,
+        added: Mapping[str, int],
+        elsewhere: Sequence[Elsewhere],
+    ) -> None:
+        self._added = added
+        self._elsewhere = elsewhere
         self._mirror = mirror
         self._pod = pod
         self._key = pod.key
@@ -50,8 +75,21 @@ class States:
 
     def __iter__(self) -> Iterator[State]:
         """Yield the states, those that assume least first."""
-        steps, later = self._steps(), self._later_bindings()
-        recent = self._recent_bindings()
+        for one in self._elsewhere:
+            yield State(ASSUMED, {"elsewhere": {one.pod: one.node}}, one.enter)
+        yield from self._same_places()
+        for one in self._elsewhere:
+            with one.enter():
+                states = list(self._same_places())
+            for state in states:
+                details = {**state.details, "elsewhere": {one.pod: one.node}}
+                yield State(ASSUMED, details, lambda one=one, state=state: _both(one.enter, state.enter))  # type: ignore[misc]
+
+    def _same_places(self) -> Iterator[State]:
+        """Yield the states in which all pods are where they were bound."""
+        yield from self._in_queue_order()
+        steps, later = self._steps(), self._later_bindings()[: self._bounds.bindings]
+        recent = self._recent_bindings()[: self._bounds.bindings]
         for count in range(1, max(len(steps), len(later), len(recent)) + 1):
             if count <= len(steps):
                 undone = steps[count - 1]
@@ -98,9 +136,32 @@ class States:
             pod, node = self._mirror.pending.get(event.key), event.object.spec.node_name
             if pod is not None and node and event.key not in found:
                 found[event.key] = (pod, node)
-                if len(found) == self._bounds.bindings:
+                if len(found) == MAX_QUEUED:
                     break
         return list(found.values())
+
+    def _in_queue_order(self) -> Iterator[State]:
+        """Yield the state in which all pods created before this one count, and none created after it.
+
+        New pods of equal priority are tried in the order of their creation, but bindings are written in any order.
+        """
+        mine = self._added.get(self._key)
+        if mine is None:
+            return
+        first = [
+            (pod, node)
+            for pod, node in self._later_bindings()
+            if self._added.get(pod.key, mine) < mine and pod.priority >= self._pod.priority
+        ]
+        cluster = self._mirror.cluster
+        last = [
+            key
+            for key in self._recent_bindings()
+            if self._added.get(key, mine) > mine and cluster.pods[key].priority <= self._pod.priority
+        ]
+        if first or last:
+            details = {"counted": _pods(first), "not_counted": last}
+            yield State(ASSUMED, details, lambda: self._swapped(first, last))
 
     def _later_nominations(self) -> list[tuple[PodInfo, str]]:
         """Return the pods nominated next, with their nodes."""
@@ -123,7 +184,7 @@ class States:
         """Return the pods bound last, the latest first."""
         found: list[str] = []
         for change in reversed(self._mirror.changes):
-            if self._time - change.time > self._bounds.seconds or len(found) == self._bounds.bindings:
+            if self._time - change.time > self._bounds.seconds or len(found) == MAX_QUEUED:
                 break
             if change.binds and change.key in self._mirror.cluster.pods and change.key != self._key:
                 found.append(change.key)
@@ -161,6 +222,11 @@ class States:
             finally:
                 for pod, node in removed:
                     cluster.add_pod(pod, node)
+
+    @contextmanager
+    def _swapped(self, counted: Sequence[tuple[PodInfo, str]], keys: Sequence[str]) -> Iterator[None]:
+        with self._without(keys), placed(self._mirror.cluster, counted):
+            yield
 
     @contextmanager
     def _not_nominated(self) -> Iterator[PodInfo]:
@@ -203,6 +269,15 @@ def placed(cluster: Cluster, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[No
         for pod, node in nominations:
             if node:
                 cluster.nominator.nominate(pod, node)
+
+
+@contextmanager
+def _both(
+    first: Callable[[], AbstractContextManager[PodInfo | None]],
+    second: Callable[[], AbstractContextManager[PodInfo | None]],
+) -> Iterator[PodInfo | None]:
+    with first(), second() as pod:
+        yield pod
 
 
 def _arrives(change: MirrorChange) -> bool:

@@ -27,6 +27,7 @@ from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEv
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
+from scheduler_core.shadow.displaced_pods import DisplacedPods
 from scheduler_core.shadow.evaluator import Evaluation, Evaluator
 from scheduler_core.shadow.explanations import Bounds, States
 from scheduler_core.shadow.inference import Likelihoods
@@ -50,7 +51,7 @@ from scheduler_core.shadow.judgement import (
 )
 from scheduler_core.shadow.start_index import NodeTree, Sampled, StartIndex
 
-DECISION_BOUNDS = Bounds(seconds=0.5, changes=3, bindings=3)
+DECISION_BOUNDS = Bounds(seconds=0.5, changes=3, bindings=2)
 MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6)
 UNDOABLE = 512
 BATCH_SECONDS = 0.5  # age limit of the nodes that batching keeps
@@ -127,6 +128,8 @@ class Judge:
         self._waiting: deque[_Waiting] = deque()
         self._assumed: dict[str, tuple[str, _Waiting]] = {}  # pod -> its node, known from other objects, and the check
         self._placed: dict[str, PodInfo] = {}
+        self._added: dict[str, int] = {}  # pod -> resourceVersion of its creation
+        self._displaced = DisplacedPods(self.mirror)
         self._complete = 0  # resourceVersion from which on all kinds are known
         self._lost: dict[str, int] = {}  # kind -> resourceVersion up to which changes may be missing
         self.counts: Counter[str] = Counter()
@@ -219,8 +222,11 @@ class Judge:
 
     def _process_pod(self, item: WatchEvent, old: Pod | None, new: Pod) -> None:
         self._take_back(item.key)
+        if old is None and item.type != DELETED:
+            self._added[item.key] = item.resource_version
         if item.type == DELETED:
             self._assumed.pop(item.key, None)
+            self._added.pop(item.key, None)
         elif new.spec.node_name and (old is None or not old.spec.node_name):
             self._check_binding(item, old, new)
             self._assumed.pop(item.key, None)
@@ -234,6 +240,11 @@ class Judge:
                 self._assume(item, item.key, new.status.nominated_node_name)
         self.mirror.apply(item)
         self._place(item.key)
+        self._displaced.update(item.key, "" if item.type == DELETED else new.spec.node_name)
+        self._displaced.move()
+
+    def _states(self, pod: PodInfo, time: float, bounds: Bounds) -> States:
+        return States(self.mirror, pod, time, self._ahead, bounds, self._added, self._displaced.places())
 
     def _expects(self, old: Pod | None, new: Pod) -> bool:
         """Whether the scheduler announces the node before it binds the pod (NominatedNodeNameForExpectation).
@@ -344,6 +355,9 @@ class Judge:
         for name in sorted(judged):
             candidate = self._candidates[name]
             waiting.verdicts[name] = self._verdict(candidate, judgement, pod, candidate.evaluator.evaluate(pod))
+        verdict = waiting.verdicts[leader]
+        if verdict.outcome == UNEXPLAINED:
+            self._displaced.add(pod.key, judgement.node, verdict.ours)
         if compared or waiting.verdicts[leader].outcome in (UNEXPLAINED, SAMPLED):
             self._compare(waiting, pod)
         waiting.informative = self.likelihoods.informative
@@ -373,7 +387,7 @@ class Judge:
         if verdict is None and (after := self._batched(candidate, judgement, pod, evaluation)):
             return _Verdict(BATCHED, ours, {"after": after})
         if verdict is None:
-            for state in States(self.mirror, pod, judgement.time, self._ahead, DECISION_BOUNDS):
+            for state in self._states(pod, judgement.time, DECISION_BOUNDS):
                 with state.enter() as changed:
                     other = candidate.evaluator.evaluate(changed or pod)
                     row_there = self.mirror.cluster.nodes.rows.get(judgement.node, -1)
@@ -383,6 +397,8 @@ class Judge:
                         verdict = _Verdict(state.outcome, names, state.details, found.sampled)
                         self._remember(candidate, judgement, pod, other)
                 if verdict is not None:
+                    if candidate is self._leader:
+                        self._displaced.settle(state.details)
                     return verdict
         if verdict is None:
             verdict = self._disagreement(candidate, evaluation, row)
@@ -499,12 +515,14 @@ class Judge:
             one.start_index.advance(trace)
         if trace.message != condition.message:
             judgement.outcome = DIFFERS
-            for state in States(self.mirror, pod, item.time, self._ahead, MESSAGE_BOUNDS):
+            for state in self._states(pod, item.time, MESSAGE_BOUNDS):
                 with state.enter() as changed:
                     if candidate.evaluator.message(changed or pod).message == condition.message:
                         judgement.outcome, ours = EARLIER, condition.message
                         judgement.details = {"state": state.outcome, **state.details}
-                        break
+                if judgement.outcome == EARLIER:
+                    self._displaced.settle(state.details)
+                    break
         judgement.ours = [ours]
         nominated = new.status.nominated_node_name
         if nominated and nominated != old.status.nominated_node_name:
