@@ -27,6 +27,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     _add_simulate(commands)
     _add(commands, "releases", "releases:run", help="print the changes of each release: docs/releases.md")
     _add_bench(commands)
+    _add_openb(commands)
     _add_explain(commands)
     _add_queries(commands)
     _add_comparisons(commands)
@@ -98,6 +99,21 @@ def _add_bench(commands: Commands) -> None:
     add("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
     add("--release", default="1.34", help="Kubernetes release")
     add("--openb", type=Path, help="folder of the openb trace")
+
+
+def _add_openb(commands: Commands) -> None:
+    openb = _add(
+        commands,
+        "openb",
+        "openb:run",
+        help="compare placement policies for GPUs on the openb trace: docs/experiments.md",
+        description="Places the arriving pods of the openb trace by each policy and prints, as JSON lines, how much of "
+        "the GPUs is allocated and how much is fragmented, and last the means over the seeds.",
+    )
+    openb.add_argument("nodes", metavar="NODES", help="openb_node_list_*.csv, may be gzipped")
+    openb.add_argument("pods", metavar="PODS", help="openb_pod_list_*.csv, may be gzipped")
+    openb.add_argument("--policies", nargs="+", default=[], metavar="POLICY", help="default: all")
+    openb.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each policy (default: 10)")
 
 
 def _add_explain(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""Alibaba's GPU cluster trace ("openb") as a scenario: see scheduler_core/commands/openb.py.
+"""Alibaba's GPU cluster trace ("openb") as a scenario: see scheduler_core/openb/scenario.py.
 
 python scripts/openb_to_scenario.py NODES.csv PODS.csv > openb.json
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scheduler_core.commands.openb import scenario
+from scheduler_core.openb.scenario import scenario
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Alibaba's GPU cluster trace (openb) as a scenario.")

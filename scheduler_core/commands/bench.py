@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from scheduler_core.api.objects import Object, decode
-from scheduler_core.commands import openb
 from scheduler_core.errors import InputError
+from scheduler_core.openb.scenario import scenario
 from scheduler_core.simulation import Simulation
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -83,7 +83,7 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
         found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
         if not all(found):
             raise InputError(str(trace), "", "the openb trace is missing; name its folder with --openb")
-        objects = openb.scenario(found[0][0], found[1][0], pods or None)["spec"]["objects"]
+        objects = scenario(found[0][0], found[1][0], pods or None)["spec"]["objects"]
         return [o for o in objects if o["kind"] != "Node"] + [o for o in objects if o["kind"] == "Node"][
             : nodes or None
         ]

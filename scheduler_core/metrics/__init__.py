@@ -1,0 +1,1 @@
+"""Metrics of a cluster's state."""

@@ -1,0 +1,99 @@
+"""Fragmentation of GPUs: how much idle GPU the typical pods of a workload cannot use.
+
+A GPU node is given by its idle CPU and, for each device, the idle thousandths of that device. The idle GPU of a node is
+a fragment for a typical pod if the pod does not fit there or requests no GPU; otherwise the devices that are too small
+for it are. The fragmentation of a node is the mean over the typical pods, weighted by their popularity.
+
+Source: Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent",
+USENIX ATC 2023, section 3; hkust-adsl/kubernetes-scheduler-simulator, pkg/utils/frag.go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+DEVICE = 1000  # thousandths of a GPU
+
+
+class GPUShape(NamedTuple):
+    """What a pod requests: thousandths of a CPU, the number of devices, thousandths of each device, and the GPU models
+    that it accepts (empty: any)."""
+
+    cpu: int
+    devices: int
+    milli: int
+    models: tuple[str, ...] = ()
+
+    @property
+    def gpu(self) -> int:
+        """Thousandths of a GPU in total."""
+        return self.devices * self.milli
+
+    @property
+    def shares_device(self) -> bool:
+        """Whether the pod requests less than one device."""
+        return self.devices == 1 and self.milli < DEVICE
+
+    def accepts(self, model: str) -> bool:
+        """Return whether the pod may use a GPU of this model."""
+        return not self.models or model in self.models
+
+
+@dataclass(frozen=True, eq=False)
+class TypicalPods:
+    """The typical pods of a workload. `cpu`, `devices`, `milli`: int64, a row per shape. `popularity`: float64, sums to
+    1. `accepts`: bool, shape by model, in the order of the models given to `from_shapes`."""
+
+    cpu: Int64
+    devices: Int64
+    milli: Int64
+    popularity: Float64
+    accepts: npt.NDArray[np.bool_]
+
+    @classmethod
+    def from_shapes(cls, shapes: Iterable[GPUShape], models: Iterable[str], coverage: float = 0.95) -> Self:
+        """Return the distinct shapes, most frequent first, until they are at least `coverage` of all pods."""
+        counts = Counter(shapes)
+        ranked = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
+        total, covered = counts.total(), 0
+        chosen = []
+        for shape, count in ranked:
+            if covered >= coverage * total:
+                break
+            chosen.append((shape, count))
+            covered += count
+        known = list(models)
+        return cls(
+            np.array([shape.cpu for shape, _ in chosen], np.int64),
+            np.array([shape.devices for shape, _ in chosen], np.int64),
+            np.array([shape.milli for shape, _ in chosen], np.int64),
+            np.array([count for _, count in chosen]) / max(covered, 1),
+            np.array([[shape.accepts(model) for model in known] for shape, _ in chosen], bool).reshape(-1, len(known)),
+        )
+
+
+def fragments(typical: TypicalPods, cpu: Int64, devices: Int64, models: Any) -> Float64:
+    """Return the fragmentation of nodes in thousandths of a GPU.
+
+    `cpu`: idle thousandths of a CPU, a row per node. `devices`: idle thousandths of each device, node by device; 0
+    where a node has fewer devices. `models`: the position of each node's GPU model.
+    """
+    large_enough = devices[:, None, :] >= typical.milli[None, :, None]
+    fits = (
+        (large_enough.sum(axis=2) >= typical.devices)
+        & (cpu[:, None] >= typical.cpu)
+        & typical.accepts.T[models]
+        & (typical.milli > 0)
+    )
+    too_small = np.where(large_enough, 0, devices[:, None, :]).sum(axis=2)
+    lost = np.where(fits, too_small, devices.sum(axis=1)[:, None])
+    return np.asarray((lost * typical.popularity).sum(axis=1), np.float64)
