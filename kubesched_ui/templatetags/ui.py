@@ -302,7 +302,8 @@ def searching(
     )
     kept = format_html('<input type="hidden" name="sort" value="{}">', sort) if sort else ""
     count = format_html(
-        '<span class="small muted push" role="status">{}</span>', counted(context["page"].paginator.count, one)
+        '<span class="small muted push" role="status" data-part="counted">{}</span>',
+        counted(context["page"].paginator.count, one),
     )
     return format_html('<form method="get" class="head">{}{}{}{}{}</form>', title, search, content, kept, count)
 

@@ -137,7 +137,7 @@ engine kill "$name" >/dev/null 2>&1 || true
 engine rm --force "$name" >/dev/null 2>&1 || true
 mapfile -t command < <(sed -nE 's/^ *command: \[(.*)\]$/\1/p' deploy/kubernetes/deployment.yaml | tr -d '" ' | tr , '\n')
 engine run --detach --name "$name" "${limits[@]}" --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
-    --tmpfs /data:mode=1777 --network none --user 1000:1000 --env KUBESCHED_VAR_DIR=/data/kubesched \
+    --volume "$name:/data" --network none --user 1000:1000 --env KUBESCHED_VAR_DIR=/data/kubesched \
     --env KUBESCHED_HOST=0.0.0.0 --env KUBESCHED_RUN_SHORT_SLOTS=1 --env KUBESCHED_RUN_LONG_SLOTS=1 \
     "$name" "${command[@]}" >/dev/null
 engine exec --interactive "$name" python - <<'PROBE' || { engine logs "$name" 2>&1 | tail -n 30; fail "the container of deploy/kubernetes does not serve"; }
