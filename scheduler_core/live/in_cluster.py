@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
-from scheduler_core.live.transport import Endpoint, TransportError
+from scheduler_core.live.transport import Endpoint, TransportError, create_tls_context
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 NAME = "the API server of this cluster"
@@ -60,7 +60,7 @@ async def connect(environ: Mapping[str, str] = os.environ, folder: Path = SERVIC
     token.headers()
     authority = folder / "ca.crt"
     try:
-        tls = ssl.create_default_context(cafile=authority)
+        tls = create_tls_context(str(authority))
     except ssl.SSLError:
         raise TransportError(f"The file {authority} has no certificate.") from None
     except OSError as error:

@@ -24,7 +24,7 @@ from kubernetes_asyncio.config import ConfigException, kube_config
 from scheduler_core.live.in_cluster import TokenFile, reason
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
-from scheduler_core.live.transport import Endpoint, TransportError
+from scheduler_core.live.transport import Endpoint, TransportError, create_tls_context
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 LOAD_TIMEOUT = 60.0
@@ -96,7 +96,7 @@ class _OidcLoader(kube_config.KubeConfigLoader):
         issuer = str(config["idp-issuer-url"]).rstrip("/")
         if not issuer.startswith("https://"):
             raise ConfigException("the id-token has expired and idp-issuer-url is not an https address")
-        tls = ssl.create_default_context()
+        tls = create_tls_context()
         if config.get("idp-certificate-authority-data"):
             tls.load_verify_locations(cadata=base64.b64decode(config["idp-certificate-authority-data"]).decode())
         elif config.get("idp-certificate-authority"):
@@ -168,7 +168,7 @@ def _check_plugin(where: str, plugin: Any) -> None:
 
 def _tls(where: str, loaded: Any) -> ssl.SSLContext:
     try:
-        tls = ssl.create_default_context(cafile=loaded.ssl_ca_cert)
+        tls = create_tls_context(loaded.ssl_ca_cert)
     except ssl.SSLError:
         raise TransportError(f"The certificate-authority of {where} has no certificate.") from None
     if not loaded.verify_ssl:

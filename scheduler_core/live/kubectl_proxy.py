@@ -31,6 +31,7 @@ REJECT_SUBRESOURCES = r"/secrets($|/|\?),/(exec|attach|portforward|proxy|log)($|
 START_TIMEOUT = 15.0
 STOP_TIMEOUT = 5.0
 MAX_OUTPUT = 64 * 1024
+MAX_SOCKET_PATH = 103  # bytes; sun_path has 108 on Linux, 104 on macOS
 _PR_SET_PDEATHSIG = 1
 
 
@@ -106,6 +107,9 @@ class KubectlProxy:
         self._output = b""
         try:
             self._folder = create_private_folder()
+            if len(os.fsencode(self._socket)) > MAX_SOCKET_PATH:
+                await self.close()
+                raise TransportError("The path of the folder for temporary files is too long for a socket: set TMPDIR.")
             self._process = await asyncio.create_subprocess_exec(
                 *self.command(kubectl, self._socket),
                 stdin=asyncio.subprocess.DEVNULL,

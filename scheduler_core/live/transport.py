@@ -250,6 +250,17 @@ class AiohttpResponse:
             raise TransportError(describe(error, self._name, self._read_timeout)) from None
 
 
+def create_tls_context(authority: str | None = None) -> ssl.SSLContext:
+    """Return the TLS context of a client that trusts an authority's file (None: those of the system), as Go's.
+
+    Raises OSError and ssl.SSLError.
+    """
+    context = ssl.create_default_context(cafile=authority)
+    # Python 3.13 sets it. Authorities of clusters often lack extensions that it requires, and Go does not.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
 async def _failure_of_gateway(response: aiohttp.ClientResponse, endpoint: Endpoint) -> str:
     """Return one sentence about a request that kubectl could not forward: the first line says why."""
     try:

@@ -46,6 +46,7 @@ class Authority:
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, authority: bool) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
+        # Without AuthorityKeyIdentifier, as some distributions issue them: Go accepts that.
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -56,7 +57,6 @@ class Authority:
             .not_valid_after(now + timedelta(days=1))
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
 
 

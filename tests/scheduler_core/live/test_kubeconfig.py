@@ -69,13 +69,13 @@ class World:
 
 @pytest_asyncio.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir()
     authority = Authority(tmp_path)
-    async with ApiServer(tls=authority.server_context()) as server:
-        server.authorizations = {f"Bearer {GOOD}"}
-        yield World(server, authority, tmp_path)
-    assert os.listdir(tmp_path / "tmp") == []  # no key is left on the disk
+    with tempfile.TemporaryDirectory() as temporary:  # short enough for a socket, unlike tmp_path
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        async with ApiServer(tls=authority.server_context()) as server:
+            server.authorizations = {f"Bearer {GOOD}"}
+            yield World(server, authority, tmp_path)
+        assert os.listdir(temporary) == []  # no key is left on the disk
 
 
 async def status(path: Path, context: str = "c") -> int | str:

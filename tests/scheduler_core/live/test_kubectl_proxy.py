@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,12 @@ GOOD = "sesame-0123456789-ABCDEFGHIJ"
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder for temporary files. Its path is short enough for a socket, unlike tmp_path."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    return folder
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
 
 
 def fake(folder: Path, script: str) -> str:
@@ -90,6 +90,15 @@ async def test_a_missing_kubectl_is_one_sentence(tmp_path: Path, monkeypatch: py
     (tmp_path / "kubectl").chmod(0o755)
     with pytest.raises(TransportError, match=r"^kubectl could not be started: exec format error\.$"):
         await KubectlProxy("c").connect()
+
+
+async def test_a_long_path_of_temporary_files_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with pytest.raises(TransportError, match=r"^The path of the folder for temporary files is too long for a socket"):
+        await KubectlProxy("c", kubectl=fake(tmp_path, "exit 1")).connect()
+    assert list(folder.iterdir()) == []
 
 
 async def test_the_command_line_is_the_documented_one() -> None:
