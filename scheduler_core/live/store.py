@@ -12,10 +12,14 @@ from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEv
 
 
 class Store:
-    """The objects by kind and key. `resource_versions`: kind -> resourceVersion up to which the kind is known."""
+    """The objects by kind and key.
+
+    `resource_versions`: kind -> resourceVersion up to which the kind is known; a source can continue there.
+    """
 
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, Object]] = {}
+        self._in_gap: set[str] = set()  # the differences of a list are complete only with the list
         self.resource_versions: dict[str, int] = {}
 
     def get(self, kind: str, key: str) -> Object | None:
@@ -32,7 +36,10 @@ class Store:
 
     def apply(self, item: Item) -> None:
         """Apply an item of a source. Items of a kind are in the order of their resourceVersion."""
-        if isinstance(item, Listed):
+        if isinstance(item, Gap):
+            self._in_gap.add(item.kind)
+        elif isinstance(item, Listed):
+            self._in_gap.discard(item.kind)
             self._objects[item.kind] = {obj.key: obj for obj in item.objects}
         elif isinstance(item, WatchEvent):
             objects = self._objects.setdefault(item.kind, {})
@@ -40,5 +47,5 @@ class Store:
                 objects.pop(item.key, None)
             else:
                 objects[item.key] = item.object
-        if not isinstance(item, Gap):
+        if item.kind not in self._in_gap:
             self.resource_versions[item.kind] = item.resource_version

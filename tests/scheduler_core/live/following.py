@@ -34,10 +34,9 @@ class Follower:
         self.server = server
         self.token = token
         self.kinds: list[WatchedKind] = [KINDS[kind] for kind in kinds]
-        loop = asyncio.get_running_loop()
         self.transport = transport or AiohttpTransport(self._connect)
-        self.source = LiveSource(self.transport, self.kinds, clock=loop.time, random_source=random.Random(seed))
         self.store = Store()
+        self._random = random.Random(seed)
         self.items: list[Item] = []
         self.problems: list[str] = []
         self._gap: set[str] = set()
@@ -49,8 +48,20 @@ class Follower:
         return Endpoint("the server", self.server.url, authorization=lambda: {"Authorization": f"Bearer {token}"})
 
     async def __aenter__(self) -> Follower:
-        self._task = asyncio.create_task(self._follow())
+        self._start()
         return self
+
+    def _start(self) -> None:
+        clock, versions = asyncio.get_running_loop().time, self.store.resource_versions
+        known = {k: Listed(k, versions[k], tuple(self.store.objects(k)), clock()) for k in self._listed}
+        self.source = LiveSource(self.transport, self.kinds, known=known, clock=clock, random_source=self._random)
+        self._task = asyncio.create_task(self._follow())
+
+    async def restart(self) -> None:
+        """Continue from the state with another source, as after a crash."""
+        await self.__aexit__()
+        self._gap.clear()
+        self._start()
 
     async def __aexit__(self, *_: object) -> None:
         self._task.cancel()
@@ -117,6 +128,7 @@ class Follower:
                 while self._listed != {kind.kind for kind in self.kinds} or self.differences():
                     self._changed.clear()
                     await self._changed.wait()
+                    await asyncio.sleep(0.05)  # for the changes that follow at once
         except TimeoutError:
             raise AssertionError((self.differences(), self.source.health)) from None
         assert self.problems == []

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from scheduler_core.live import reflector
+from scheduler_core.live.decode import ObjectDecoder
+from scheduler_core.live.kinds import KINDS as LIVE_KINDS
+from scheduler_core.live.store import Store
+from scheduler_core.live.watch_events import MODIFIED, Bookmark, Gap, Listed, WatchEvent
+from tests.api_server.recordings import Recording
 from tests.api_server.server import ApiServer, Fault, LoggedRequest
+from tests.api_server.storage import Storage
+from tests.recordings import LIVE_A
 from tests.scheduler_core.live.following import Follower
 from tests.scheduler_core.live.virtual_loop import run_virtual
 
@@ -99,7 +106,7 @@ def interrupt(name: str, server: ApiServer, source: random.Random) -> None:
 
 INTERRUPTIONS = (
     *("cut", "end", "410-status", "410-event", "429", "500", "503", "504", "continue", "silence", "bookmarks"),
-    *("token", "watch-list", "slow"),
+    *("token", "watch-list", "slow", "restart"),
 )
 
 
@@ -130,7 +137,11 @@ async def survive(seed: int, interruptions: int) -> None:
                 await follower.synced()
             for number in range(interruptions):
                 name = INTERRUPTIONS[(seed * interruptions + number) % len(INTERRUPTIONS)]
-                interrupt(name, server, source)
+                if name == "restart":
+                    server.cut()
+                    await follower.restart()
+                else:
+                    interrupt(name, server, source)
                 for _ in range(source.randint(0, 4)):
                     write_randomly(server, source, source.randint(0, 12))
                     await asyncio.sleep(10 ** source.uniform(-3, 2.5))
@@ -156,3 +167,38 @@ def test_1000_random_interruptions(block: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(reflector, "PAGE_SIZE", 7)
     for seed in range(20):
         run_virtual(survive(1000 + block * 20 + seed, 5), monkeypatch)
+
+
+def test_the_recorded_streams_of_a_real_server_arrive_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        recording, storage = Recording(LIVE_A), Storage(0)
+        recording.load(storage)
+        async with ApiServer(storage, recording.version["gitVersion"]) as server:
+            kinds = [
+                name for name, kind in LIVE_KINDS.items() if kind.resource in recording.resources and name != "Event"
+            ]
+            async with Follower(server, kinds) as follower:
+                await follower.synced()
+                playing = asyncio.create_task(recording.play(storage, speed=100))
+                while not playing.done():
+                    await asyncio.sleep(0.3)
+                    server.cut("pods")
+                await follower.synced()
+                received = [i.resource_version for i in follower.items if isinstance(i, WatchEvent) and i.kind == "Pod"]
+                assert received == [change.revision for change in recording.changes if change.resource == "pods"]
+                assert not any(health.undecodable for health in follower.source.health.values())
+                assert server.count("list") == 0
+
+    run_virtual(main(), monkeypatch)
+
+
+def test_a_store_continues_before_a_list_whose_differences_it_has_in_part() -> None:
+    store, decoder = Store(), ObjectDecoder("Pod")
+    one, two = (decoder.decode(b'{"metadata":{"name":"a","resourceVersion":"%d"}}' % version) for version in (3, 30))
+    store.apply(Listed("Pod", 10, (one,), 0))
+    store.apply(Gap("Pod", 10, 50, 0))
+    store.apply(WatchEvent("Pod", MODIFIED, two.key, 30, two, 0))
+    assert (store.get("Pod", two.key), store.resource_versions["Pod"]) == (two, 10)
+    store.apply(Listed("Pod", 50, (two,), 0))
+    store.apply(Bookmark("Pod", 60, 0))
+    assert store.resource_versions["Pod"] == 60

@@ -15,7 +15,8 @@ import pytest
 
 _T = TypeVar("_T")
 START = 1_790_000_000.0  # Unix seconds at which the clock begins
-GRACE = 0.0005  # real seconds in which what was written to a socket arrives
+LONG = 0.5  # seconds; before the clock jumps further, what was written to a socket gets real time to arrive
+GRACE = 0.0005
 
 
 class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
@@ -24,7 +25,7 @@ class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
     def select(self, timeout: float | None = None) -> Any:
         if timeout is None:
             return super().select(None)
-        events = super().select(0) or (timeout > 0 and super().select(GRACE))
+        events = super().select(0) or (timeout > LONG and super().select(GRACE))
         if not events:
             self.loop.now += max(timeout, 0.0)
         return events or []
