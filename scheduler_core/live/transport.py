@@ -7,12 +7,13 @@ A reflector uses the `Transport` protocol alone. `AiohttpTransport` is the imple
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import ssl
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -272,13 +273,31 @@ async def _failure_of_gateway(response: aiohttp.ClientResponse, endpoint: Endpoi
 
 
 def proxy_of(endpoint: Endpoint) -> str | None:
-    """Return the proxy of an endpoint: its own, or HTTPS_PROXY and NO_PROXY of the environment, as client-go does."""
+    """Return the proxy of an endpoint: its own, or HTTPS_PROXY and NO_PROXY of the environment as Go reads them.
+
+    Source: golang.org/x/net/http/httpproxy.
+    """
     if endpoint.proxy or endpoint.unix_socket:
         return endpoint.proxy
     url = URL(endpoint.url)
-    if not url.host or urllib.request.proxy_bypass_environment(f"{url.host}:{url.port}"):  # type: ignore[attr-defined]
+    proxies = urllib.request.getproxies_environment()
+    if not url.host or url.scheme not in proxies or _bypasses_proxies(url.host, url.port, proxies.get("no", "")):
         return None
-    return urllib.request.getproxies_environment().get(url.scheme)
+    return proxies[url.scheme]
+
+
+def _bypasses_proxies(host: str, port: int | None, no_proxy: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if host == "localhost" or (address and address.is_loopback):
+        return True
+    for entry in no_proxy.split(",") if address else ():
+        with suppress(ValueError):
+            if "/" in entry and address in ipaddress.ip_network(entry.strip(), strict=False):
+                return True
+    return bool(urllib.request.proxy_bypass_environment(f"{host}:{port}"))  # type: ignore[attr-defined]
 
 
 def describe(error: Exception, name: str, read_timeout: float) -> str:

@@ -250,7 +250,8 @@ class ApiServer:
         if target.resource is None:
             document = self._discovery(target)
             if isinstance(document, str):
-                return await body.send(document.encode(), content_type="text/plain")
+                status, text = (200, document) if document else (404, "404 page not found\n")
+                return await body.send(text.encode(), status, content_type="text/plain")
             return await body.send(msgspec.json.encode(document))
         self._authorize(target)
         collection = self.storage.collection(target.resource.name)
@@ -320,7 +321,7 @@ class ApiServer:
                 found = [r for r in served if r.group == group and version in r.versions]
                 if found:
                     return resource_list(f"{group}/{version}", found)
-        raise ApiError(404, "the server could not find the requested resource")
+        return ""
 
     async def _list(
         self, request: web.Request, target: _Target, collection: Collection, body: _Body

@@ -32,7 +32,9 @@ def pod(name: str, **fields: Any) -> dict[str, Any]:
 
 async def get(server: ApiServer, path: str, **query: Any) -> tuple[int, Any]:
     async with aiohttp.ClientSession() as session, session.get(server.url + path, params=query) as response:
-        return response.status, await response.json(content_type=None)
+        return response.status, await (
+            response.json() if response.content_type == "application/json" else response.text()
+        )
 
 
 async def watch(server: ApiServer, path: str, **query: Any) -> AsyncIterator[dict[str, Any]]:

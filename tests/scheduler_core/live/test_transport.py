@@ -126,9 +126,14 @@ async def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("HTTP_PROXY", "http_proxy", "https_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    monkeypatch.setenv("NO_PROXY", "10.0.0.1,.internal")
+    monkeypatch.setenv("NO_PROXY", "10.0.0.1,.internal, 10.96.0.0/12,fd00::/8,bad/range")
     assert _proxy("https://api.example:6443") == "http://proxy:3128"
     assert _proxy("https://10.0.0.1:6443") is None
     assert _proxy("https://api.internal") is None
+    assert _proxy("https://10.96.0.1:443") is None
+    assert _proxy("https://[fd00::1]:443") is None
+    assert _proxy("https://10.128.0.1:443") == "http://proxy:3128"
+    assert _proxy("https://127.0.0.1:6443") is None
+    assert _proxy("https://localhost:6443") is None
     assert _proxy("http://localhost", unix_socket="/run/s") is None
     assert _proxy("https://10.0.0.1", proxy="http://own:1") == "http://own:1"
