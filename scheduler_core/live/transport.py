@@ -202,7 +202,11 @@ class AiohttpTransport:
             return await self._renew(None)
         expires = pool.endpoint.expires
         if expires is not None and max(expires - RENEW_BEFORE, pool.created + RENEW_INTERVAL) <= time.time():
-            return await self._renew(pool)
+            try:
+                return await self._renew(pool)
+            except TransportError:
+                if expires <= time.time():
+                    raise
         return pool
 
     async def _renew(self, used: _Pool | None) -> _Pool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,11 @@ async def test_a_context_uses_kubectl_where_it_is_installed(
         if installed
         else "kubeconfig: contexts: there is no context 'c'; contexts are: none."
     )
+
+
+async def test_slow_packages_are_imported_only_where_they_are_used() -> None:
+    program = (
+        "import sys, scheduler_core.live.kubeconfig\nassert 'aiohttp' not in sys.modules\n"
+        "import scheduler_core.live.connections\nassert 'kubernetes_asyncio' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

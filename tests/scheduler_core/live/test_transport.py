@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import time
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -109,6 +111,27 @@ async def test_a_failed_connection_is_not_repeated_by_every_kind() -> None:
     results = await asyncio.gather(*(body(transport, PODS) for _ in range(30)), return_exceptions=True)
     assert {str(result) for result in results} == {"No way."}
     assert calls == 1
+
+
+async def test_credentials_that_cannot_be_renewed_are_used_until_they_expire(server: ApiServer) -> None:
+    answers: list[float | None] = [time.time() + 50, None, None]
+
+    async def connect() -> Endpoint:
+        expires = answers.pop(0)
+        if expires is None:
+            raise TransportError("The plugin failed.")
+        return Endpoint("the API server", server.url, expires=expires)
+
+    transport = AiohttpTransport(connect)
+    await body(transport, PODS)
+    assert transport._pool
+    transport._pool.created -= 60
+    await body(transport, PODS)
+    assert len(answers) == 1
+    transport._pool.endpoint = dataclasses.replace(transport._pool.endpoint, expires=time.time() - 1)
+    with pytest.raises(TransportError, match=r"^The plugin failed\.$"):
+        await body(transport, PODS)
+    await transport.close()
 
 
 async def test_redirects_are_not_followed(transport: AiohttpTransport, server: ApiServer) -> None:
