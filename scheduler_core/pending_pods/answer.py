@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
@@ -50,6 +51,8 @@ _NODES = frozenset({"Node", "Namespace"})
 _OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS})
 WORKLOADS_EVERY = 5.0  # seconds
 RECHECK_EVERY = 2.0  # seconds
+FIX_EVERY = 300.0  # seconds after which the fix of a result is searched again
+FIX_LIMIT, FIX_PAUSE = 0.3, 1.0  # seconds of one search while the cluster is followed, and until the next one
 
 
 def why_pending(
@@ -90,7 +93,7 @@ class _Template:
         self.stale = self.stale_never = True
         self.computed_at = -math.inf  # monotonic seconds
         self.fix: Fix | None = None
-        self.fix_searched = False  # since the last result
+        self.fix_at = -math.inf  # monotonic seconds of the last search
         self.kinds = set(_NODES)
         self.needs_pods = bool(pod.required_affinity)
         if pod.volumes:
@@ -99,6 +102,13 @@ class _Template:
             self.kinds |= _DEVICES
         if pod.group or pod.labels:
             self.kinds |= _GROUPS
+
+    def set_fit(self, fit: Fit) -> None:
+        """Set the result. A suggested fix stays if the new one is alike."""
+        before, self.fit, self.computed_at = self.fit, fit, time.monotonic()
+        self.stale = self.stale_never = False
+        if before is None or (before.never, before.fits, before.node) != (fit.never, fit.fits, fit.node):
+            self.fix, self.fix_at = None, -math.inf
 
     @property
     def current(self) -> bool:
@@ -137,6 +147,7 @@ class PendingAnswers:
         self._check_at: dict[str, float] = {}  # pod -> Unix seconds from which its answer may differ
         self._around: Surroundings | None = None
         self._everything = True
+        self._fix_after = -math.inf  # monotonic seconds
         self._workloads: dict[str, PendingAnswer] = {}  # answers for workloads that lack pods
         self._workloads_changed, self._workloads_at = True, -math.inf
 
@@ -157,11 +168,12 @@ class PendingAnswers:
             found.details.fix = self._fix(info)
         return found
 
-    def _fix(self, pod: PodInfo) -> Fix | None:
+    def _fix(self, pod: PodInfo, limit: float | None = None) -> Fix | None:
         template = self._template(pod)
-        if not template.fix_searched:
-            template.fix_searched, remedy = True, self.analysis.best_fix(pod)
+        if template.fix_at < time.monotonic() - FIX_EVERY:
+            remedy = self.analysis.best_fix(pod, limit)
             template.fix = Fix(remedy.text, remedy.kind, remedy.changes, remedy.node) if remedy else None
+            template.fix_at = time.monotonic()
         return template.fix
 
     # ---- all pods
@@ -243,7 +255,26 @@ class PendingAnswers:
             if time.monotonic() > end:
                 break
         self._update_workloads(changed, gone)
-        return AnswerChanges(changed, gone, len(self._check))
+        idle = not self._check and self._fix_after <= time.monotonic() < end
+        if idle and "Node" not in self.refused:
+            changed += self._search_fix()
+            self._fix_after = time.monotonic() + FIX_PAUSE
+        return AnswerChanges(list({one.key: one for one in changed}.values()), gone, len(self._check))
+
+    def _search_fix(self) -> Iterator[PendingAnswer]:
+        """Search a fix for one result, for a short time; yield the answers that get it."""
+        for template in self._templates.values():
+            keys = [key for key in template.pods if key in self.answers]
+            waiting = [key for key in keys if self.answers[key].cause in WITH_FIX]
+            info = self.mirror.pending.get(waiting[0]) if waiting else None
+            if info is None or template.fix_at > time.monotonic() - FIX_EVERY:
+                continue
+            before, fix = template.fix, self._fix(info, FIX_LIMIT)
+            for key in waiting if fix != before else ():
+                answer = self.answers[key]
+                self.answers[key] = replace(answer, details=replace(answer.details, fix=fix))
+                yield self.answers[key]
+            return
 
     def _update_workloads(self, changed: list[PendingAnswer], gone: list[str]) -> None:
         """Find the workloads that lack pods, every few seconds."""
@@ -264,6 +295,8 @@ class PendingAnswers:
         self._check_at.pop(pod.key, None)
         found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around, tried)
         found.details.limits = self._limits(pod, found.cause)
+        if found.cause in WITH_FIX and (known := self._template_of.get(pod.key)) is not None:
+            found.details.fix = self._templates[known[1]].fix
         return found
 
     def _in_the_queue(self, pod: Pod, now: float, around: Surroundings, tried: bool) -> PendingAnswer:
@@ -299,9 +332,7 @@ class PendingAnswers:
         fresh = not template.stale_never and template.computed_at > time.monotonic() - self.recheck_every
         if not template.current and not (fresh and template.fit is not None):
             previous = None if template.stale_never else template.fit
-            template.fit = self.analysis.fit(pod, previous)
-            template.stale = template.stale_never = template.fix_searched = False
-            template.computed_at = time.monotonic()
+            template.set_fit(self.analysis.fit(pod, previous))
         assert template.fit is not None
         return template.fit
 

@@ -18,7 +18,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import delete
-from scheduler_core.debugger.suggestions.search import FixSearch, remedies
+from scheduler_core.debugger.suggestions.search import LEAST_RUNS, FixSearch, remedies
 from scheduler_core.debugger.suggestions.steps import EVICT, Combination, Remedy
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.explain import Answer
@@ -108,9 +108,12 @@ class FitAnalysis:
         never = bool(pod.required_affinity) and len(self.cluster.pods) <= EVERYTHING
         return Fit(trace, answer, never=never)
 
-    def best_fix(self, pod: PodInfo) -> Remedy | None:
-        """Return the smallest verified change with which the pod fits."""
-        found = remedies(self.simulation, pod.key, 1)
+    def best_fix(self, pod: PodInfo, limit: float | None = None) -> Remedy | None:
+        """Return the smallest verified change with which the pod fits. `limit`: of the search, in seconds."""
+        if limit is None:
+            found = remedies(self.simulation, pod.key, 1)
+        else:
+            found = _ShortSearch(WhatIf(self.simulation, pod.key), limit).run()
         return found[0] if found else None
 
     # ---- pods in the way
@@ -305,6 +308,17 @@ class _EvictionSearch(FixSearch):
             if self.found:
                 break
         return [remedy for remedy in self.ranked() if all("delete" in change for change in remedy.changes)]
+
+
+class _ShortSearch(FixSearch):
+    """A search for fixes that ends after some seconds, also if it has found nothing."""
+
+    def __init__(self, what_if: WhatIf, limit: float) -> None:
+        super().__init__(what_if, LEAST_RUNS)
+        self._end = self._timer() + int(limit * 1e9)
+
+    def _over(self, end: int) -> bool:
+        return self.what_if.runs >= end or self._timer() > self._end
 
 
 class _Empty(NamedTuple):

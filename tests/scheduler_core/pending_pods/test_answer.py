@@ -308,6 +308,19 @@ def test_one_suggested_fix() -> None:
     assert found.details.fix.node == "n1"
 
 
+def test_fixes_are_searched_when_all_answers_are_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler_core.pending_pods.answer.FIX_PAUSE", 0.0)
+    twins = [rejected(pod(f"w{i}", requests=BIG)) for i in range(2)]
+    mirror = mirror_of(decode_all([node("n1"), *twins, web(requests=BIG, labels={"a": "b"})]))
+    answers = answers_of(mirror)
+    fixed = [one.key for one in answers.update(NOW).changed if one.details.fix is not None]
+    fixed += [one.key for one in answers.update(NOW).changed if one.details.fix is not None]
+    assert sorted(fixed) == ["default/w0", "default/w1", "default/web"]
+    assert answers.update(NOW).changed == []
+    again = answers.answer("default/web", NOW)
+    assert again == answers.answers["default/web"]
+
+
 # ---- all pods, change by change
 
 
