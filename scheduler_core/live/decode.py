@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from scheduler_core.api import devices, objects, text_checks, workloads
-from scheduler_core.api.objects import INT64_MAX, Metadata, Node, Object, Pod, PodSpec, Struct
+from scheduler_core.api.objects import INT64_MAX, Metadata, Node, Object, Pod, PodSpec, Struct, Volume
 from scheduler_core.errors import InputError
 from scheduler_core.live.objects import TYPES, Event
 
@@ -26,6 +26,7 @@ MAX_SHARED = 100_000
 MAX_PROBLEM = 300  # characters of an error about an object
 _NOTHING: list[Any] = []
 _NO_SPEC = PodSpec()
+_TOKEN_VOLUME = "kube-api-access-"  # each pod has a volume with this prefix and a random name
 _LAST_APPLIED = ("last-applied", "objectset.rio.cattle.io/applied")
 _ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
 # metadata begins with the name, and Go writes the fields of an object in a fixed order
@@ -103,11 +104,11 @@ class SharedParts:
         self._limit = limit
         self._recent: dict[bytes, Any] = {}
         self._earlier: dict[bytes, Any] = {}
-        self._encode = msgspec.msgpack.Encoder().encode
+        self.encode = msgspec.msgpack.Encoder().encode
 
     def key(self, field: bytes, part: Any) -> bytes:
         """Return the key of a part. `field`: where it occurs, because parts of two types can be encoded alike."""
-        encoded = self._encode(part)
+        encoded = self.encode(part)
         return field + (encoded if len(encoded) < 64 else hashlib.blake2b(encoded, digest_size=20).digest())
 
     def get(self, key: bytes) -> Any:
@@ -237,20 +238,23 @@ class ObjectDecoder:
             obj = self._decode(raw)
         except _ERRORS:
             obj = self._decode_with_nulls(raw)
-        metadata = obj.metadata
         where = f"{self.kind} {obj.key}"
-        version_number(metadata.resource_version, where)
+        version_number(obj.metadata.resource_version, where)
         if text_checks.ESCAPED_NUL in bytes(raw):
             text_checks.refuse_nul(msgspec.to_builtins(obj), where)
-        self._redact(metadata)
-        if isinstance(obj, Pod):
-            self._share_pod(obj, where)
-        else:
-            objects.validate(obj, where)
-            if isinstance(obj, Node):
-                self._share_node(obj)
-            elif isinstance(obj, Event):
-                self._share_event(obj)
+        try:
+            self._redact(obj.metadata)
+            if isinstance(obj, Pod):
+                self._share_pod(obj, where)
+            else:
+                objects.validate(obj, where)
+                self._shared.encode(obj)  # refuses numbers that nothing can store
+                if isinstance(obj, Node):
+                    self._share_node(obj)
+                elif isinstance(obj, Event):
+                    self._share_event(obj)
+        except _ERRORS as error:
+            raise InputError(where, "", shortened(error)) from None
         return obj
 
     def _decode_with_nulls(self, raw: bytes | msgspec.Raw) -> Any:
@@ -279,7 +283,7 @@ class ObjectDecoder:
     def _share_pod(self, pod: Pod, where: str) -> None:
         """Validate a pod, and share with other pods what they have of their template. A known template is valid."""
         spec, status, shared = pod.spec, pod.status, self._shared.shared
-        node_name, volumes = sys.intern(spec.node_name), [shared(b"volume ", volume) for volume in spec.volumes]
+        node_name, volumes = sys.intern(spec.node_name), [self._shared_volume(volume) for volume in spec.volumes]
         for condition in status.conditions:
             # Of all conditions, only the time of this one says how long a pod waits.
             if condition.type != "PodScheduled":
@@ -305,6 +309,12 @@ class ObjectDecoder:
         status.phase, status.start_time = sys.intern(status.phase), sys.intern(status.start_time)
         if not status.resource_claim_statuses:
             status.resource_claim_statuses = _NOTHING
+
+    def _shared_volume(self, volume: Volume) -> Volume:
+        if volume.name.startswith(_TOKEN_VOLUME):
+            volume.projected = self._shared.shared(b"projected ", volume.projected)
+            return volume
+        return self._shared.shared(b"volume ", volume)
 
     def _share_node(self, node: Node) -> None:
         status, shared = node.status, self._shared.shared

@@ -299,6 +299,16 @@ class Reflector:
         retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
         raise _error(response.status, decode.decode_status(body).message or "", retry_after)
 
+    def _decode(self, raw: msgspec.Raw) -> Object:
+        """Decode an object. Raises InputError alone: a bug costs one object."""
+        try:
+            return self._decoder.decode(raw)
+        except InputError:
+            raise
+        except Exception as error:
+            logger.exception("Cannot decode an object of %s", self._kind.resource)
+            raise InputError(self._kind.kind, "", f"internal error ({type(error).__name__})") from None
+
     # ---------------------------------------------------------------- list
 
     async def _list(self) -> None:
@@ -335,7 +345,7 @@ class Reflector:
     def _collect(self, change: str, raw: msgspec.Raw, partial: _PartialList) -> None:
         """Apply an object of a list, or a change during the initial events, to a list that is not complete."""
         try:
-            obj = self._decoder.decode(raw)
+            obj = self._decode(raw)
         except InputError as error:
             self._collect_undecodable(change, decode.identify(raw), str(error), partial)
             return
@@ -479,7 +489,7 @@ class Reflector:
             self._raise_error(event.object)
         elif event.type in (ADDED, MODIFIED, DELETED):
             try:
-                obj = self._decoder.decode(event.object)
+                obj = self._decode(event.object)
             except InputError as error:
                 await self._receive_undecodable(event.type, decode.identify(event.object), str(error))
                 return

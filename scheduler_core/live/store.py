@@ -47,5 +47,5 @@ class Store:
                 objects.pop(item.key, None)
             else:
                 objects[item.key] = item.object
-        if item.kind not in self._in_gap:
+        if not isinstance(item, Gap) and item.kind not in self._in_gap:
             self.resource_versions[item.kind] = item.resource_version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import msgspec
@@ -86,6 +87,7 @@ def test_pods_of_a_template_share_its_parts_and_nothing_else() -> None:
     assert one.status.conditions is two.status.conditions
     assert (one.spec.node_name, two.spec.node_name) == ("node-of-web-1", "node-of-web-2")
     assert [volume.name for volume in two.spec.volumes] == ["kube-api-access-web-2"]
+    assert one.spec.volumes[0].projected is two.spec.volumes[0].projected
     assert (one.spec.priority, other.spec.priority) == (None, 5)
     assert one.status.conditions[0].last_transition_time == "2026-11-23T11:49:53Z"
 
@@ -122,12 +124,52 @@ def test_parts_of_different_types_with_one_encoding_stay_apart() -> None:
         (b"[]", "Expected `object`"),
         (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
         (raw_pod(containers=[{"name": "c", "resources": {"requests": {"cpu": "-1"}}}]), "Pod shop/web-1: spec"),
+        (raw_pod(containers=[{"name": "c", "resources": {"requests": {"cpu": 10**30}}}]), "Pod shop/web-1"),
     ],
 )
 def test_an_object_that_cannot_be_decoded_is_named(raw: bytes, message: str) -> None:
     with pytest.raises(InputError, match="Pod") as error:
         decode.ObjectDecoder("Pod").decode(raw)
     assert message in str(error.value)
+
+
+def test_any_hostile_object_is_refused_with_a_sentence() -> None:
+    source = random.Random(1)
+    hostile: list[Any] = [
+        None,
+        True,
+        -1,
+        1.5,
+        10**30,
+        "",
+        "x" * 5000,
+        "\ud800",
+        "\x00",
+        "1e999",
+        [],
+        {},
+        [None],
+        {"a": None},
+    ]
+
+    def changed(value: Any) -> Any:
+        if source.random() < 0.02:
+            return source.choice(hostile)
+        if isinstance(value, dict):
+            return {key: changed(member) for key, member in value.items()}
+        return [changed(member) for member in value] if isinstance(value, list) else value
+
+    decoder, sentences = decode.ObjectDecoder("Pod"), []
+    for _ in range(500):
+        raw = bytearray(json.dumps(changed(json.loads(raw_pod()))).encode())
+        if source.random() < 0.3:
+            raw[source.randrange(len(raw))] = source.randrange(256)
+        try:
+            assert decoder.decode(bytes(raw)).name
+        except InputError as error:
+            sentences.append(str(error))
+    assert 100 < len(sentences) < 450
+    assert all(sentence.startswith("Pod") and len(sentence) < 1000 for sentence in sentences)
 
 
 def test_null_members_mean_missing_ones() -> None:

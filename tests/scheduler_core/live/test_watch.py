@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.live import reflector
+from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.lines import LineSplitter, LongLine
 from scheduler_core.live.reflector import Backoff, Reflector
@@ -521,6 +522,26 @@ def test_an_undecodable_object_survives_a_second_list_as_it_was(run: Run) -> Non
         assert list(one.health.undecodable) == ["default/a"]
 
     run(main)
+
+
+def test_a_bug_in_decoding_costs_one_object(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    decoded = ObjectDecoder.decode
+
+    def decode(self: ObjectDecoder, raw: bytes) -> Any:
+        return 1 / 0 if b"strange" in bytes(raw) else decoded(self, raw)
+
+    monkeypatch.setattr(ObjectDecoder, "decode", decode)
+
+    async def main() -> None:
+        stream = [line("MODIFIED", pod("a", 11, strange=1)), line("ADDED", pod("b", 12)), None]
+        one, items, _ = await reflect(page(10, pod("a", 1)), stream)
+        assert summary(items) == [("LISTED", ["a"], 10), ("BOOKMARK", 11), ("ADDED", "b", 12)]
+        assert one.health.undecodable == {"default/a": "Pod: internal error (ZeroDivisionError)"}
+
+    run(main)
+    assert "Cannot decode an object of pods" in caplog.text
 
 
 @pytest.mark.parametrize("watch_list", [False, True])
