@@ -146,7 +146,7 @@ class PendingAnswers:
         self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order
         self._check_at: dict[str, float] = {}  # pod -> Unix seconds from which its answer may differ
         self._around: Surroundings | None = None
-        self._everything = True
+        self._everything, self._prepared = True, False
         self._fix_after = -math.inf  # monotonic seconds
         self._workloads: dict[str, PendingAnswer] = {}  # answers for workloads that lack pods
         self._workloads_changed, self._workloads_at = True, -math.inf
@@ -161,12 +161,18 @@ class PendingAnswers:
         pod = self.mirror.store.get("Pod", key)
         if not isinstance(pod, Pod):
             raise InputError(f"Pod {key[:506]}", "", "does not exist")
-        self.analysis.set_pending(self.mirror.pending.values())
+        self._prepare()
         found = self._answer(pod, now, tried)
         info = self.mirror.pending.get(key)
         if fix and info is not None and found.cause in WITH_FIX and "Node" not in self.refused:
             found.details.fix = self._fix(info)
         return found
+
+    def _prepare(self) -> None:
+        """Bring the analysis up to date with the mirror."""
+        if not self._prepared:
+            self._prepared = True
+            self.analysis.set_pending(self.mirror.pending.values())
 
     def _fix(self, pod: PodInfo, limit: float | None = None) -> Fix | None:
         template = self._template(pod)
@@ -180,6 +186,7 @@ class PendingAnswers:
 
     def note(self, change: MirrorChange | None) -> None:
         """Note a change of the mirror. None stands for a list of objects or a gap: everything is checked again."""
+        self._prepared = False
         self._workloads_changed |= change is None or change.kind in _OF_WORKLOADS
         if change is None:
             self._everything, self._around = True, None
@@ -227,7 +234,7 @@ class PendingAnswers:
 
     def update(self, now: float, limit: float = 1.0) -> AnswerChanges:
         """Build outdated answers again, for about `limit` seconds. Return those that changed."""
-        self.analysis.set_pending(self.mirror.pending.values())
+        self._prepare()
         if self._everything:
             self._everything = False
             for template in self._templates.values():

@@ -19,6 +19,7 @@ from scheduler_core.pending_pods.times import clock, seconds
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
 SHOWN = 3
+ONE_NODE = {"ReadWriteOnce", "ReadWriteOncePod"}  # access modes of volumes that one node mounts
 
 
 @dataclass(slots=True)
@@ -126,8 +127,20 @@ def _bound(pod: Pod, around: Surroundings) -> PendingAnswer:
     elif not is_ready(node):
         text += f"{name} is not ready, so its kubelet does not start the pod."
     else:
-        text += f"the kubelet of {name} has not started it{_unready(pod)}."
+        text += f"the kubelet of {name} has not started it{_attached_elsewhere(pod, around.cluster) or _unready(pod)}."
     return answer_of(pod, causes.BOUND, text, PendingDetails(node=name))
+
+
+def _attached_elsewhere(pod: Pod, cluster: Cluster) -> str:
+    """Return the volume of the pod that is still attached to another node, as the end of a sentence."""
+    names = [volume.persistent_volume_claim.claim_name for volume in pod.spec.volumes if volume.persistent_volume_claim]
+    claims = [claim for name in names if (claim := cluster.claims.get(f"{pod.namespace}/{name}")) is not None]
+    exclusive = {one.spec.volume_name for one in claims if set(one.spec.access_modes) <= ONE_NODE}
+    for attachment in cluster.attachments.values() if exclusive else ():
+        volume, node = attachment.spec.source.persistent_volume_name, attachment.spec.node_name
+        if volume in exclusive and node != pod.spec.node_name:
+            return f": volume {volume} is still attached to {node}"
+    return ""
 
 
 def _unready(pod: Pod) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scheduler_core.api.objects import Object, Pod, PriorityClass, StorageClass
-from scheduler_core.cluster.formatting import count
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.kubectl.cluster_reader import ReadCluster
 from scheduler_core.errors import InputError
@@ -59,6 +59,8 @@ def answers_for(cluster: ReadCluster, kind: str, key: str, fix: bool) -> list[Pe
     if kind == "Pod":
         if "Pod" in cluster.refused:
             raise InputError(f"Pod {key}", "", "pods cannot be read: the API server refuses it")
+        if cluster.mirror.store.get("Pod", key) is None:
+            raise InputError(f"Pod {key}", "", f"does not exist{_elsewhere(cluster, key)}")
         return [answers.answer(key, now, fix=fix)]
     store = cluster.mirror.store
     pods = [pod for pod in pods_of(store, kind, key) if not pod.terminated]
@@ -70,17 +72,21 @@ def answers_for(cluster: ReadCluster, kind: str, key: str, fix: bool) -> list[Pe
     return [*found, *missing]
 
 
+def _elsewhere(cluster: ReadCluster, key: str) -> str:
+    """Return the namespaces that have a pod of the same name, as the end of a sentence."""
+    name = key.rpartition("/")[2]
+    found = sorted(one.namespace for one in cluster.mirror.store.objects("Pod") if one.name == name)
+    return f"; a pod of this name is in namespace {some(found, 3)}" if found else ""
+
+
 def all_answers(cluster: ReadCluster, namespace: str, fix: bool) -> list[PendingAnswer]:
     """Return the answers for all pending pods, and for the workloads that lack pods. `namespace`: "" for all."""
     answers, now, store = answers_of(cluster), time.time(), cluster.mirror.store
-    pods = [pod for pod in store.objects("Pod") if isinstance(pod, Pod) and not pod.terminated]
-    waiting = [pod for pod in pods if not pod.spec.node_name or pod.status.phase in PENDING]
-    mine = [pod for pod in waiting if namespace in ("", pod.namespace)]
-    found = [answers.answer(pod.key, now) for pod in sorted(mine, key=lambda pod: pod.key)]
-    groups = grouped(found)
-    if fix:
-        for group in groups[:FIXES]:
-            group.answer.details.fix = answers.answer(group.answer.key, now, fix=True).details.fix
+    pods = [pod for pod in store.objects("Pod") if isinstance(pod, Pod) and namespace in ("", pod.namespace)]
+    waiting = [pod for pod in pods if not pod.terminated and (not pod.spec.node_name or pod.status.phase in PENDING)]
+    found = [answers.answer(pod.key, now) for pod in sorted(waiting, key=lambda pod: pod.key)]
+    for group in grouped(found)[:FIXES] if fix else ():
+        group.answer.details.fix = answers.answer(group.answer.key, now, fix=True).details.fix
     missing = missing_pods(store, EventIndex(store.objects("Event")))
     return [*found, *(one for one in missing if namespace in ("", one.key.partition("/")[0]))]
 

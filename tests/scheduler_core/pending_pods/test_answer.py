@@ -197,6 +197,14 @@ def test_a_bound_pod_waits_for_its_kubelet() -> None:
     checked(answer(node("n2"), bound), causes.BOUND, "not asked", "no node of that name exists")
 
 
+def test_a_volume_that_is_still_attached_to_another_node() -> None:
+    attached = {"kind": "VolumeAttachment", "metadata": {"name": "va"}}
+    attached["spec"] = {"attacher": "csi", "nodeName": "n2", "source": {"persistentVolumeName": "pv"}}
+    bound = pod("web", on="n1", status={"phase": "Pending"}, volumes=mounts("data"))
+    found = answer(node("n1"), node("n2"), claim("data", volume="pv"), attached, bound)
+    checked(found, causes.BOUND, "not asked", "volume pv is still attached to n2")
+
+
 def test_a_pod_that_is_being_deleted() -> None:
     going = pod("web", deleted=True)
     going["metadata"]["finalizers"] = ["example.com/backup"]

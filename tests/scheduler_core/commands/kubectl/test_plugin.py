@@ -114,6 +114,7 @@ def test_a_workload(run: Any) -> None:
     ("arguments", "code", "message"),
     [
         ("why missing", plugin.INPUT, "Pod default/missing: does not exist"),
+        ("why big -n shop", plugin.INPUT, "Pod shop/big: does not exist; a pod of this name is in namespace default"),
         ("why cat/tom", plugin.INPUT, "type 'cat' is not one of"),
         ("why deploy/missing", plugin.INPUT, "Deployment default/missing: does not exist"),
         ("why -f missing.yaml", plugin.INPUT, "missing.yaml: cannot be read"),
