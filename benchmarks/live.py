@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.legacy.configuration import load  # noqa: E402
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint  # noqa: E402
 from scheduler_core.live.cluster_mirror import ClusterMirror  # noqa: E402
 from scheduler_core.live.source import LiveSource  # noqa: E402
-from scheduler_core.live.transport import AiohttpTransport, Endpoint  # noqa: E402
 from scheduler_core.live.watch_events import Listed, WatchEvent  # noqa: E402
 from scheduler_core.pending_pods.answer import why_pending  # noqa: E402
 from scheduler_core.releases import NEWEST, RELEASES  # noqa: E402

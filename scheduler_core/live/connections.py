@@ -7,9 +7,10 @@ from pathlib import Path
 
 from scheduler_core.errors import InputError
 from scheduler_core.live import in_cluster
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
-from scheduler_core.live.transport import AiohttpTransport, Endpoint, TransportError
+from scheduler_core.live.transport import TransportError
 
 
 class KubeconfigConnection:

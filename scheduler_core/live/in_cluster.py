@@ -10,7 +10,8 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
-from scheduler_core.live.transport import Endpoint, TransportError, create_tls_context
+from scheduler_core.live.aiohttp_transport import Endpoint, create_tls_context
+from scheduler_core.live.transport import TransportError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 NAME = "the API server of this cluster"

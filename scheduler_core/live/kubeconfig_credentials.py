@@ -21,10 +21,11 @@ import aiohttp
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException, kube_config
 
+from scheduler_core.live.aiohttp_transport import Endpoint, create_tls_context
 from scheduler_core.live.in_cluster import TokenFile, reason
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
-from scheduler_core.live.transport import Endpoint, TransportError, create_tls_context
+from scheduler_core.live.transport import TransportError
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 LOAD_TIMEOUT = 60.0

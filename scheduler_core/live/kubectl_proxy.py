@@ -19,9 +19,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from scheduler_core.live.aiohttp_transport import Endpoint
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
-from scheduler_core.live.transport import Endpoint, TransportError
+from scheduler_core.live.transport import TransportError
 
 REJECT_METHODS = "POST,PUT,PATCH,DELETE"
 ACCEPT_PATHS = "^/(api|apis|version)($|/)"

@@ -12,8 +12,8 @@ import aiohttp
 import msgspec
 import pytest
 
+from scheduler_core.live.aiohttp_transport import AiohttpTransport
 from scheduler_core.live.connections import KubeconfigConnection
-from scheduler_core.live.transport import AiohttpTransport
 from tests.api_server.large_cluster import LargeCluster
 from tests.api_server.process import api_server
 from tests.api_server.recordings import Recording

@@ -30,8 +30,7 @@ from scheduler_core.commands.kubectl.why import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import Discovered
-from scheduler_core.live.kubectl_proxy import KubectlProxy
-from scheduler_core.live.transport import AiohttpTransport, TransportError
+from scheduler_core.live.transport import TransportError
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
 from scheduler_core.shadow.judgement import Judgement
 from scheduler_core.snapshot.files import read_bytes
@@ -339,6 +338,10 @@ def print_json(out: IO[str], found: dict[str, Any], code: int) -> int:
 
 async def run_shadow(args: argparse.Namespace, out: IO[str]) -> int:
     """Check the decisions that the scheduler of the cluster makes meanwhile."""
+    # The other subcommands need no HTTP client, which takes 0.15 s to import.
+    from scheduler_core.live.aiohttp_transport import AiohttpTransport
+    from scheduler_core.live.kubectl_proxy import KubectlProxy
+
     if not 0 < args.seconds <= MAX_SECONDS:
         args.parser.error(f"--seconds must be above 0 and at most {MAX_SECONDS:,}")
     given = [flag for flag in (*_FLAGS, "as-group") if getattr(args, f"kubectl_{flag}")]

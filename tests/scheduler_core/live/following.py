@@ -8,10 +8,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
-from scheduler_core.live.transport import AiohttpTransport, Endpoint, Transport
+from scheduler_core.live.transport import Transport
 from scheduler_core.live.watch_events import ADDED, DELETED, Gap, Item, Listed, WatchEvent
 from tests.api_server.server import ApiServer
 from tests.api_server.storage import encoded

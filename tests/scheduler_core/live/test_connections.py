@@ -37,7 +37,7 @@ async def test_a_context_uses_kubectl_where_it_is_installed(
 
 async def test_slow_packages_are_imported_only_where_they_are_used() -> None:
     program = (
-        "import sys, scheduler_core.live.kubeconfig\nassert 'aiohttp' not in sys.modules\n"
+        "import sys, scheduler_core.live.discovery\nassert 'aiohttp' not in sys.modules\n"
         "import scheduler_core.live.connections\nassert 'kubernetes_asyncio' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -9,7 +9,8 @@ import pytest
 import pytest_asyncio
 
 from scheduler_core.live import in_cluster
-from scheduler_core.live.transport import AiohttpTransport, TransportError
+from scheduler_core.live.aiohttp_transport import AiohttpTransport
+from scheduler_core.live.transport import TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer
 

@@ -22,11 +22,12 @@ import yaml
 from aiohttp import web
 
 from scheduler_core.errors import InputError
+from scheduler_core.live.aiohttp_transport import AiohttpTransport
 from scheduler_core.live.connections import KubeconfigConnection
 from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.private_folder import create_private_folder
-from scheduler_core.live.transport import AiohttpTransport, TransportError
+from scheduler_core.live.transport import TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer
 from tests.kubernetes_tools import KUBECTL_RELEASES, kubectl

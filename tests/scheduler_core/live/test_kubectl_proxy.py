@@ -20,9 +20,10 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from scheduler_core.live.aiohttp_transport import AiohttpTransport
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.kubectl_proxy import KubectlProxy
-from scheduler_core.live.transport import AiohttpTransport, TransportError
+from scheduler_core.live.transport import TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.large_cluster import LargeCluster
 from tests.api_server.recordings import Recording

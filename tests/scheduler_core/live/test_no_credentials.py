@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scheduler_core.live import in_cluster, transport
+from scheduler_core.live import in_cluster
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint, proxy_of
 from scheduler_core.live.connections import KubeconfigConnection
 from scheduler_core.live.kubeconfig import read_kubeconfig
-from scheduler_core.live.transport import AiohttpTransport, Endpoint, TransportError
+from scheduler_core.live.transport import TransportError
 from tests.api_server.certificates import Authority
 from tests.api_server.server import ApiServer, Fault
 
@@ -129,4 +130,4 @@ async def test_the_password_of_a_proxy_is_in_no_message(
     assert "The proxy of the API server could not be reached: connection refused." in shown
     assert PASSWORD not in shown + caplog.text
     assert PASSWORD not in repr(Endpoint("x", f"https://ada:{PASSWORD}@api.example", proxy=f"http://ada:{PASSWORD}@p"))
-    assert transport.proxy_of(Endpoint("x", "https://api.example")) == f"http://ada:{PASSWORD}@127.0.0.1:1"
+    assert proxy_of(Endpoint("x", "https://api.example")) == f"http://ada:{PASSWORD}@127.0.0.1:1"

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.discovery import discover, fetch
 from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
 from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
-from scheduler_core.live.transport import AiohttpTransport, Endpoint
 from tests.api_server.server import ApiServer
 
 MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "rbac.yaml"

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from scheduler_core.live.transport import AiohttpTransport, Endpoint, TransportError, proxy_of
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint, proxy_of
+from scheduler_core.live.transport import TransportError
 from tests.api_server.large_cluster import LargeCluster
 from tests.api_server.server import ApiServer, Fault
 

@@ -50,6 +50,6 @@ def run_virtual(main: Coroutine[Any, Any, _T], monkeypatch: pytest.MonkeyPatch) 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         loop = runner.get_loop()
         clock = SimpleNamespace(time=loop.time, monotonic=loop.time)
-        for module in ("tests.api_server.server", "scheduler_core.live.transport"):
+        for module in ("tests.api_server.server", "scheduler_core.live.aiohttp_transport"):
             monkeypatch.setattr(f"{module}.time", clock)
         return runner.run(main)
