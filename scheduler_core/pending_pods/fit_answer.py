@@ -19,7 +19,7 @@ from scheduler_core.pending_pods.scheduler_message import compare, scheduler_mes
 from scheduler_core.pending_pods.times import clock, seconds
 
 NAMED = 3  # pods in the way that a sentence names
-LISTED = 50  # pods in the way that the details list
+LISTED = 200  # pods in the way that the details list
 NODES_LISTED = 20  # nodes of a group of reasons
 RETRIES = "within 5 minutes"  # upstream: the flush of unschedulable pods
 

@@ -92,7 +92,7 @@ def _answer(
 
 def _missing(workload: Object, kind: str, cause: str, text: str, missing: int) -> PendingAnswer:
     details = PendingDetails(since=seconds(workload.metadata.creation_timestamp), missing=missing)
-    key = f"{workload.namespace}/{kind.lower()}/{workload.name}"
+    key = f"{workload.namespace}/{kind} {workload.name}"
     return PendingAnswer(key, UNDECIDED, cause, f"Not asked: {text}", subject=kind, details=details)
 
 

@@ -125,7 +125,7 @@ class PendingDetails(Part):
 class PendingAnswer(Part):
     """Why a pod is pending, or why a workload lacks pods.
 
-    `key`: namespace/name of a pod; namespace/kind/name of a workload that lacks pods, such as team/replicaset/web.
+    `key`: namespace/name of a pod; for a workload that lacks pods with its kind, such as `team/ReplicaSet web`.
     `subject`: Pod, or the kind of the workload. `category`: `never` (no node, even empty, could take it), `not now`
     (pods stand in the way) or `not asked` (no node was asked, or the last answer is outdated). `cause`: one of the
     identifiers above. `sentence`: the answer in one sentence, category first.

@@ -56,8 +56,8 @@ def name_of(answer: PendingAnswer) -> str:
     """Return namespace/name, for a workload after its kind."""
     if answer.subject == "Pod":
         return answer.key
-    namespace, _, name = answer.key.split("/")
-    return f"{answer.subject} {namespace}/{name}"
+    namespace, _, name = answer.key.partition("/")
+    return f"{answer.subject} {namespace}/{name.rpartition(' ')[2]}"
 
 
 def _write_sentence(terminal: Terminal, answer: PendingAnswer) -> None:

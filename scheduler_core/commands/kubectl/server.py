@@ -107,7 +107,8 @@ class Server:
 def answer_of(row: dict[str, Any]) -> PendingAnswer:
     """Return the answer of a row of the API. Raises TransportError if this version does not know its format."""
     key = row["pod"]
-    subject = "Pod" if key.count("/") < 2 else KINDS.get(key.split("/")[1], "Workload")
+    kind, found, _ = key.rpartition("/")[2].partition(" ")
+    subject = kind if found else "Pod"
     try:
         details = msgspec.convert(row["details"] or {}, PendingDetails)
         return PendingAnswer(
@@ -115,9 +116,6 @@ def answer_of(row: dict[str, Any]) -> PendingAnswer:
         )
     except (msgspec.ValidationError, KeyError) as problem:
         raise TransportError(f"The answer of the server cannot be read: {shortened(str(problem))}") from None
-
-
-KINDS = {kind.lower(): kind for kind in ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")}
 
 
 def _token(file: str | None) -> str:

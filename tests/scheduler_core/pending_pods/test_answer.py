@@ -263,7 +263,7 @@ def test_a_quota_refuses_the_pods_of_a_replica_set() -> None:
     answers = answers_of(mirror_of(objects))
     (found,) = answers.update(NOW).changed
     checked(found, causes.REFUSED, "not asked", "2 of 3 pods do not exist", "exceeded quota: small")
-    assert (found.key, found.subject, found.details.missing) == ("default/replicaset/web", "ReplicaSet", 2)
+    assert (found.key, found.subject, found.details.missing) == ("default/ReplicaSet web", "ReplicaSet", 2)
 
 
 def test_other_workloads_without_pods() -> None:
@@ -273,8 +273,8 @@ def test_other_workloads_without_pods() -> None:
     agents.status.desired_number_scheduled = 2
     refused = event("DaemonSet", "default/agent", "FailedCreate", 'pods "agent-1" is forbidden: violates PodSecurity')
     found = {one.key: one for one in answers_of(mirror_of([suspended, agents, refused])).update(NOW).changed}
-    checked(found["default/job/train"], causes.SUSPENDED, "not asked", "spec.suspend")
-    checked(found["default/daemonset/agent"], causes.REFUSED, "not asked", "violates PodSecurity")
+    checked(found["default/Job train"], causes.SUSPENDED, "not asked", "spec.suspend")
+    checked(found["default/DaemonSet agent"], causes.REFUSED, "not asked", "violates PodSecurity")
 
 
 # ---- incomplete and hostile state

@@ -28,7 +28,7 @@ ROWS = [
     }
     for number in range(3)
 ]
-QUOTA = {"pod": "shop/replicaset/web", "category": "not asked", "cause": "creation-refused", "details": {}}
+QUOTA = {"pod": "shop/ReplicaSet web", "category": "not asked", "cause": "creation-refused", "details": {}}
 QUOTA["sentence"] = "Not asked: 1 of 2 pods does not exist: the API server refuses them: exceeded quota."
 
 
