@@ -232,7 +232,7 @@ async def _ask_server(args: argparse.Namespace, kind: str, name: str, terminal: 
     )
     terminal.line()
     terminal.line(page, "Page: ")
-    if cluster["message"]:
+    if cluster["state"] != "following" and cluster["message"]:
         terminal.line(cluster["message"], "Note: ", "  ", colour="yellow")
     return code
 

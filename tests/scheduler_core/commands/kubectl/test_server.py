@@ -17,7 +17,13 @@ from scheduler_core.commands.kubectl import plugin
 from scheduler_core.commands.kubectl.server import Server
 from scheduler_core.errors import InputError
 
-CLUSTER = {"id": 3, "name": "prod", "connection": "prod-context", "message": "Followed."}
+CLUSTER = {
+    "id": 3,
+    "name": "prod",
+    "connection": "prod-context",
+    "state": "connecting",
+    "message": "It does not answer.",
+}
 ROWS = [
     {
         "pod": f"shop/web-{number}",
@@ -86,7 +92,10 @@ def test_a_pod(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.startswith("shop/web-1\nNot now: n1 would take it without shop/db.\n")
     assert "In the way:  shop/db on n1" in text
     assert f"Page: {server.url}/clusters/3/pods/shop/web-1/" in text
+    assert "Note: It does not answer." in text
     assert {token for _, _, token in server.requests} == {"Bearer ks_secret"}
+    server.clusters = [CLUSTER | {"state": "following", "message": "Up to date."}]
+    assert "Note" not in run(f"why web-1 -n shop --server {server.url}")[1]
 
 
 def test_all_pods(server: Any, tmp_path: Path) -> None:
