@@ -17,11 +17,20 @@ from typing import Any
 
 import msgspec
 from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes, encode_part, merge_patch
-from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, CheckpointPart, Cluster, HistoryGap
+from kubesched_ui.clusters.models import (
+    ChangeBlock,
+    Checkpoint,
+    CheckpointPart,
+    Cluster,
+    Decision,
+    HistoryGap,
+    PendingPod,
+)
 from scheduler_core.api.objects import Object
 from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
 
@@ -36,10 +45,26 @@ PART_PAUSE_S = 0.02  # between the parts of a checkpoint, so that batches are no
 GONE = "The API server no longer had the changes since the last stored one, so the objects were listed again."
 BEGINS = "The history begins here."
 STOPPED = "The cluster was not followed, and its objects were listed again."
+REPLACED = "This is another cluster than before, or it was restored from a backup. The history begins anew."
 
 
 class LostLease(Exception):
     """Another process follows the cluster now."""
+
+
+class ReplacedCluster(Exception):
+    """The server has another cluster than the stored one, or an older state of it: resourceVersions begin anew."""
+
+
+def forget_history(pk: int, token: str) -> None:
+    """Delete all that is stored of a cluster that was replaced. Raises LostLease."""
+    columns: dict[str, Any] = {"versions": {}, "resource_version": 0, "analysed_version": 0, "changed_at": None}
+    columns |= {"view": None, "counts": {}, "report": {}, "version": F("version") + 1}
+    with transaction.atomic():
+        if not Cluster.everything.filter(pk=pk, follower=token).update(**columns):
+            raise LostLease
+        for model in (ChangeBlock, Checkpoint, HistoryGap, PendingPod, Decision):
+            model._default_manager.filter(cluster=pk).delete()
 
 
 class HistoryWriter:
@@ -169,6 +194,8 @@ class HistoryWriter:
                 self.comparing.add(item.kind)
                 continue
             if isinstance(item, Listed):
+                if self._is_replaced(item):
+                    raise ReplacedCluster
                 changes += self._listed(item)
                 self.comparing.discard(item.kind)
             elif isinstance(item, WatchEvent) and (change := self._change(item)):
@@ -192,6 +219,15 @@ class HistoryWriter:
             return ClusterChange(event.kind, ADD, event.key, *where, event.object)
         patch = merge_patch(msgspec.to_builtins(old), msgspec.to_builtins(event.object))
         return ClusterChange(event.kind, MODIFY, event.key, *where, patch)
+
+    def _is_replaced(self, item: Listed) -> bool:
+        """Return whether a list is of another cluster: it is older than what is stored, or kube-system is another."""
+        if item.resource_version < self.versions.get(item.kind, 0):
+            return True
+        old = self.objects.get(item.kind, {}).get("kube-system") if item.kind == "Namespace" else None
+        return old is not None and any(
+            obj.key == "kube-system" and obj.metadata.uid != old.metadata.uid for obj in item.objects
+        )
 
     def _listed(self, item: Listed) -> Iterator[ClusterChange]:
         """Yield the differences of a list from what is stored: all of it, if nothing is stored."""

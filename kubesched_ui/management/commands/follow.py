@@ -17,7 +17,7 @@ from kubesched_ui.clusters.analysis import PendingAnalysis
 from kubesched_ui.clusters.follower import follow
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import TOKEN, FollowerSupervisor
-from kubesched_ui.clusters.writer import LostLease
+from kubesched_ui.clusters.writer import REPLACED, LostLease, ReplacedCluster, forget_history
 from scheduler_core.errors import InputError
 from scheduler_core.live.transport import TransportError
 
@@ -62,6 +62,10 @@ def run_follower(cluster: Cluster, token: str) -> int:
     try:
         asyncio.run(until_signal(cluster, token, connections.connection_of(cluster)))
     except LostLease:
+        return 1
+    except ReplacedCluster:
+        forget_history(cluster.pk, token)
+        leases.release(cluster.pk, token, Cluster.State.CONNECTING, REPLACED)
         return 1
     except (connections.CannotConnect, TransportError) as problem:
         message = str(problem)

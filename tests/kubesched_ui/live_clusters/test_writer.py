@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from kubesched_ui.clusters import history, leases, queries, writer
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
-from kubesched_ui.clusters.writer import HistoryWriter, LostLease
+from kubesched_ui.clusters.writer import HistoryWriter, LostLease, ReplacedCluster, forget_history
 from scheduler_core.api.objects import Node, Object, Pod, decode
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
@@ -144,6 +144,35 @@ def test_the_opening_gap_stays_open_if_the_first_list_is_interrupted() -> None:
     one.close_gap()
     assert HistoryGap.objects.get().until == 110
     assert queries.history(cluster).first == 110
+
+
+def namespace(uid: str) -> Object:
+    obj = decode({"kind": "Namespace", "metadata": {"name": "kube-system", "uid": uid, "resourceVersion": "5"}})
+    assert obj is not None
+    return obj
+
+
+@pytest.mark.parametrize(
+    "item",
+    [Listed("Pod", 99, (), 0.0), Listed("Namespace", 200, (namespace("b"),), 0.0)],
+    ids=["older", "another kube-system"],
+)
+def test_the_history_of_a_replaced_cluster_is_deleted(item: Listed) -> None:
+    cluster, one = followed()
+    one.write([*listed(100, pod("a", 90)), Listed("Namespace", 100, (namespace("a"),), time.time())])
+    one.write([Listed("Pod", 100, (pod("a", 90),), time.time())])  # the same state again
+    _, one = followed()
+    with pytest.raises(ReplacedCluster):
+        one.write([Gap("Pod", 100, 300, time.time()), item])
+    with pytest.raises(LostLease):
+        forget_history(cluster.pk, "other:1")
+    assert ChangeBlock.objects.exists()
+    forget_history(cluster.pk, "s:1")
+    assert not ChangeBlock.objects.exists()
+    cluster, one = followed()
+    assert (cluster.resource_version, one.objects, one.versions) == (0, {}, {})
+    one.write(listed(50, pod("b", 40)))
+    assert list(objects_at(cluster, 50)) == ["default/b"]
 
 
 def test_a_follower_without_the_lease_writes_nothing() -> None:
