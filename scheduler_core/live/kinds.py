@@ -20,7 +20,8 @@ _OTHER_REASONS = (
 EVENT_REASONS = frozenset(
     (
         *("FailedScheduling", "Scheduled", "Preempted", "FailedCreate", "TaintManagerEviction"),
-        *("FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer", "ExternalProvisioning"),
+        *("FailedBinding", "ProvisioningFailed", "Provisioning", "ExternalProvisioning"),
+        *("WaitForFirstConsumer", "WaitForPodScheduled", "FailedAttachVolume", "FailedMount", "FailedCreatePodSandBox"),
     )
 )
 
