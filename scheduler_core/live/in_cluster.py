@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scheduler_core.live.aiohttp_transport import Endpoint, create_tls_context
+from scheduler_core.live.redaction import redacted
 from scheduler_core.live.transport import TransportError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -42,11 +43,13 @@ class TokenFile:
                     self._stamp = stamp
         except OSError as error:
             if not self._headers:
-                raise TransportError(f"The token file {self._path} cannot be read: {reason(error)}.") from None
+                raise TransportError(
+                    f"The token file {redacted(str(self._path))} cannot be read: {reason(error)}."
+                ) from None
         except UnicodeDecodeError:
             pass
         if not self._headers:
-            raise TransportError(f"The token file {self._path} has no token.")
+            raise TransportError(f"The token file {redacted(str(self._path))} has no token.")
         return self._headers
 
 

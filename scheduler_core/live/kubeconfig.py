@@ -19,6 +19,13 @@ MAX_BYTES = 8 * 1024 * 1024
 _Raw = dict[str, Any]
 _LISTS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 _FILES = {"clusters": ("certificate-authority",), "users": ("client-certificate", "client-key", "tokenFile")}
+_TEXTS = {
+    "cluster": ("server", "certificate-authority", "certificate-authority-data", "tls-server-name", "proxy-url"),
+    "user": (
+        *("token", "tokenFile", "username", "password"),
+        *("client-certificate", "client-certificate-data", "client-key", "client-key-data"),
+    ),
+}
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -59,7 +66,7 @@ class Kubeconfig(NamedTuple):
         ]
 
     def resolve(self, context: str) -> tuple[_Raw, _Raw]:
-        """Return the cluster and the user of a context. Raises InputError if it lacks one of them."""
+        """Return the cluster and the user of a context. Raises InputError if one is missing or has wrong fields."""
         where = " ".join(str(file) for file in self.files) or "kubeconfig"
         if context not in self.contexts:
             names = ", ".join(list(self.contexts)[:10]) or "none"
@@ -70,7 +77,12 @@ class Kubeconfig(NamedTuple):
             raise InputError(where, "clusters", f"context {context!r} names cluster {cluster!r}, which does not exist")
         if user and user not in self.users:
             raise InputError(where, "users", f"context {context!r} names user {user!r}, which does not exist")
-        return self.clusters[cluster], self.users.get(user, {})
+        found = {"cluster": self.clusters[cluster], "user": self.users.get(user, {})}
+        for kind, names in _TEXTS.items():
+            for name in names:
+                if not isinstance(found[kind].get(name) or "", str):
+                    raise InputError(where, f"{kind} of context {context!r}: {name}", "must be a text")
+        return found["cluster"], found["user"]
 
 
 def default_files(environ: Mapping[str, str] = os.environ) -> list[Path]:

@@ -60,7 +60,7 @@ async def authenticate(context: str, cluster: _Raw, user: _Raw) -> Endpoint:
     except ConfigException as error:
         raise TransportError(f"The credentials of {where} could not be loaded: {_reason(error)}.") from None
     except OSError as error:
-        file = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        file = f"{redacted(error.filename)}: " if isinstance(error.filename, str) else ""
         raise TransportError(f"The credentials of {where} could not be loaded: {file}{reason(error)}.") from None
     except binascii.Error:
         raise TransportError(f"The credentials of {where} have data that is not base64.") from None
@@ -149,7 +149,9 @@ def _check(where: str, cluster: _Raw, user: _Raw) -> None:
     provider = user.get("auth-provider")
     name = provider.get("name") if isinstance(provider, dict) else provider
     if name and name != kube_config.PROVIDER_TYPE_OIDC:
-        raise TransportError(f"The user of {where} has the auth provider {name!r}, which Kubernetes 1.26 removed.")
+        raise TransportError(
+            f"The user of {where} has the auth provider {_shown(name)}, which Kubernetes 1.26 removed."
+        )
     if user.get("exec"):
         _check_plugin(where, user["exec"])
 
@@ -160,11 +162,15 @@ def _check_plugin(where: str, plugin: Any) -> None:
         raise TransportError(f"The credential plugin (exec) of {where} has no command.")
     version = plugin.get("apiVersion")
     if version not in EXEC_VERSIONS:
-        raise TransportError(f"The credential plugin of {where} has apiVersion {version!r}, not {EXEC_VERSIONS[0]}.")
+        raise TransportError(
+            f"The credential plugin of {where} has apiVersion {_shown(version)}, not {EXEC_VERSIONS[0]}."
+        )
     if plugin.get("interactiveMode") == "Always":
-        raise TransportError(f"The credential plugin {command} of {where} needs a terminal.")
+        raise TransportError(f"The credential plugin {redacted(command)} of {where} needs a terminal.")
     if shutil.which(command) is None:
-        raise TransportError(f"The credential plugin {command} of {where} is not installed on the server's machine.")
+        raise TransportError(
+            f"The credential plugin {redacted(command)} of {where} is not installed on the server's machine."
+        )
 
 
 def _tls(where: str, loaded: Any) -> ssl.SSLContext:
@@ -184,6 +190,10 @@ def _tls(where: str, loaded: Any) -> ssl.SSLContext:
         except (ssl.SSLError, ValueError):
             raise TransportError(f"The client certificate and key of {where} do not fit or are not valid.") from None
     return tls
+
+
+def _shown(value: Any) -> str:
+    return repr(redacted(str(value)))
 
 
 def _no_passphrase() -> str:

@@ -279,6 +279,16 @@ REFUSED: dict[str, tuple[Raw, Raw, str]] = {
         {"tokenFile": "/dev/null"},
         "The token file /dev/null has no token.",
     ),
+    "number as token": (
+        {},
+        {"token": 123456789012345},
+        "FOLDER/config: user of context 'c': token: must be a text.",
+    ),
+    "list as address": (
+        {"proxy-url": ["http://p"]},
+        {},
+        "FOLDER/config: cluster of context 'c': proxy-url: must be a text.",
+    ),
     "token with a line break": (
         {},
         {"token": f"{GOOD}\nX-Header: y"},
