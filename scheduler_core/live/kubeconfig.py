@@ -78,8 +78,8 @@ class Kubeconfig(NamedTuple):
         if user and user not in self.users:
             raise InputError(where, "users", f"context {context!r} names user {user!r}, which does not exist")
         found = {"cluster": self.clusters[cluster], "user": self.users.get(user, {})}
-        for kind, names in _TEXTS.items():
-            for name in names:
+        for kind, texts in _TEXTS.items():
+            for name in texts:
                 if not isinstance(found[kind].get(name) or "", str):
                     raise InputError(where, f"{kind} of context {context!r}: {name}", "must be a text")
         return found["cluster"], found["user"]
