@@ -81,9 +81,10 @@ def sentence(cluster: Cluster) -> str:
         return queries.follower(cluster).sentence
     pods, pending = counts.get("pods", 0), counts.get("pending", 0)
     on = f"The cluster has {count(counts.get('nodes', 0))}"
+    numbers = {name: counts.get(name.value, counts.get(name.value.replace(" ", "_"), 0)) for name in CATEGORIES}
+    pending = max(pending, sum(numbers.values()))  # bound pods that the kubelet has not started have answers, too
     if not pending:
         return f"{on} and {count(pods, 'pod')}; none is pending."
-    numbers = {name: counts.get(name.value, counts.get(name.value.replace(" ", "_"), 0)) for name in CATEGORIES}
     parts = [f"{n:,} {CATEGORIES[name][1 if n == 1 else 2]}" for name, n in numbers.items() if n]
     unanswered = pending - sum(numbers.values())
     if unanswered > 0:

@@ -81,11 +81,17 @@ def sentence(card: queries.ReportCard) -> str:
     """Return the result in one sentence."""
     if not card.decisions:
         return "No decision of the real scheduler has been checked yet."
+    lost = card.outcomes.get(Decision.Outcome.GAP, 0)
+    missed = f"{count(lost, 'decision')} in gaps of the history could not be checked." if lost else ""
+    if not (judged := card.decisions - lost):
+        return missed
     rest = card.decisions - card.explained
-    checked = f"{count(card.decisions, 'decision')} of the real scheduler"
+    checked = f"{count(judged, 'decision')} of the real scheduler"
     if not rest:
-        return f"KubeSched explains all of {checked}." if card.decisions > 1 else f"KubeSched explains {checked}."
-    return f"KubeSched explains {card.explained:,} of {checked}, and not {rest:,}."
+        found = f"KubeSched explains all of {checked}." if judged > 1 else f"KubeSched explains {checked}."
+    else:
+        found = f"KubeSched explains {judged - rest:,} of {checked}, and not {rest:,}."
+    return f"{found} {missed}".rstrip()
 
 
 def message_sentence(card: queries.ReportCard) -> str:
@@ -98,6 +104,8 @@ def message_sentence(card: queries.ReportCard) -> str:
         for name, text in parts.items()
         if card.messages.get(name)
     ]
+    if not found:
+        return f"{count(card.message_count, 'message')} about pods without a node could not be compared."
     return f"Of {count(card.message_count, 'message')} about pods without a node, {', '.join(found)}."
 
 

@@ -245,12 +245,28 @@ def test_contexts_of_the_kubeconfig_are_offered(client: Client, monkeypatch: pyt
 
 def test_the_report_card(client: Client, cluster: Cluster) -> None:
     page = get(client, address(cluster, "report/"))
-    assert page.answer == "KubeSched explains 22 of 24 decisions of the real scheduler, and not 2."
+    assert page.answer == (
+        "KubeSched explains 20 of 22 decisions of the real scheduler, and not 2. "
+        "2 decisions in gaps of the history could not be checked."
+    )
     assert "Of 6 messages about pods without a node, 5 equal ours word by word, 1 differs from ours." in page.flat
     assert "The decisions show the configuration default (likelihood 98%)." in page.flat
     figure = client.get(address(cluster, "report/bindings/")).json()
     assert sum(sum(trace["y"]) for trace in figure["data"]) == 24
     get(client, address(cluster, "report/nothing/"), 404)
+
+
+def test_decisions_in_gaps_count_as_not_checked(client: Client, cluster: Cluster) -> None:
+    Decision.objects.filter(cluster=cluster).update(outcome=Decision.Outcome.GAP, message_outcome="gap")
+    page = get(client, address(cluster, "report/"))
+    assert re.fullmatch(r"\d+ decisions in gaps of the history could not be checked\.", page.answer)
+    assert "messages about pods without a node could not be compared." in page.flat
+
+
+def test_pods_that_wait_for_the_kubelet_count_as_pending(client: Client, cluster: Cluster) -> None:
+    counts = {"nodes": 4, "pods": 30, "pending": 3, "never": 2, "not now": 1, "not asked": 2}
+    Cluster.everything.filter(pk=cluster.pk).update(counts=counts)
+    assert get(client, address(cluster)).answer.startswith("5 of 30 pods are pending: 2 never fit, 1 does not fit now")
 
 
 def test_missing_objects_are_404(client: Client, cluster: Cluster) -> None:
