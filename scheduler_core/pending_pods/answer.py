@@ -50,6 +50,7 @@ _GROUPS = frozenset({"PodGroup", "PodGroup.scheduling.k8s.io"})
 _NODES = frozenset({"Node", "Namespace"})
 _OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS})
 WORKLOADS_EVERY = 5.0  # seconds
+UNKNOWN_PODS = "Nodes look emptier than they are, because only the pods of one namespace can be read:"
 RECHECK_EVERY = 2.0  # seconds
 FIX_EVERY = 300.0  # seconds after which the fix of a result is searched again
 FIX_LIMIT, FIX_PAUSE = 0.3, 1.0  # seconds of one search while the cluster is followed, and until the next one
@@ -126,7 +127,8 @@ class PendingAnswers:
 
     Call `note` for each item that the mirror applied, and `update` to bring the answers up to date. Equal pods share
     one computation. `recheck_every`: seconds in which one result is computed at most once because other pods came or
-    went. Raises InputError for a configuration that the release does not accept.
+    went. `namespace`: the only one whose pods are known; "" for all. Raises InputError for a configuration that the
+    release does not accept.
     """
 
     def __init__(
@@ -135,9 +137,11 @@ class PendingAnswers:
         configuration: Configuration,
         refused: Collection[str] = (),
         recheck_every: float = RECHECK_EVERY,
+        namespace: str = "",
     ) -> None:
         self.mirror = mirror
         self.recheck_every = recheck_every
+        self.namespace = namespace
         self.refused = frozenset(refused)
         self.answers: dict[str, PendingAnswer] = {}
         self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
@@ -320,6 +324,8 @@ class PendingAnswers:
         if new is not None:
             describe_fit(new, fit)
             return new
+        if self.namespace and fit.fits:
+            return answer_without_nodes(pod)  # pods of other namespaces may hold what it lacks
         kept = waiting_for_group(self.analysis.simulation, info, fit.trace)
         if kept is None and fit.fits:
             kept = provisioning(info, claims)
@@ -377,7 +383,8 @@ class PendingAnswers:
             wanted |= _GROUPS
         if cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, causes.CLAIM):
             wanted.add("Event")
-        return [KINDS[kind].consequence for kind in KINDS if kind in self.refused & wanted]
+        limits = [f"{UNKNOWN_PODS} {self.namespace}."] if self.namespace else []
+        return [*limits, *(KINDS[kind].consequence for kind in KINDS if kind in self.refused & wanted)]
 
 
 def _is_pending(pod: Pod) -> bool:

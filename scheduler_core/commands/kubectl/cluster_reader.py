@@ -33,7 +33,10 @@ NAMED = 3  # unreadable objects that a note names
 
 @dataclass
 class ReadCluster:
-    """A cluster that was read. `refused`: kinds that may not be read. `notes`: remarks, as sentences."""
+    """A cluster that was read. `refused`: kinds that may not be read. `notes`: remarks, as sentences.
+
+    `namespace`: the only one whose pods could be read; "" for all.
+    """
 
     mirror: ClusterMirror
     configuration: Configuration
@@ -41,6 +44,7 @@ class ReadCluster:
     release_source: str
     config_source: str
     notes: list[str] = field(default_factory=list)
+    namespace: str = ""
 
     @property
     def release(self) -> Release:
@@ -56,6 +60,7 @@ class ClusterReader:
         self._shared = SharedParts()
         self._lists: dict[str, Listed] = {}
         self.refused: set[str] = set()
+        self.only_namespace = ""
         self.notes: list[str] = []
 
     async def read(self, release: str = "", config: Any = None) -> ReadCluster:
@@ -94,6 +99,7 @@ class ClusterReader:
             "--release" if release else found.release_source,
             "--config" if config is not None else found.config_source,
             self.notes,
+            self.only_namespace,
         )
 
     def _configuration(self, given: Any, found: str, release: Release) -> Configuration:
@@ -126,6 +132,7 @@ class ClusterReader:
             if status == 403 and kind.namespaced and self._namespace:
                 group, _, resource = path.rpartition("/")
                 if await self._pages(kind, f"{group}/namespaces/{self._namespace}/{resource}") == 200:
+                    self.only_namespace = self._namespace if kind.kind == "Pod" else self.only_namespace
                     self.notes.append(f"Only the {kind.resource} of namespace {self._namespace} can be read.")
                     return
             if status in (401, 403):

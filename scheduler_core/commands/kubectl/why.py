@@ -111,7 +111,7 @@ def grouped(answers: Iterable[PendingAnswer]) -> list[AnswerGroup]:
 
 
 def answers_of(cluster: ReadCluster) -> PendingAnswers:
-    return PendingAnswers(cluster.mirror, cluster.configuration, cluster.refused)
+    return PendingAnswers(cluster.mirror, cluster.configuration, cluster.refused, namespace=cluster.namespace)
 
 
 # ---- files

@@ -11,7 +11,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.live.objects import DaemonSet, Event, Job
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.answer import why_pending
+from scheduler_core.pending_pods.answer import PendingAnswers, why_pending
 from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.releases import RELEASES
 from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, static_pod
@@ -289,6 +289,13 @@ def test_kinds_that_cannot_be_read() -> None:
     mirror = mirror_of(decode_all([node("n1"), claims]))
     found = answers_of(mirror, ["PersistentVolumeClaim"]).answer("default/web", NOW)
     assert any("which claims are bound" in limit for limit in found.details.limits)
+
+
+def test_pods_of_one_namespace_alone() -> None:
+    mirror = mirror_of(decode_all([node("n1"), web()]))
+    found = PendingAnswers(mirror, load(None, mirror.release), namespace="default").answer("default/web", NOW)
+    checked(found, causes.NODES_UNKNOWN, "not now", "the scheduler reported: 0/2 nodes")
+    assert "Nodes look emptier than they are" in found.details.limits[0]
 
 
 def test_odd_values_do_not_stop_an_answer() -> None:
