@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 MAX_LENGTH = 300
+MAX_READ = 2000
 _SECRET = re.compile(
     r"""
     (?P<head>(?i: \b(?:bearer|basic)\s+
-        | [\w-]*(?:token|password|passwd|secret|assertion|api-?key)["']?\s*[:=]\s*["']?))[^\s"',]+
+        | (?:token|password|passwd|secret|assertion|api-?key)["']?\s*[:=]\s*["']?))[^\s"',]+
     | (?P<scheme>://)[^/\s@]*@                  # user and password of a URL
     | \beyJ[\w.=-]+                             # JSON Web Tokens
     | (?=[\w+=-]*\d)(?=[\w+=-]*[a-z])(?=[\w+=-]*[A-Z])[\w+=-]{24,}  # base64
@@ -21,5 +22,8 @@ _SECRET = re.compile(
 def redacted(text: str) -> str:
     """Return the last line of a text, shortened, with "..." instead of what may be a credential."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = _SECRET.sub(lambda found: f"{found['head'] or found['scheme'] or ''}...", lines[-1] if lines else "")
+    line = lines[-1] if lines else ""
+    if len(line) > MAX_READ:
+        line = line[:MAX_READ].rpartition(" ")[0]  # not half of a credential
+    line = _SECRET.sub(lambda found: f"{found['head'] or found['scheme'] or ''}...", line)
     return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}..."

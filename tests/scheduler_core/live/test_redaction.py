@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.live.redaction import MAX_LENGTH, redacted
+from scheduler_core.live.redaction import MAX_LENGTH, MAX_READ, redacted
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl"
 BASE64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkw"
@@ -36,6 +36,17 @@ BASE64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkw"
 )
 def test_credentials_are_replaced(text: str, expected: str) -> None:
     assert redacted(text) == expected
+
+
+def test_no_half_of_a_credential_is_left_at_the_end() -> None:
+    text = f"{JWT} " * (MAX_READ // len(JWT) - 2)
+    text += "x " * ((MAX_READ - 10 - len(text)) // 2) + BASE64
+    assert redacted(text).endswith("x")
+
+
+@pytest.mark.parametrize("part", ["token", "-token", "bearer", "://", "aA1", "eyJ.", "-----BEGIN "])
+def test_repeated_parts_take_no_quadratic_time(part: str) -> None:
+    redacted(part * 50_000)  # took a minute
 
 
 def test_long_texts_are_shortened() -> None:
