@@ -17,6 +17,7 @@ app.autodiscover_tasks(["kubesched_ui.observability"], related_name="task_correl
 app.autodiscover_tasks(["kubesched_ui.observability"], related_name="worker_watchdog")
 app.autodiscover_tasks(["kubesched_ui.housekeeping"], related_name="tasks")
 app.autodiscover_tasks(["kubesched_ui.live_classes"], related_name="cleanup")  # deletes expired live classes
+app.autodiscover_tasks(["kubesched_ui.clusters"], related_name="cleanup")  # deletes the older history
 
 logger = logging.getLogger(__name__)
 

@@ -76,7 +76,8 @@ class ClusterDetail(ClusterOut):
 
 
 class PendingPodOut(ModelSchema):
-    pod: str = Field(description="namespace/name")
+    pod: str = Field(description="namespace/name; namespace/kind/name of a workload that lacks pods")
+    subject: str = Field(description="Pod, or the kind of the workload")
     category: str = Field(description="never, not now or not asked; empty: no answer yet")
 
     class Meta:

@@ -189,7 +189,7 @@ class PendingAnalysis:
             if self.first:
                 waiting = self._waiting()
                 known = set(rows.values_list("key", flat=True))
-                self._delete(known - waiting.keys())
+                self._delete(known - waiting.keys() - self.changed.keys())
                 PendingPod.objects.bulk_create(
                     [self._unanswered(key, waiting[key]) for key in waiting.keys() - known - self.changed.keys()], 500
                 )
@@ -214,6 +214,7 @@ class PendingAnalysis:
             PendingPod(
                 cluster_id=self.holder.pk,
                 key=answer.key,
+                subject=answer.subject,
                 namespace=answer.key.partition("/")[0],
                 since=at(answer.details.since or time.time()),
                 category=answer.category,
@@ -242,7 +243,8 @@ class PendingAnalysis:
     def counts(self) -> dict[str, Any]:
         """Return the numbers of nodes, pods and answers."""
         store = self.mirror.store
-        answers = Counter[str](answer.category for answer in self.answers.answers.values())
+        found = self.answers.answers.values()
+        answers = Counter[str](answer.category for answer in found if answer.subject == "Pod")
         return {
             "nodes": len(store.objects("Node")),
             "pods": len(self.mirror.pods),

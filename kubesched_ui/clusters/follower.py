@@ -71,7 +71,11 @@ class Follower:
 
     async def run(self) -> None:
         """Follow. Raises LostLease."""
-        objects = await self._in_thread(self._restore)
+        heartbeats = asyncio.create_task(self._send_heartbeats())
+        try:
+            objects = await self._in_thread(self._restore)
+        finally:
+            heartbeats.cancel()
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
         self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in ("pending", "decisions")]
@@ -92,6 +96,20 @@ class Follower:
         return await asyncio.get_running_loop().run_in_executor(self.thread, function)
 
     # ---- the stored state
+
+    async def _send_heartbeats(self) -> None:
+        """Keep the lease while a large state is read."""
+
+        def send() -> None:
+            try:
+                Cluster.everything.filter(pk=self.cluster.pk, follower=self.token).update(heartbeat_at=Now())
+            finally:
+                connection.close()
+
+        while True:
+            await asyncio.sleep(leases.HEARTBEAT_S)
+            with suppress(DatabaseError, InterfaceError):
+                await asyncio.to_thread(send)
 
     def _restore(self) -> dict[str, dict[str, Object]]:
         """Read the stored objects. Kinds without a stored resourceVersion are listed."""

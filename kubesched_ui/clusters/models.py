@@ -210,7 +210,7 @@ class PendingPodQuerySet(models.QuerySet["PendingPod"]):
 
 
 class PendingPod(models.Model):
-    """A pod without a node, or one that waits for its kubelet, and why."""
+    """A pod without a node, one that waits for its kubelet, or a workload that lacks pods, and why."""
 
     class Category(models.TextChoices):
         NEVER = "never"
@@ -218,7 +218,10 @@ class PendingPod(models.Model):
         NOT_TRIED = "not asked"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="pending_pods")
-    key = models.CharField(max_length=MAX_KEY, help_text="namespace/name")
+    key = models.CharField(
+        max_length=MAX_KEY + 64, help_text="namespace/name of a pod, namespace/kind/name of a workload that lacks pods."
+    )
+    subject = models.CharField(max_length=63, default="Pod", help_text="Pod, or the kind of the workload.")
     namespace = models.CharField(max_length=253)
     since = models.DateTimeField(help_text="When it was created.")
     category = models.CharField(max_length=10, choices=Category, blank=True, help_text="Empty: no answer yet.")

@@ -119,16 +119,20 @@ def keep_watching(cluster: Cluster) -> None:
     Cluster.everything.filter(pk=cluster.pk).update(watched_until=until)
 
 
+def wanted(cluster: Cluster) -> bool:
+    """Return whether the cluster is to be followed now."""
+    return cluster.always or (cluster.watched_until is not None and cluster.watched_until > timezone.now())
+
+
 def follower(cluster: Cluster) -> FollowerState:
     """Return the state of a cluster's follower."""
     State = Cluster.State
     working = cluster.heartbeat_at is not None and abs(timezone.now() - cluster.heartbeat_at) < timedelta(
         seconds=SILENT_S
     )
-    wanted = cluster.always or (cluster.watched_until is not None and cluster.watched_until > timezone.now())
     if not cluster.configured:
         return FollowerState(cluster.state, False, "The settings of the server no longer name this cluster.")
-    if not working and wanted:
+    if not working and wanted(cluster):
         return FollowerState(State.CONNECTING, False, cluster.message or "Starting to follow this cluster.")
     if not working:
         return FollowerState(State.STOPPED, False, "Not followed now. What you see is the last stored state.")

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -90,6 +91,7 @@ class HistoryWriter:
         self.changed_at = cluster.changed_at or timezone.now()
         self.checkpoint_size = point.size if point else 0
         self.unsaved = LEAST_BYTES if point is None else 0  # bytes of changes since the last checkpoint
+        self.checkpoint_at = time.monotonic()
         self.stored = cluster.changes
         self.tail: list[ClusterChange] = []  # of the last block
         self.tail_size = 0
@@ -279,9 +281,10 @@ class HistoryWriter:
     # ---- checkpoints
 
     def checkpoint_if_due(self) -> None:
-        """Begin to store a checkpoint in a thread if the changes since the last one take as much space as half of
-        it."""
-        if self.unsaved < max(LEAST_BYTES, self.checkpoint_size // 2):
+        """Begin to store a checkpoint in a thread: if the changes since the last one take as much space as half of it,
+        or if it is old, because the history can only be cut at a checkpoint."""
+        old = time.monotonic() - self.checkpoint_at > settings.HISTORY_HOURS * 3600 / 4
+        if self.unsaved < max(LEAST_BYTES, self.checkpoint_size // 2) and not (old and self.unsaved):
             return
         if self.checkpointing is not None and self.checkpointing.is_alive():
             return

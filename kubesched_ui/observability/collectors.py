@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 
 from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet, Work
 from kubesched_ui.observability.bounded_probe import BoundedProbe
-from kubesched_ui.observability.metric_sources import Sample, of_this_process
+from kubesched_ui.observability.metric_sources import Sample, of_the_database, of_this_process
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,8 @@ LATEST = 1000  # maximum number of runs or previews to examine for their waiting
 def samples() -> list[Sample]:
     """Return all samples. Raises the exceptions of the database."""
     try:
-        return [*work(), *throughput(), *scenario_counts(), *database_size()]
+        others = (sample for source in of_the_database for sample in source())
+        return [*work(), *throughput(), *scenario_counts(), *database_size(), *others]
     finally:
         connection.close()
 

@@ -18,3 +18,4 @@ class Sample(NamedTuple):
 Source = Callable[[], Iterable[Sample]]
 
 of_this_process: list[Source] = []
+of_the_database: list[Source] = []  # the same in every web process

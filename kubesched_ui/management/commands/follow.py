@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from kubesched_ui import env
 from kubesched_ui.clusters import analysis, connections, leases
@@ -44,6 +45,8 @@ class Command(BaseCommand):
             connections.store_configured()
         except (InputError, env.InvalidEnvironment) as problem:
             raise CommandError(str(problem)) from None
+        except DatabaseError as problem:
+            raise CommandError(f"The database cannot be used: {problem}") from None
         if name is None:
             FollowerSupervisor().run()
             return
