@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from scheduler_core.api.objects import Pod
 from scheduler_core.live import reflector
 from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.kinds import KINDS as LIVE_KINDS
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import MODIFIED, Bookmark, Gap, Listed, WatchEvent
+from tests.api_server.large_cluster import LargeCluster
 from tests.api_server.recordings import Recording
 from tests.api_server.server import ApiServer, Fault, LoggedRequest
 from tests.api_server.storage import Storage
@@ -202,3 +205,36 @@ def test_a_store_continues_before_a_list_whose_differences_it_has_in_part() -> N
     store.apply(Listed("Pod", 50, (two,), 0))
     store.apply(Bookmark("Pod", 60, 0))
     assert store.resource_versions["Pod"] == 60
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", ["v1.33.1", "v1.36.2"])
+def test_a_large_cluster_is_listed_once_and_in_pages(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        storage = Storage()
+        cluster = LargeCluster(nodes=200, pods=4000, pending=10)
+        cluster.load(storage)
+        async with ApiServer(storage, version) as server, Follower(server, LIVE_KINDS) as follower:
+            await follower.synced()
+            for _ in range(1000):
+                cluster.change(storage)
+            await follower.synced()
+            begun = Counter(
+                request.resource
+                for request in server.requests
+                if request.status == 200
+                if "sendInitialEvents" in request.query or (request.verb == "list" and "continue" not in request.query)
+            )
+            assert set(begun.values()) == {1}
+            served = [kind for kind, health in follower.source.health.items() if health.state == "watching"]
+            assert len(begun) == len(served) > 20
+            lists = [request for request in server.requests if request.verb == "list"]
+            assert all(request.query["limit"] == "500" and request.items <= 500 for request in lists)
+            assert len(lists) == (0 if version == "v1.36.2" else len(begun) + 7)
+            # Pods of one template share its parts: there are four sizes and one for pending pods.
+            pods = [pod for pod in follower.store.objects("Pod") if isinstance(pod, Pod)]
+            assert len({id(pod.spec.containers) for pod in pods}) == 5
+            assert len({id(pod.status.conditions) for pod in pods}) == 2
+            assert len({id(pod.metadata.labels) for pod in pods}) == 80
+
+    run_virtual(main(), monkeypatch)
