@@ -42,7 +42,7 @@ def context(cluster: Cluster, at: int | None) -> dict[str, Any]:
                 "width": max(0.4, place(gap.ended_at or end) - place(gap.began_at)),
             }
             for gap in stored.gaps
-            if (gap.ended_at or end) >= begin
+            if (gap.ended_at or end) > begin  # the one before the first stored position is the beginning
         ],
         "place": max(index for index, (rv, _) in enumerate(positions) if rv <= version),
         "position_text": str(version),
