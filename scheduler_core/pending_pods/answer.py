@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Collection, Iterator
@@ -24,19 +25,25 @@ from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
 from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
-from scheduler_core.pending_pods.groups import waiting_for_group
+from scheduler_core.pending_pods.groups import group_of, why_group_waits
 from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
-from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer
+from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.pod_state import (
     RECENT,
     Activity,
     Surroundings,
+    answer_of,
     before_the_queue,
     provisioning,
     since,
     untried,
     waiting_for_claims,
 )
+
+logger = logging.getLogger(__name__)
+
+OF_SCHEDULERS = {causes.NO_SCHEDULER, causes.OTHER_SCHEDULER, causes.NOT_TRIED}
+SCHEDULERS_EVERY = 30.0  # seconds after which it is checked again whether a scheduler has acted
 
 WITH_FIX = {causes.NO_NODE_FITS, causes.PODS_IN_THE_WAY, causes.GATED, causes.CLAIM, causes.DEVICE_CLAIM}
 _STORAGE = frozenset(
@@ -93,6 +100,7 @@ class _Template:
         self.fit: Fit | None = None
         self.stale = self.stale_never = True
         self.computed_at = -math.inf  # monotonic seconds
+        self.group: str | None = None  # why the pods wait for their group; None if that is not known
         self.fix: Fix | None = None
         self.fix_at = -math.inf  # monotonic seconds of the last search
         self.kinds = set(_NODES)
@@ -107,7 +115,7 @@ class _Template:
     def set_fit(self, fit: Fit) -> None:
         """Set the result. A suggested fix stays if the new one is alike."""
         before, self.fit, self.computed_at = self.fit, fit, time.monotonic()
-        self.stale = self.stale_never = False
+        self.stale, self.stale_never, self.group = False, False, None
         if before is None or (before.never, before.fits, before.node) != (fit.never, fit.fits, fit.node):
             self.fix, self.fix_at = None, -math.inf
 
@@ -152,6 +160,7 @@ class PendingAnswers:
         self._around: Surroundings | None = None
         self._everything, self._prepared = True, False
         self._fix_after = -math.inf  # monotonic seconds
+        self._kinds_changed: set[str] = set()
         self._workloads: dict[str, PendingAnswer] = {}  # answers for workloads that lack pods
         self._workloads_changed, self._workloads_at = True, -math.inf
 
@@ -224,6 +233,7 @@ class PendingAnswers:
             self._outdate("Pod")
 
     def _outdate(self, kind: str) -> None:
+        self._kinds_changed.add(kind)
         for template in self._templates.values():
             if kind != "Pod" and kind not in template.kinds:
                 continue
@@ -235,6 +245,15 @@ class PendingAnswers:
         for template in self._templates.values():
             if not template.current and (template.stale_never or template.computed_at <= before):
                 yield from template.pods
+
+    def _concerned(self) -> Iterator[str]:
+        """Yield the pods with an answer that is not about nodes, but about objects that changed."""
+        causes_of_kinds = {causes.BOUND: _NODES | _STORAGE, causes.CLAIM: _STORAGE, causes.GROUP: _GROUPS}
+        changed, self._kinds_changed = self._kinds_changed, set()
+        concerned = {cause for cause, kinds in causes_of_kinds.items() if kinds & changed}
+        for key, answer in self.answers.items() if concerned else ():
+            if answer.cause in concerned:
+                yield key
 
     def update(self, now: float, limit: float = 1.0) -> AnswerChanges:
         """Build outdated answers again, for about `limit` seconds. Return those that changed."""
@@ -249,6 +268,7 @@ class PendingAnswers:
             self._check.update(dict.fromkeys([*waiting, *known]))
         self._check.update({key: None for key, at in self._check_at.items() if at <= now})
         self._check.update(dict.fromkeys(self._due()))
+        self._check.update(dict.fromkeys(self._concerned()))
         end = time.monotonic() + limit
         changed, gone = list[PendingAnswer](), list[str]()
         for key in sorted(self._check, key=self.answers.__contains__):  # pods without an answer first
@@ -259,7 +279,7 @@ class PendingAnswers:
                 if self.answers.pop(key, None) is not None:
                     gone.append(key)
                 continue
-            found = self._answer(pod, now)
+            found = self._answer_or_failure(pod, now)
             if found != self.answers.get(key):
                 self.answers[key] = found
                 changed.append(found)
@@ -301,10 +321,23 @@ class PendingAnswers:
 
     # ---- building an answer
 
+    def _answer_or_failure(self, pod: Pod, now: float) -> PendingAnswer:
+        """Return the answer, or that there is none: one pod must not prevent the answers for all others."""
+        try:
+            return self._answer(pod, now)
+        except Exception as problem:
+            logger.exception("Pod %s is not explained", pod.key)
+            text = f"KubeSched cannot explain it because of an error of its own ({type(problem).__name__})."
+            return answer_of(pod, causes.UNEXPLAINED, text)
+
     def _answer(self, pod: Pod, now: float, tried: bool = False) -> PendingAnswer:
         around = self._surroundings()
         self._check_at.pop(pod.key, None)
         found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around, tried)
+        if found.cause == causes.JUST_CREATED:
+            self._check_at[pod.key] = since(pod) + RECENT
+        elif found.cause in OF_SCHEDULERS:
+            self._check_at[pod.key] = now + SCHEDULERS_EVERY
         found.details.limits = self._limits(pod, found.cause)
         if found.cause in WITH_FIX and (known := self._template_of.get(pod.key)) is not None:
             found.details.fix = self._templates[known[1]].fix
@@ -313,8 +346,6 @@ class PendingAnswers:
     def _in_the_queue(self, pod: Pod, now: float, around: Surroundings, tried: bool) -> PendingAnswer:
         info = self.mirror.pending[pod.key]
         new = None if tried else untried(pod, around, now)
-        if new is not None and new.cause == causes.JUST_CREATED:
-            self._check_at[pod.key] = since(pod) + RECENT
         if "Node" in self.refused:
             return new or answer_without_nodes(pod)
         kept, claims = waiting_for_claims(info, around)
@@ -326,8 +357,9 @@ class PendingAnswers:
             return new
         if self.namespace and fit.fits:
             return answer_without_nodes(pod)  # pods of other namespaces may hold what it lacks
-        kept = waiting_for_group(self.analysis.simulation, info, fit.trace)
-        if kept is None and fit.fits:
+        if text := self._why_group_waits(info, fit):
+            kept = answer_of(pod, causes.GROUP, text, PendingDetails(group=group_of(info)))
+        elif fit.fits:
             kept = provisioning(info, claims)
         found = kept or answer_of_fit(info, fit, now)
         found.details.claims = found.details.claims or claims
@@ -348,6 +380,12 @@ class PendingAnswers:
             template.set_fit(self.analysis.fit(pod, previous))
         assert template.fit is not None
         return template.fit
+
+    def _why_group_waits(self, pod: PodInfo, fit: Fit) -> str:
+        template = self._template(pod)
+        if template.group is None:
+            template.group = why_group_waits(self.analysis.simulation, pod, fit.trace) if group_of(pod) else ""
+        return template.group
 
     def _template(self, pod: PodInfo) -> _Template:
         known = self._template_of.get(pod.key)

@@ -9,22 +9,19 @@ from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.explain.summary import reason_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.pending_answer import PendingAnswer, PendingDetails
-from scheduler_core.pending_pods.pod_state import answer_of
 from scheduler_core.plugins.coscheduling import Coscheduling
 from scheduler_core.simulation import Simulation
 
 MOST = 200  # members that are tried together
 
 
-def waiting_for_group(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -> PendingAnswer | None:
-    """Return an answer if too few members of the pod's group exist or fit; None if no group keeps it.
+def why_group_waits(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -> str:
+    """Return why the pod waits for its group: too few members exist or fit; "" if no group keeps it.
 
     `trace`: the pod's own cycle.
     """
     held = trace.preenqueue or trace.prefilter
-    key = pod.group or Coscheduling.group_of(pod)
+    key = group_of(pod)
     if held is not None and key and held.plugin in ("GangScheduling", "Coscheduling"):
         members, wanted = _members(simulation, key), _wanted(simulation, pod, key)
         if wanted is None:
@@ -35,15 +32,15 @@ def waiting_for_group(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -
             )
         else:
             text = f"its group {key} waits: {reason_text(held)}."
-        return answer_of(pod.pod, causes.GROUP, text, PendingDetails(group=key))
+        return text
     if held is None and trace.placed_on and pod.group:
         return _together(simulation, pod)
-    return None
+    return ""
 
 
 def _members(simulation: Simulation, key: str) -> list[PodInfo]:
     everyone = [*simulation.cluster.pods.values(), *simulation.pending]
-    found = {pod.key: pod for pod in everyone if (pod.group or Coscheduling.group_of(pod)) == key}
+    found = {pod.key: pod for pod in everyone if group_of(pod) == key}
     return list(found.values())
 
 
@@ -59,8 +56,8 @@ def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
     return gang.min_count if gang is not None else 1
 
 
-def _together(simulation: Simulation, pod: PodInfo) -> PendingAnswer | None:
-    """Place the members of a gang one after the other, without effects; return an answer if too few fit."""
+def _together(simulation: Simulation, pod: PodInfo) -> str:
+    """Place the members of a gang one after the other, without effects. Return how many fit if these are too few."""
     members, wanted = _members(simulation, pod.group), _wanted(simulation, pod, pod.group) or 1
     waiting = sorted((one for one in members if not one.node), key=lambda one: (one is not pod, one.key))[:MOST]
     fitting = len(members) - sum(not one.node for one in members)
@@ -78,6 +75,10 @@ def _together(simulation: Simulation, pod: PodInfo) -> PendingAnswer | None:
                 simulation.cluster.nominator.nominate(one, nominated)
     fitting += len(undo)
     if fitting >= wanted:
-        return None
-    text = f"its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
-    return answer_of(pod.pod, causes.GROUP, text, PendingDetails(group=pod.group))
+        return ""
+    return f"its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
+
+
+def group_of(pod: PodInfo) -> str:
+    """Return namespace/name of the pod's group of either kind; "" for none."""
+    return pod.group or Coscheduling.group_of(pod)

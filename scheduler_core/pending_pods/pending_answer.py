@@ -36,6 +36,7 @@ SCHEDULER_ERROR = "scheduler-error"
 BOUND = "bound"
 DELETED = "deleted"
 NOT_PENDING = "not-pending"
+UNEXPLAINED = "unexplained"  # an error of KubeSched
 
 
 class InTheWay(Part):

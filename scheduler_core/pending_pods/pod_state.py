@@ -182,14 +182,18 @@ def untried(pod: Pod, around: Surroundings, now: float) -> PendingAnswer | None:
     stopped = sorted(pod for pod, runs in activity.ours.items() if not runs)
     last = around.last_act(name)
     if last and last >= created:
-        text = f"{name} has not tried it since its creation at {clock(created)}, but acted at {clock(last)}."
+        text = f"{name} has not tried it{_since_creation(created)}, but acted at {clock(last)}."
         return answer_of(pod, causes.NOT_TRIED, text)
-    text = f"no scheduler has tried it since its creation at {clock(created)}" if created else "no scheduler tried it"
+    text = f"no scheduler has tried it{_since_creation(created)}"
     acted = f"last acted at {clock(last)}" if last else "has never acted in this cluster"
     text += f"; {name} {acted}."
     if stopped and not any(activity.ours.values()):
         text += f" {some(stopped, SHOWN)} in kube-system {'does' if len(stopped) == 1 else 'do'} not run."
     return answer_of(pod, causes.NO_SCHEDULER, text)
+
+
+def _since_creation(created: float) -> str:
+    return f" since its creation at {clock(created)}" if created else ""
 
 
 def waiting_for_claims(pod: PodInfo, around: Surroundings) -> tuple[PendingAnswer | None, list[ClaimWait]]:

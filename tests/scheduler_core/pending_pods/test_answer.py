@@ -1,11 +1,12 @@
 """One test for each cause of an answer."""
 
+import random
 from typing import Any
 
 import msgspec
 import pytest
 
-from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all
+from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all, kind_of
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.live.objects import DaemonSet, Event, Job
@@ -14,6 +15,7 @@ from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.answer import PendingAnswers, why_pending
 from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.releases import RELEASES
+from tests.random_clusters import random_cluster
 from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, static_pod
 from tests.scheduler_core.pending_pods.mirrors import CREATED, NOW, Raw, answer, answers_of, mirror_of, rejected
 
@@ -306,6 +308,43 @@ def test_odd_values_do_not_stop_an_answer() -> None:
     assert found.category == "never"
     assert found.details.scheduler_message is not None
     assert len(found.details.scheduler_message.message) <= 2_000
+
+
+def test_one_pod_does_not_prevent_the_other_answers(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    mirror = mirror_of(decode_all([node("n1"), web(requests=BIG), rejected(pod("other", requests=SMALL))]))
+    answers = answers_of(mirror)
+    fit = answers.analysis.fit
+
+    def broken(pod: Any, previous: Any) -> Any:
+        if pod.name == "web":
+            raise ZeroDivisionError
+        return fit(pod, previous)
+
+    monkeypatch.setattr(answers.analysis, "fit", broken)
+    found = {one.key: one for one in answers.update(NOW).changed}
+    checked(found["default/web"], causes.UNEXPLAINED, "not asked", "ZeroDivisionError")
+    checked(found["default/other"], causes.FITS_NOW, "not asked", "n1")
+    assert "Pod default/web is not explained" in caplog.text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_incomplete_state(seed: int) -> None:
+    chance = random.Random(seed)
+    raws = random_cluster(seed)["objects"]
+    for raw in raws:
+        if raw["kind"] == "Pod" and not raw["spec"].get("nodeName"):
+            rejected(raw)
+    objects = [obj for obj in decode_all(raws) if chance.random() < 0.7]
+    mirror = mirror_of(objects, chance.choice(list(RELEASES)))
+    refused = chance.sample(["PersistentVolume", "PersistentVolumeClaim", "Namespace", "StorageClass", "CSINode"], 2)
+    answers = answers_of(mirror, refused)
+    assert not answers.update(NOW, limit=60).outdated
+    gone = chance.sample(objects, min(len(objects), 12))
+    for version, obj in enumerate(gone, 100):
+        kind = kind_of(type(obj))
+        answers.note(mirror.apply(WatchEvent(kind, DELETED, obj.key, version, obj, NOW)))
+    assert not answers.update(NOW, limit=60).outdated
+    assert all(one.cause != causes.UNEXPLAINED for one in answers.answers.values())
 
 
 def test_a_missing_pod() -> None:
