@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 FLUSH_S = 0.2  # until an item is written; items in between are written together
 BATCH = 5000  # items
 MAX_WAITING = 20_000  # items; with more, reading pauses
-DISCOVER_EVERY_S = 3600
+DISCOVER_EVERY_S = 600  # requests few small objects
 NO_RIGHTS = "The API server refuses all kinds. Check the rights of its user (docs/live.md)."
 WITHOUT = ("refused", "not served")  # states of a kind of which no item comes
 
@@ -241,6 +241,7 @@ class Follower:
         while True:
             if self.complete and (not found_at or loop.time() - found_at > DISCOVER_EVERY_S):
                 found_at = loop.time()
+                self.source.version = await discovery.fetch_version(self.transport) or self.source.version
                 objects = await discovery.fetch(self.transport, self.store, self.source.version)
                 found = discovery.discover(self.store, self.source.version, objects)
                 await self._in_thread(lambda: self._store_found(found))  # noqa: B023

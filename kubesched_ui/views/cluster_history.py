@@ -32,24 +32,27 @@ def context(cluster: Cluster, at: int | None) -> dict[str, Any]:
     def place(time: datetime) -> float:
         return 100 * min(1.0, max(0.0, (time - begin).total_seconds() / whole))
 
-    return found | {
-        "when": when,
-        "gap": queries.gap_at(cluster, version),
-        "gaps": [
-            {
-                "gap": gap,
-                "left": place(gap.began_at),
-                "width": max(0.4, place(gap.ended_at or end) - place(gap.began_at)),
-            }
-            for gap in stored.gaps
-            if (gap.ended_at or end) > begin  # the one before the first stored position is the beginning
-        ],
-        "place": max(index for index, (rv, _) in enumerate(positions) if rv <= version),
-        "position_text": str(version),
-        "change_types": {"A": "added", "M": "changed", "D": "deleted"},
-        "positions": [[rv, time.timestamp()] for rv, time in positions],
-        "changes": list(reversed(queries.changes(cluster, max(0, version - 200), version)))[:AROUND],
-    }
+    return (
+        found
+        | {
+            "when": when,
+            "gap": queries.gap_at(cluster, version),
+            "gaps": [
+                {
+                    "gap": gap,
+                    "left": place(gap.began_at),
+                    "width": max(0.4, place(gap.ended_at or end) - place(gap.began_at)),
+                }
+                for gap in stored.gaps
+                if (gap.ended_at or end) > begin  # the one before the first stored position is the beginning
+            ],
+            "place": max(index for index, (rv, _) in enumerate(positions) if rv <= version),
+            "position_text": str(version),
+            "change_types": {"A": "added", "M": "changed", "D": "deleted"},
+            "positions": [[rv, time.timestamp()] for rv, time in positions],
+            "changes": list(reversed(queries.changes(cluster, max(0, version - 200), version)))[:AROUND],
+        }
+    )
 
 
 def picture(cluster: Cluster, version: int) -> dict[str, Any]:

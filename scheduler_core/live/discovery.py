@@ -94,6 +94,12 @@ class Discovered(NamedTuple):
 # --- reading ---
 
 
+async def fetch_version(transport: Transport) -> dict[str, Any]:
+    """Read /version, which changes when the control plane is upgraded; {} if it cannot be read."""
+    found = await _get(transport, "/version")
+    return found if isinstance(found, dict) else {}
+
+
 async def fetch(transport: Transport, store: Store, version: Mapping[str, Any]) -> SchedulerObjects:
     """Read the pods that run a scheduler, and the objects that configure it. At most MAX_PODS + 20 small requests.
 

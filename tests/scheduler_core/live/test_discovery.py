@@ -14,7 +14,7 @@ import yaml
 from scheduler_core.api.objects import decode
 from scheduler_core.legacy.configuration import load
 from scheduler_core.live import discovery
-from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover, fetch
+from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover, fetch, fetch_version
 from scheduler_core.live.published_configurations import FIRST_RELEASE, PUBLISHED, choices, published
 from scheduler_core.live.scheduler_pods import scheduler_flags
 from scheduler_core.live.store import Store
@@ -721,6 +721,13 @@ def test_each_platform_has_its_own_requests(version: str, objects: list[dict[str
     server = FakeServer({})
     fetched(server, version, *objects)
     assert (path in server.paths) if path else server.paths == []
+
+
+def test_the_version_is_read_again() -> None:
+    server = FakeServer({"/version": {"gitVersion": "v1.35.0"}})
+    assert asyncio.run(fetch_version(server)) == {"gitVersion": "v1.35.0"}
+    assert asyncio.run(fetch_version(FakeServer({"/version": 403}))) == {}
+    assert asyncio.run(fetch_version(FakeServer({"/version": b"[]"}))) == {}
 
 
 @pytest.mark.parametrize(
