@@ -25,7 +25,7 @@ from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
 from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
-from scheduler_core.pending_pods.groups import group_of, why_group_waits
+from scheduler_core.pending_pods.groups import group_of, may_have_group, why_group_waits
 from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
 from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.pod_state import (
@@ -105,6 +105,7 @@ class _Template:
         self.fix_at = -math.inf  # monotonic seconds of the last search
         self.kinds = set(_NODES)
         self.needs_pods = bool(pod.required_affinity)
+        self.has_group = bool(group_of(pod))
         if pod.volumes:
             self.kinds |= _STORAGE
         if spec.resource_claims or any("/" in name for name in pod.requests):
@@ -231,6 +232,10 @@ class PendingAnswers:
         is_now = isinstance(new, Pod) and (new.spec.node_name, new.status.nominated_node_name)
         if change.matters and (any(was or ()) or any(is_now or ())):
             self._outdate("Pod")
+        if change.matters and any(isinstance(one, Pod) and may_have_group(one) for one in (old, new)):
+            for template in self._templates.values():
+                if template.has_group:
+                    template.outdate(never=True)
 
     def _outdate(self, kind: str) -> None:
         self._kinds_changed.add(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -9,7 +10,7 @@ from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.explain.summary import reason_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.plugins.coscheduling import Coscheduling
+from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP, Coscheduling
 from scheduler_core.simulation import Simulation
 
 MOST = 200  # members that are tried together
@@ -82,3 +83,9 @@ def _together(simulation: Simulation, pod: PodInfo) -> str:
 def group_of(pod: PodInfo) -> str:
     """Return namespace/name of the pod's group of either kind; "" for none."""
     return pod.group or Coscheduling.group_of(pod)
+
+
+def may_have_group(pod: Pod) -> bool:
+    """Return whether the pod may belong to a group."""
+    labels = pod.metadata.labels
+    return pod.spec.scheduling_group is not None or any(labels.get(key) for key in (*POD_GROUP, GROUP))

@@ -233,6 +233,20 @@ def test_a_gang_that_lacks_pods() -> None:
     checked(missing, causes.GROUP, "not asked", "default/g does not exist")
 
 
+def test_a_gang_becomes_complete() -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    member = {"schedulingGroup": {"podGroupName": "g"}}
+    gates = "1.36 GangScheduling=true,GenericWorkload=true"
+    mirror = mirror_of(decode_all([node("n1"), group, web(**member)]), gates)
+    answers = answers_of(mirror)
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.GROUP]
+    second = decode(rejected(pod("second", requests=SMALL, **member)))
+    assert second is not None
+    answers.note(mirror.apply(WatchEvent("Pod", ADDED, second.key, 9, second, NOW)))
+    assert {one.cause for one in answers.update(NOW).changed} == {causes.FITS_NOW}
+
+
 # ---- the scheduler's message
 
 
