@@ -29,8 +29,8 @@ GZIP_THRESHOLD = 128 * 1024
 WRITE_SIZE = 256 * 1024
 REASONS = {
     400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
-    409: "Conflict", 410: "Expired", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError",
-    503: "ServiceUnavailable", 504: "Timeout",
+    409: "AlreadyExists", 410: "Expired", 415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests",
+    500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
 }  # fmt: skip
 
 
@@ -457,7 +457,14 @@ class ApiServer:
         """Read or write one object. Return (HTTP status, document)."""
         assert target.resource
         storage, name = self.storage, target.resource.name
-        given = msgspec.json.decode(await request.read() or b"null")
+        given: Any = None
+        if target.verb in ("create", "update", "patch"):
+            if "protobuf" in request.content_type:  # kubectl 1.37 writes some kinds as protobuf
+                raise ApiError(415, f"the body of the request was in an unknown format: {request.content_type}")
+            try:
+                given = msgspec.json.decode(await request.read())
+            except msgspec.DecodeError as error:
+                raise ApiError(400, f"the body of the request is not valid: {error}") from None
         if target.verb == "create" and target.subresource == "binding":
             storage.bind(target.key, given["target"]["name"])
             return 201, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

@@ -151,8 +151,10 @@ class Storage:
     def bind(self, key: str, node: str) -> Raw:
         """Bind a pod to a node, as a scheduler does. Raises Conflict if the pod is bound already."""
         pod = self.get("pods", key)
-        if pod is None or pod.get("spec", {}).get("nodeName"):
-            raise Conflict(f'pods "{key.split("/")[-1]}" not found or already assigned to a node')
+        if pod is None:
+            raise Conflict(f'pods "{key.split("/")[-1]}" not found')
+        if pod.get("spec", {}).get("nodeName"):
+            raise Conflict(f"pod {key.split('/')[-1]} is already assigned to node {pod['spec']['nodeName']}")
         pod["spec"]["nodeName"] = node
         status = pod.setdefault("status", {})
         conditions = [c for c in status.get("conditions", []) if c["type"] != "PodScheduled"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import urllib.error
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -243,9 +244,19 @@ async def test_the_server_runs_as_a_process() -> None:
         assert created["metadata"]["namespace"] == "team-0"
         server.request("POST", f"{path}/new/binding", {"target": {"name": "node-00001"}})
         assert server.request("GET", f"{path}/new")["spec"]["nodeName"] == "node-00001"
+        for method, url, body, status in [
+            ("POST", path, pod("new"), 409),
+            ("POST", f"{path}/new/binding", {"target": {"name": "node-00002"}}, 409),
+            ("POST", f"{path}/nope/binding", {"target": {"name": "node-00002"}}, 404),
+            ("PUT", f"{path}/nope", pod("nope"), 404),
+            ("DELETE", f"{path}/nope", None, 404),
+        ]:
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                server.request(method, url, body)
+            assert refused.value.code == status
         server.control("refuse", key="team-0/new", message="0/3 nodes are available.")
         assert server.control("state")["objects"]["pods"] == 6
-        assert [logged["verb"] for logged in server.control("requests")] == ["create", "create", "get"]
+        assert [logged["verb"] for logged in server.control("requests")][:3] == ["create", "create", "get"]
 
 
 async def test_a_unix_socket_and_slow_lines(tmp_path: Path) -> None:
