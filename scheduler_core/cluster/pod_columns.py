@@ -3,11 +3,15 @@
 Pods with equal namespace and labels form one `LabelClass`. A `SelectorColumn` counts, over the nodes, the pods that a
 selector matches; a `TermColumn` counts the pods that carry a certain (anti-)affinity term. Both are created on first
 use and updated when a pod is added or removed, so a cycle never iterates over pods.
+
+Selectors and classes find each other by labels: a selector that requires one of some values of a label is compared only
+with the classes that have one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +26,43 @@ PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY = "preferred affinity", "preferred a
 ROLES = (REQUIRED_AFFINITY, REQUIRED_ANTI_AFFINITY, PREFERRED_AFFINITY, PREFERRED_ANTI_AFFINITY)
 
 
+_T = TypeVar("_T")
+
+Label = tuple[str, str]
+
+
+def _required_labels(selector: Selector) -> list[Label] | None:
+    """Return labels of which a pod needs one to match; None if there are no such labels."""
+    if selector.key is None:
+        return []
+    for name, operator, values in selector.key:
+        if operator == "In":
+            return [(name, value) for value in values]
+    return None
+
+
+class _BySelector(Generic[_T]):
+    """Things with a selector, found by the labels of a pod."""
+
+    def __init__(self) -> None:
+        self._by_label: dict[Label, list[_T]] = {}
+        self._rest: list[_T] = []
+
+    def add(self, selector: Selector, one: _T) -> None:
+        labels = _required_labels(selector)
+        if labels is None:
+            self._rest.append(one)
+        for label in labels or ():
+            self._by_label.setdefault(label, []).append(one)
+
+    def candidates(self, labels: Mapping[str, str]) -> list[_T]:
+        """Return all things that may match these labels, each once."""
+        found = list(self._rest)
+        for label in labels.items():
+            found += self._by_label.get(label, ())
+        return found
+
+
 class PodColumns:
     """All columns of one cluster. `rows`: the table's map of node name to row."""
 
@@ -30,10 +71,12 @@ class PodColumns:
         self.size = 0
         self.rows: Mapping[str, int] = {}
         self._classes: dict[tuple[object, ...], LabelClass] = {}
+        self._classes_by_label: dict[Label, list[LabelClass]] = {}
         self._selectors: dict[tuple[object, ...], SelectorColumn] = {}
-        self._selector_list: list[SelectorColumn] = []
+        self._by_selector: _BySelector[SelectorColumn] = _BySelector()
         self._terms: dict[tuple[object, ...], TermColumn] = {}
-        self._term_list: list[TermColumn] = []
+        self._by_term: _BySelector[TermColumn] = _BySelector()
+        self._namespaces_version = 0
 
     # ---- additions and removals of pods
 
@@ -50,7 +93,24 @@ class PodColumns:
         cls = self._classes.get(key)
         if cls is None:
             cls = self._classes[key] = LabelClass(namespace, labels, terminating)
+            for label in labels.items():
+                self._classes_by_label.setdefault(label, []).append(cls)
+            cls.columns = [column for column in self._by_selector.candidates(labels) if column.matches(cls)]
+            self._match_terms(cls)
         return cls
+
+    def _classes_with(self, selector: Selector) -> Iterable[LabelClass]:
+        """Return all classes that the selector may match, each once."""
+        labels = _required_labels(selector)
+        if labels is None:
+            return self._classes.values()
+        return [cls for label in labels for cls in self._classes_by_label.get(label, ())]
+
+    def _match_terms(self, cls: LabelClass) -> None:
+        own = self.namespaces.get(cls.namespace, {})
+        candidates = self._by_term.candidates(cls.labels)
+        cls.matched_terms = [c for c in candidates if c.term.matches(cls.namespace, own, cls.labels)]
+        cls.namespaces_version = self._namespaces_version
 
     def count(self, pod: PodInfo, node: str, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a node, which may not exist yet."""
@@ -68,24 +128,17 @@ class PodColumns:
 
     def count_rows(self, placed: Iterable[tuple[int, PodInfo]]) -> None:
         """Add many pods to the columns only, each on a row."""
-        selected = bool(self._selector_list)
+        selected = bool(self._selectors)
         for row, pod in placed:
             if selected or pod.term_columns != ():
                 self._count_row(pod, row, 1)
 
     def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
-        for column in self._columns_of(self.label_class(pod)):
+        for column in self.label_class(pod).columns:
             column.counts[row] += step
         for term_column in self._terms_carried(pod):
             term_column.counts[row] += step
             term_column.total += step
-
-    def _columns_of(self, cls: LabelClass) -> list[SelectorColumn]:
-        if cls.seen_columns < len(self._selector_list):
-            new = self._selector_list[cls.seen_columns :]
-            cls.columns.extend(column for column in new if column.matches(cls))
-            cls.seen_columns = len(self._selector_list)
-        return cls.columns
 
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
         if pod.term_columns is None:
@@ -99,7 +152,10 @@ class PodColumns:
         column = self._terms.get(key)
         if column is None:
             column = self._terms[key] = TermColumn(role, term, np.zeros(self.size, np.int64))
-            self._term_list.append(column)
+            self._by_term.add(term.selector, column)
+            for cls in self._classes_with(term.selector):
+                if term.matches(cls.namespace, self.namespaces.get(cls.namespace, {}), cls.labels):
+                    cls.matched_terms.append(column)
         return column
 
     # ---- queries of plugins
@@ -114,10 +170,10 @@ class PodColumns:
         if column is None:
             counts = np.zeros(self.size, np.int64)
             column = self._selectors[key] = SelectorColumn(namespaces, selector, terminating, counts)
-            self._selector_list.append(column)
-            for cls in self._classes.values():
-                columns = self._columns_of(cls)
-                if columns and columns[-1] is column:
+            self._by_selector.add(selector, column)
+            for cls in self._classes_with(selector):
+                if column.matches(cls):
+                    cls.columns.append(column)
                     for node, number in cls.nodes.items():
                         row = self.rows.get(node)
                         if row is not None:
@@ -127,17 +183,13 @@ class PodColumns:
     def terms_matching(self, pod: PodInfo) -> list[TermColumn]:
         """Return the columns of all terms carried by some pod that match this pod."""
         cls = self.label_class(pod)
-        if cls.seen_terms < len(self._term_list):
-            labels = self.namespaces.get(cls.namespace, {})
-            for column in self._term_list[cls.seen_terms :]:
-                if column.term.matches(cls.namespace, labels, cls.labels):
-                    cls.matched_terms.append(column)
-            cls.seen_terms = len(self._term_list)
+        if cls.namespaces_version != self._namespaces_version:
+            self._match_terms(cls)
         return cls.matched_terms
 
     def carried(self, role: str) -> list[Term]:
         """Return the terms in a role (one of the ROLES) of pods that have a node."""
-        return [column.term for column in self._term_list if column.role == role and column.total]
+        return [column.term for column in self._terms.values() if column.role == role and column.total]
 
     # ---- changes of the table
 
@@ -145,17 +197,16 @@ class PodColumns:
         """Set new rows. `origin` (intp over the new rows): the old row of each, -1 if it is new."""
         self.rows, self.size = rows, len(origin)
         fresh = origin < 0
-        columns: list[SelectorColumn | TermColumn] = [*self._selector_list, *self._term_list]
+        columns: list[SelectorColumn | TermColumn] = [*self._selectors.values(), *self._terms.values()]
         for column in columns:
             if len(column.counts):
                 column.counts = column.counts[origin]
                 column.counts[fresh] = 0
             else:
                 column.counts = np.zeros(self.size, np.int64)
-        for term_column in self._term_list:
+        for term_column in self._terms.values():
             term_column.total = int(term_column.counts.sum())
 
     def forget_namespaces(self) -> None:
         """Discard the matches between terms and pods after a change of namespace labels."""
-        for cls in self._classes.values():
-            cls.matched_terms, cls.seen_terms = [], 0
+        self._namespaces_version += 1

@@ -56,10 +56,9 @@ class LabelClass:
     labels: dict[str, str]
     terminating: bool
     nodes: dict[str, int] = field(default_factory=dict)  # node name -> number of pods of this class
-    columns: list[SelectorColumn] = field(default_factory=list)  # those of the first `seen_columns` that count it
-    seen_columns: int = 0
-    matched_terms: list[TermColumn] = field(default_factory=list)  # those of the first `seen_terms` that match it
-    seen_terms: int = 0
+    columns: list[SelectorColumn] = field(default_factory=list)  # those that count it
+    matched_terms: list[TermColumn] = field(default_factory=list)  # those that match it
+    namespaces_version: int = 0  # the version of the namespaces' labels for which `matched_terms` is valid
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,9 @@ Int64 = npt.NDArray[np.int64]
 Packed = tuple[int, int, int, bytes]
 
 _MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
-_CONSTANT, _BIT, _NIBBLE = 0, 1, 4  # kinds of packed columns; larger values are the bits of the integer type
+# Kinds of packed columns; larger values are the bits of the integer type. Few: the rows (uint32) and then the values
+# (uint16) of those that are not 0.
+_CONSTANT, _BIT, _FEW, _NIBBLE = 0, 1, 2, 4
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -42,6 +44,16 @@ def pack(column: npt.NDArray[Any]) -> Packed:
     return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
 
 
+def pack_codes(column: npt.NDArray[np.uint16] | None) -> Packed | None:
+    """Pack a column that is 0 on most rows."""
+    if column is None:
+        return None
+    rows = np.flatnonzero(column)
+    if len(rows) * 64 > len(column):
+        return pack(column)
+    return len(column), 0, _FEW, rows.astype(np.uint32).tobytes() + column[rows].tobytes()
+
+
 def unpack(packed: Sequence[Any]) -> Int64:
     """Return the column that `pack` packed. Raises ValueError for a wrong length."""
     size, lowest, kind, data = packed
@@ -49,6 +61,11 @@ def unpack(packed: Sequence[Any]) -> Int64:
         raise ValueError("column length")
     if kind == _CONSTANT:
         return np.full(size, lowest, np.int64)
+    if kind == _FEW:
+        number = len(data) // 6
+        few = np.zeros(size, np.int64)
+        few[np.frombuffer(data, np.uint32, number)] = np.frombuffer(data, np.uint16, number, 4 * number)
+        return few
     if kind == _BIT:
         column = np.unpackbits(np.frombuffer(data, np.uint8), count=size)
     elif kind == _NIBBLE:

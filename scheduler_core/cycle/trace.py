@@ -9,7 +9,7 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cycle.column_packing import Packed, pack, pack_optional, unpack, unpack_optional
+from scheduler_core.cycle.column_packing import Packed, pack, pack_codes, pack_optional, unpack, unpack_optional
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import Keyframe, Score, StaticColumn, UsageColumn
@@ -70,6 +70,17 @@ class FilterOutcome:
     rows: Rows | None  # those that pass, None for all
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
+
+
+def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
+    """Yield each status of a verdict with those of the rows that have it."""
+    if verdict.codes is None or not len(rows):
+        return
+    codes = verdict.codes[rows]
+    for code, status in enumerate(verdict.statuses, 1):
+        mine = rows[codes == code]
+        if len(mine):
+            yield status, mine
 
 
 @dataclass(slots=True)
@@ -271,24 +282,18 @@ class CycleTrace:
 
     def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:
         decisive = self.decisive()
-        looked = self.looked_mask()
-        for row in self.nominated:
-            looked = looked if looked is not self.looked else looked.copy()
-            looked[row] = False
-        if decisive is not None and self.merges:
-            merged = self.merged()
-            for code, status in enumerate(merged.statuses, 1):
-                rows = np.flatnonzero(looked & (merged.codes == code))
-                if len(rows):
-                    yield status, rows
-        elif decisive is not None:
-            for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
-                mine = (decisive == number) & looked
-                if verdict.codes is None or not mine.any():
-                    continue
-                for code, status in enumerate(verdict.statuses, 1):
-                    rows = np.flatnonzero(mine & (verdict.codes == code))
-                    if len(rows):
+        if decisive is not None:
+            refused = np.flatnonzero(decisive)
+            if self.looked is not None or self.subset is not None:
+                refused = refused[self.looked_mask()[refused]]
+            if self.nominated:
+                refused = np.setdiff1d(refused, list(self.nominated))
+            if self.merges:
+                yield from _by_status(self.merged(), refused)
+            else:
+                numbers = decisive[refused]
+                for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
+                    for status, rows in _by_status(verdict, refused[numbers == number]):
                         yield status.by(plugin), rows
         for row, nominated in self.nominated.items():
             if nominated is not None and self.has_looked(row):
@@ -432,7 +437,7 @@ class CycleTrace:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
         plugins = tuple(self.verdicts)
         if outcome.packed is None or outcome.packed[0] != plugins:
-            outcome.packed = plugins, _deflated(_pack_verdicts(self.verdicts))
+            outcome.packed = plugins, _deflated(_pack_verdicts(self.verdicts, pack_codes))
         key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(self.scores)
         layout = layouts.get(key)
         if layout is None:
@@ -575,12 +580,17 @@ _NO_PATCHES = msgspec.Raw(b"\x90")
 _SHARED_PLAIN, _SHARED_DEFLATED = bytes((SHARED_VERSION, 0)), bytes((SHARED_VERSION, 1))
 
 
-def _deflated(value: Any) -> bytes:
-    return zlib.compress(_ENCODE(value), 1)
+_DEFLATED = 0x78  # the first byte of zlib's data; no list begins with it
+_SHORT = 200  # bytes that are not worth deflating
+
+
+def _deflated(value: Sequence[Any]) -> bytes:
+    data = _ENCODE(value)
+    return data if len(data) < _SHORT else zlib.compress(data, 1)
 
 
 def _inflated(data: bytes) -> Any:
-    return _DECODER.decode(zlib.decompress(data))
+    return _DECODER.decode(zlib.decompress(data) if data[0] == _DEFLATED else data)
 
 
 def _pack_keyframe(keyframe: Keyframe) -> bytes:
@@ -605,8 +615,10 @@ def _unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> list[fwk
     return columns
 
 
-def _pack_verdicts(verdicts: Mapping[str, fwk.Verdict]) -> list[tuple[Any, ...]]:
-    return [(p, [_pack_status(s) for s in v.statuses], pack_optional(v.codes)) for p, v in verdicts.items()]
+def _pack_verdicts(
+    verdicts: Mapping[str, fwk.Verdict], packed: Callable[[fwk.Codes | None], Packed | None] = pack_optional
+) -> list[tuple[Any, ...]]:
+    return [(p, [_pack_status(s) for s in v.statuses], packed(v.codes)) for p, v in verdicts.items()]
 
 
 def _unpack_verdicts(packed: Sequence[Any]) -> dict[str, fwk.Verdict]:

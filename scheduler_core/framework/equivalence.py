@@ -62,7 +62,7 @@ class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
     Row i of `columns` (int64 over nodes) belongs to the i-th plugin; the codes of the filters come first, then the
-    scores, then the weighted sum of the scores.
+    scores, then the weighted sum of the scores. `more`: what a plugin caches for these requests, by its name.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class UsageColumns:
         self._known: dict[bytes, fwk.Int64] = {}  # usage of a node -> the values of its row
         self._position = -1
         self._verdicts: list[fwk.Verdict | None] = [None] * len(filters)
+        self.more: dict[str, Any] = {}
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
         """Compute the rows that changed since the last update."""

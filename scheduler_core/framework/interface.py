@@ -154,18 +154,20 @@ class PreFilterResult:
 class NodePodsChange:
     """A hypothetical change of the pods on the node `row`: pods added and pods removed.
 
-    `history` lists the removals (-1) and additions (+1) of pods in order. Only host ports need it.
+    `history` lists the removals (-1) and additions (+1) of pods in order. Only host ports need it. `freed`: the sum of
+    what the removed pods held, if the caller knows it.
     """
 
     row: int
     added: list[PodInfo] = field(default_factory=list)
     removed: list[PodInfo] = field(default_factory=list)
     history: list[tuple[PodInfo, int]] = field(default_factory=list)
+    freed: Mapping[str, int] | None = None
 
     def with_pods(self, pods: list[PodInfo]) -> NodePodsChange:
         """Return the same change with more pods added."""
         return NodePodsChange(
-            self.row, [*self.added, *pods], self.removed, [*self.history, *((pod, 1) for pod in pods)]
+            self.row, [*self.added, *pods], self.removed, [*self.history, *((pod, 1) for pod in pods)], self.freed
         )
 
 

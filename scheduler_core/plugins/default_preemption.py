@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.equivalence import EquivalenceClass
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.preemption import victims
 from scheduler_core.preemption.pick_one_node import (
@@ -156,8 +157,15 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
         rejected: dict[fwk.Status, list[int]] = {}
+        known = self._known_victims(state)
         for row in np.roll(rows, -offset).tolist():
-            found = victims.select_victims(pod, nodes.names[row], row, list(nodes.pods_of(row)), budgets, fits)
+            here, name = list(nodes.pods_of(row)), nodes.names[row]
+            cache = known if not self.cluster.nominator.on(name) else None
+            found = cache.find(pod.priority, row, here) if cache is not None else None
+            if found is None:
+                found = victims.select_victims(pod, name, row, here, budgets, fits)
+                if cache is not None:
+                    cache.store(pod.priority, row, here, found)
             if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             elif not found.victims:
@@ -168,6 +176,18 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
+
+    def _known_victims(self, state: fwk.CycleState) -> victims.VictimCache | None:
+        """Return the results for equal requests; None if more than resources keeps the pod off nodes."""
+        equivalent: EquivalenceClass | None = state.equivalent
+        if equivalent is None or not self.cluster.release.no_victims_message_reworded:  # older messages name the pod
+            return None
+        if any(plugin.name not in state.skip_filter for plugin in equivalent.filter):
+            return None
+        if any(verdict.codes is not None for verdict in equivalent.verdicts.values()):
+            return None
+        cache: victims.VictimCache = equivalent.usage.more.setdefault(self.name, victims.VictimCache())
+        return cache
 
     def _without_victims(
         self, pod: PodInfo, rows: npt.NDArray[np.intp]

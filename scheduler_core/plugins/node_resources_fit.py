@@ -198,8 +198,10 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             requested = int(nodes.requested[name][row]) if column is not None else 0
             for other in change.added:
                 requested += other.held.get(name, 0)
-            for other in change.removed:
-                requested -= other.held.get(name, 0)
+            if change.freed is not None:
+                requested -= change.freed.get(name, 0)
+            else:
+                requested -= sum(other.held.get(name, 0) for other in change.removed)
             if not allocatable and extended_resources.class_of(self.cluster, name) is not None:
                 continue
             if amount > allocatable - requested:

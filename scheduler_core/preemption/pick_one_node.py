@@ -30,6 +30,13 @@ RULES: tuple[tuple[str, Callable[[Candidate], float]], ...] = (
 )
 
 
+def _cost(candidate: Candidate, rule: str, cost: Callable[[Candidate], float]) -> float:
+    found = candidate.costs.get(rule)
+    if found is None:
+        found = candidate.costs[rule] = cost(candidate)
+    return found
+
+
 def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
     """Return (the equally good nodes, the rule that decided). The rule is "" if there was one candidate or a tie."""
     best = list(candidates)
@@ -37,7 +44,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
     for rule, cost in RULES:
         if len(best) == 1:
             break
-        costs = [cost(candidate) for candidate in best]
+        costs = [_cost(candidate, rule, cost) for candidate in best]
         lowest = min(costs)
         lowest_cost = [candidate for candidate, value in zip(best, costs, strict=True) if value == lowest]
         if len(lowest_cost) < len(best):

@@ -4,7 +4,7 @@ Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode),
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import PodDisruptionBudget
@@ -20,14 +20,19 @@ Fits = Callable[[NodePodsChange], Status | None]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node where preemption makes the pod fit: its victims (most important first) and budget violations."""
+    """A node where preemption makes the pod fit: its victims (most important first) and budget violations.
+
+    `costs`: rule of the choice of a node -> its value, computed once.
+    """
 
     node: str
     victims: tuple[PodInfo, ...]
     pdb_violations: int
+    costs: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
 
 NOW = float("inf")
+_MAX_KNOWN = 1 << 15  # results in a VictimCache
 
 
 def start_of(pod: PodInfo) -> float:
@@ -132,7 +137,10 @@ def select_victims(
         return no_victims(pod, node)
     gone = {p.key: p for p in potential}
     history = [(p, -1) for p in potential]
-    status = fits(NodePodsChange(row, removed=potential, history=history))
+    freed: dict[str, int] = {}
+    for victim in potential:
+        _add(freed, victim, 1)
+    status = fits(NodePodsChange(row, removed=potential, history=history, freed=freed))
     if status is not None:
         return status
     violating, others = budgets.split(potential)
@@ -141,11 +149,40 @@ def select_victims(
         for candidate in group:
             del gone[candidate.key]
             history.append((candidate, 1))
-            if fits(NodePodsChange(row, removed=list(gone.values()), history=history)) is not None:
+            _add(freed, candidate, -1)
+            if fits(NodePodsChange(row, removed=list(gone.values()), history=history, freed=freed)) is not None:
                 gone[candidate.key] = candidate
                 history.append((candidate, -1))
+                _add(freed, candidate, 1)
                 violations += group is violating
     victims = list(gone.values())
     if pod.release.victims_by_importance and 0 < violations < len(victims):
         victims = by_importance(victims)
     return Candidate(node, tuple(victims), violations)
+
+
+def _add(freed: dict[str, int], pod: PodInfo, step: int) -> None:
+    for name, amount in pod.held.items():
+        freed[name] = freed.get(name, 0) + step * amount
+
+
+class VictimCache:
+    """The result of `select_victims` on each node, for pods with equal requests that only resources keep off nodes.
+
+    It stays the same while the node has the same pods with the same start times.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[list[PodInfo], list[float], Candidate | Status]] = {}
+
+    def find(self, priority: int, row: int, pods: list[PodInfo]) -> Candidate | Status | None:
+        """Return the result for a preemptor of this priority; None if it is not known. `pods`: those on the node."""
+        known = self._known.get((priority, row))
+        if known is None or known[0] != pods or known[1] != [pod.start_time for pod in pods]:
+            return None
+        return known[2]
+
+    def store(self, priority: int, row: int, pods: list[PodInfo], found: Candidate | Status) -> None:
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known[priority, row] = pods, [pod.start_time for pod in pods], found
