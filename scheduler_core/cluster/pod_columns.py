@@ -135,10 +135,9 @@ class PodColumns:
 
     def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
         for column in self.label_class(pod).columns:
-            column.counts[row] += step
+            column.add(row, step)
         for term_column in self._terms_carried(pod):
-            term_column.counts[row] += step
-            term_column.total += step
+            term_column.add(row, step)
 
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
         if pod.term_columns is None:
@@ -196,16 +195,10 @@ class PodColumns:
     def permute(self, rows: Mapping[str, int], origin: npt.NDArray[np.intp]) -> None:
         """Set new rows. `origin` (intp over the new rows): the old row of each, -1 if it is new."""
         self.rows, self.size = rows, len(origin)
-        fresh = origin < 0
-        columns: list[SelectorColumn | TermColumn] = [*self._selectors.values(), *self._terms.values()]
-        for column in columns:
-            if len(column.counts):
-                column.counts = column.counts[origin]
-                column.counts[fresh] = 0
-            else:
-                column.counts = np.zeros(self.size, np.int64)
+        for column in self._selectors.values():
+            column.permute(origin)
         for term_column in self._terms.values():
-            term_column.total = int(term_column.counts.sum())
+            term_column.permute(origin)
 
     def forget_namespaces(self) -> None:
         """Discard the matches between terms and pods after a change of namespace labels."""

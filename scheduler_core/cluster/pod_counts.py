@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.selectors import Selector
+from scheduler_core.cluster.topology import Topology
 
 Counts = npt.NDArray[np.int64]
 
@@ -61,17 +62,49 @@ class LabelClass:
     namespaces_version: int = 0  # the version of the namespaces' labels for which `matched_terms` is valid
 
 
-@dataclass(slots=True, eq=False)
-class SelectorColumn:
-    """The number of pods that a selector matches, on each node.
+class PodCounts:
+    """The number of some pods on each node. `counts`: int64 over nodes."""
 
-    `counts`: int64 over nodes, the pods in one of `namespaces` (None: any) that `selector` matches.
-    """
+    __slots__ = ("_sums", "counts")
 
-    namespaces: frozenset[str] | None
-    selector: Selector
-    terminating: bool
-    counts: Counts
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self._sums: dict[str, tuple[Topology, Counts]] = {}  # topology key -> its column, number of pods by value
+
+    def add(self, row: int, step: int) -> None:
+        """Add (step 1) or remove (step -1) a pod on a row."""
+        self.counts[row] += step
+        for topology, sums in self._sums.values():
+            if not topology.unique and (value := topology.ids[row]) >= 0:
+                sums[value] += step
+
+    def sums(self, key: str, topology: Topology) -> Counts:
+        """Return the number of pods by value of a topology key: int64 over values. It changes with the pods."""
+        known = self._sums.get(key)
+        if known is None or known[0] is not topology:
+            known = self._sums[key] = topology, topology.sums(self.counts)
+        return known[1]
+
+    def permute(self, origin: npt.NDArray[np.intp]) -> None:
+        """Set new rows. `origin`: the old row of each new row, -1 if it is new."""
+        self._sums.clear()
+        if len(self.counts):
+            self.counts = self.counts[origin]
+            self.counts[origin < 0] = 0
+        else:
+            self.counts = np.zeros(len(origin), np.int64)
+
+
+class SelectorColumn(PodCounts):
+    """The number of pods in one of `namespaces` (None: any) that `selector` matches, on each node."""
+
+    __slots__ = ("namespaces", "selector", "terminating")
+
+    def __init__(
+        self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, counts: Counts
+    ) -> None:
+        super().__init__(counts)
+        self.namespaces, self.selector, self.terminating = namespaces, selector, terminating
 
     def matches(self, pods: Counted) -> bool:
         """Whether the column counts such pods."""
@@ -82,11 +115,19 @@ class SelectorColumn:
         return self.selector.matches(pods.labels)
 
 
-@dataclass(slots=True, eq=False)
-class TermColumn:
-    """A column: `counts` (int64 over nodes) is the number of pods that carry `term` in `role` (one of the ROLES)."""
+class TermColumn(PodCounts):
+    """The number of pods that carry `term` in `role` (one of the ROLES), on each node. `total`: on all nodes."""
 
-    role: str
-    term: Term
-    counts: Counts
-    total: int = 0  # sum over all nodes
+    __slots__ = ("role", "term", "total")
+
+    def __init__(self, role: str, term: Term, counts: Counts) -> None:
+        super().__init__(counts)
+        self.role, self.term, self.total = role, term, 0
+
+    def add(self, row: int, step: int) -> None:
+        super().add(row, step)
+        self.total += step
+
+    def permute(self, origin: npt.NDArray[np.intp]) -> None:
+        super().permute(origin)
+        self.total = int(self.counts.sum())

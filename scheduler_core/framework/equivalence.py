@@ -25,6 +25,7 @@ from scheduler_core.framework.score_columns import Keyframe
 _MAX_CLASSES = 4096
 _MAX_CELLS = 1 << 23  # of all columns of a cache
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
+_MAX_CACHED = 64  # values that plugins cache for a class
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
@@ -145,6 +146,7 @@ class EquivalenceClass:
 
     __slots__ = (
         *(
+            "_cache",
             "columns",
             "filter",
             "filter_state",
@@ -163,6 +165,7 @@ class EquivalenceClass:
     ) -> None:
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.outcomes: dict[tuple[int, ...], Any] = {}
+        self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
         found = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
         varies = {p.name: p.varies_with(pod) if _declared(p) else fwk.ANYTHING for p in found}
@@ -187,6 +190,15 @@ class EquivalenceClass:
             else:
                 self.verdicts[plugin.name] = plugin.filter(self.filter_state, pod)
         self._prepare_scores(framework, pod, varies, usages)
+
+    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return `make()`, cached under `key` as long as the class is valid."""
+        found = self._cache.get(key)
+        if found is None:
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            found = self._cache[key] = make()
+        return found
 
     def _prepare(
         self, framework: ProfilePlugins, pod: PodInfo, varies: dict[str, str]
@@ -251,6 +263,7 @@ class EquivalenceCache:
         self._cluster: Cluster = framework.cluster
         self._classes: dict[bytes, EquivalenceClass | None] = {}
         self._usages: dict[Hashable, UsageColumns] = {}
+        self._known_requests: set[bytes] = set()  # those of pods that have a class
         self._validity: tuple[int, int] = (-1, -1)
         plugins = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
         self._useful = any(map(_declared, plugins))
@@ -258,8 +271,8 @@ class EquivalenceCache:
     def find(self, pod: PodInfo) -> EquivalenceClass | None:
         """Return the class of a pod; None if its plugins have to run as for a pod without equals.
 
-        The first pod of a class after a change of objects has no class yet, so that a class that never repeats costs
-        nothing.
+        After a change of objects, the first pod with certain requests has no class yet, so that changes before each
+        cycle cost nothing.
         """
         cluster = self._cluster
         nodes = cluster.nodes
@@ -270,6 +283,7 @@ class EquivalenceCache:
             self._validity = validity
             self._classes.clear()
             self._usages.clear()
+            self._known_requests.clear()
         spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
         key = _ENCODE((pod.namespace, pod.labels, spec, pod.requests, pod.nonzero_incoming, pod.terminating, owners))
         known = self._classes.get(key)
@@ -277,18 +291,24 @@ class EquivalenceCache:
             if len(self._classes) >= _MAX_CLASSES:
                 self._classes.clear()
             self._classes[key] = None
-            return None
+            if self._requests(pod) not in self._known_requests:
+                return None
         terms = len(cluster.columns.terms_matching(pod))
         if known is None or known.terms != terms:
             known = self._classes[key] = EquivalenceClass(self._framework, pod, terms, self._columns)
         return known
 
+    @staticmethod
+    def _requests(pod: PodInfo) -> bytes:
+        """Return all that usage columns depend on, as a cache key."""
+        return _ENCODE((pod.requests, pod.held, pod.nonzero_incoming, pod.slip, pod.pod.spec.overhead))
+
     def _columns(
         self, pod: PodInfo, filters: list[fwk.UsageFilter], scores: list[tuple[fwk.ScorePlugin, int]]
     ) -> UsageColumns:
         """Return the columns for the pod's requests; pods of different classes share them."""
-        overhead = pod.pod.spec.overhead
-        requests = (pod.requests, pod.held, pod.nonzero_incoming, pod.slip, overhead)
+        requests = self._requests(pod)
+        self._known_requests.add(requests)
         names = [plugin.name for plugin in filters], [plugin.name for plugin, _ in scores]
         key = _ENCODE((requests, names, [weight for _, weight in scores]))
         found = self._usages.get(key)

@@ -12,9 +12,9 @@ Source: k8s.io/kube-scheduler/framework (interface.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from scheduler_core.framework.tie_break import Picker
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.scores import by_highest
 from scheduler_core.provenance.tree import Tree
+
+_T = TypeVar("_T")
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -192,6 +194,12 @@ class CycleState(dict[str, Any]):
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self.to_activate: list[str] = []  # pods to activate at once if the cycle finds a node (upstream PodsToActivate)
+
+    def of_class(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return `make()`, cached for equal pods until an object other than a pod changes."""
+        if self.equivalent is None:
+            return make()
+        return self.equivalent.cached(key, make)  # type: ignore[no-any-return]
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from scheduler_core.cluster.pod_columns import (
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
 )
-from scheduler_core.cluster.pod_counts import SelectorColumn, Term, TermColumn
+from scheduler_core.cluster.pod_counts import PodCounts, SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
@@ -181,9 +181,9 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
 
     # ---- helpers
 
-    def _domains(self, topology_key: str, counts: fwk.Int64) -> Domains:
+    def _domains(self, topology_key: str, counts: PodCounts) -> Domains:
         topology = self.cluster.nodes.topology(topology_key)
-        return Domains(topology, topology.sums(counts))
+        return Domains(topology, counts.sums(topology_key, topology))
 
     def _resolve(self, term: Term) -> frozenset[str] | None:
         """Return the namespaces that a term of the incoming pod covers, listed and selected; None for all."""
@@ -222,8 +222,8 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         existing = []
         for carried in self.cluster.columns.terms_matching(pod):
             if carried.role == REQUIRED_ANTI_AFFINITY and carried.total:
-                domains = self._domains(carried.term.topology_key, carried.counts)
-                if domains.counts.any():
+                domains = self._domains(carried.term.topology_key, carried)
+                if domains.topology.missing is None or domains.counts.any():
                     existing.append((carried, domains))
         concerned = existing or pod.required_affinity or pod.required_anti_affinity
         # In releases without Skip, the anti-affinity of nominated pods still counts.
@@ -233,11 +233,11 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         column: SelectorColumn | None = None
         if pod.required_affinity:
             column = self._all_terms_column(pod.required_affinity)
-            affinity = [self._domains(term.topology_key, column.counts) for term in pod.required_affinity]
+            affinity = [self._domains(term.topology_key, column) for term in pod.required_affinity]
         anti = []
         for term in pod.required_anti_affinity:
             repelled = self._column(term)
-            anti.append((repelled, self._domains(term.topology_key, repelled.counts)))
+            anti.append((repelled, self._domains(term.topology_key, repelled)))
         state[self.name] = FilterState(
             affinity,
             column,
@@ -398,35 +398,36 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         return None
 
     def _weights(self, pod: PodInfo) -> dict[str, fwk.Int64]:
-        """Return topology key -> the weight that each node adds to its domain; int64 over nodes."""
+        """Return topology key -> the weight of each domain; int64 over its values."""
         hard = self.args.hard_pod_affinity_weight
         factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
-        pairs: list[tuple[str, fwk.Int64, int]] = []
+        pairs: list[tuple[str, PodCounts, int]] = []
         for term in pod.preferred_affinity:
-            pairs.append((term.topology_key, self._column(term).counts, term.weight))
+            pairs.append((term.topology_key, self._column(term), term.weight))
         for term in pod.preferred_anti_affinity:
-            pairs.append((term.topology_key, self._column(term).counts, -term.weight))
+            pairs.append((term.topology_key, self._column(term), -term.weight))
         for carried in self.cluster.columns.terms_matching(pod):
             factor = factors.get(carried.role, 0)
             if factor and carried.total:
                 weight = factor if carried.role == REQUIRED_AFFINITY else factor * carried.term.weight
-                pairs.append((carried.term.topology_key, carried.counts, weight))
+                pairs.append((carried.term.topology_key, carried, weight))
         weights: dict[str, fwk.Int64] = {}
         for topology_key, counts, weight in pairs:
-            missing = self.cluster.nodes.topology(topology_key).missing
-            if not (counts if missing is None else counts[~missing]).any():
+            domains = self._domains(topology_key, counts)
+            if not domains.counts.any():
                 continue
-            sums = counts * weight
+            sums = domains.counts * weight
             weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
         return weights
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the node's domains."""
-        total = np.zeros(len(self.cluster.nodes), np.int64)
+        total = None
         for topology_key, sums in state[f"{self.name}/score"].items():
             topology = self.cluster.nodes.topology(topology_key)
-            total += topology.over_nodes(topology.sums(sums))
-        return total[rows]
+            mine = topology.over_nodes(sums)
+            total = mine if total is None else total + mine
+        return np.zeros(len(self.cluster.nodes), np.int64)[rows] if total is None else total[rows]
 
     def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Scale lowest..highest to 0..100, in float64."""

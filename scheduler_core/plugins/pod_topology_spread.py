@@ -57,6 +57,7 @@ from scheduler_core.provenance.tree import (
 )
 
 HOSTNAME = "kubernetes.io/hostname"
+_FEW_DOMAINS = 16  # for which verdicts are cached
 SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
 MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
 
@@ -280,18 +281,29 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
         if self._counts_no_pods(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
+        if eligible is None:
+            return column.sums(constraint.topology_key, constraint.topology)
         return constraint.topology.sums(column.counts, eligible)
 
     # ---- filter
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Count matching pods in every domain; skip if there are no DoNotSchedule constraints."""
-        constraints = self._constraints(pod, "DoNotSchedule")
-        if not constraints and self.cluster.release.prefilter_skips:
+        counted = state.of_class((self.name, "hard"), lambda: self._counted(pod))
+        if not counted and self.cluster.release.prefilter_skips:
             return fwk.SKIPPED
-        base = self._with_all_keys(constraints) if constraints else None
-        state[self.name] = [self._spread(c, pod, base) for c in constraints]
+        state[self.name] = [self._spread(*one) for one in counted]
         return None
+
+    def _counted(self, pod: PodInfo) -> list[tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None, int]]:
+        """Return each DoNotSchedule constraint with the column of counted pods, the nodes that count (None: all), and 1
+        if the pod itself counts."""
+        constraints = self._constraints(pod, "DoNotSchedule")
+        base = self._with_all_keys(constraints) if constraints else None
+        return [
+            (c, self._column(c, pod), self._eligible(c, pod, base), int(c.selector.matches(pod.labels)))
+            for c in constraints
+        ]
 
     def varies_with(self, pod: PodInfo) -> str:
         release = self.cluster.release
@@ -299,8 +311,9 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         constrained = any(self._constraints(pod, action) for action in ("DoNotSchedule", "ScheduleAnyway"))
         return fwk.ANYTHING if constrained or not skips else fwk.OBJECTS
 
-    def _spread(self, constraint: CompiledConstraint, pod: PodInfo, base: fwk.Bool | None) -> HardConstraint:
-        column, eligible = self._column(constraint, pod), self._eligible(constraint, pod, base)
+    def _spread(
+        self, constraint: CompiledConstraint, column: SelectorColumn, eligible: fwk.Bool | None, own: int
+    ) -> HardConstraint:
         everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
         present: fwk.Bool | None = None
@@ -309,7 +322,6 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             present[constraint.topology.ids[eligible]] = True
             if everywhere:
                 counts = np.where(present, counts, 0)
-        own = int(constraint.selector.matches(pod.labels))
         return HardConstraint(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
     @property
@@ -317,14 +329,22 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return MISSING_LABEL if self.cluster.release.reports_missing_topology_label else SKEWED
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        spreads: list[HardConstraint] = state.get(self.name, [])
+        skewed = [s.counts + (s.own - s.minimum) > s.constraint.max_skew for s in spreads]
+        if all(len(domains) <= _FEW_DOMAINS for domains in skewed):
+            key = (self.name, "verdict", *(domains.tobytes() for domains in skewed))
+            return state.of_class(key, lambda: self._verdict(spreads, skewed))
+        return self._verdict(spreads, skewed)
+
+    def _verdict(self, spreads: list[HardConstraint], skewed: list[fwk.Bool]) -> fwk.Verdict:
+        """Return the verdict for the domains in which the pod would be too many."""
         choices: list[tuple[fwk.Bool, fwk.Status]] = []
-        for spread in state.get(self.name, ()):
+        for spread, domains in zip(spreads, skewed, strict=True):
             topology = spread.constraint.topology
             if topology.missing is not None:
                 choices.append((topology.missing, self._missing_label))
-            skewed = spread.counts + (spread.own - spread.minimum) > spread.constraint.max_skew
-            if skewed.any():
-                choices.append((topology.mask_over_nodes(skewed), SKEWED))
+            if domains.any():
+                choices.append((topology.mask_over_nodes(domains), SKEWED))
         return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:

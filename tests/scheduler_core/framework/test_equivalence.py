@@ -156,7 +156,9 @@ def test_classes_are_found_and_dropped_when_an_object_changes() -> None:
 
     simulation.cluster.nodes.refresh()
     assert [found("a"), found("b")] == [False, True]
-    assert [found("c", labels={"x": "y"}), found("d", labels={"x": "y"})] == [False, True]
+    assert found("c", labels={"x": "y"})  # pods with equal requests have a class
+    more = {"requests": {"cpu": "1"}}
+    assert [found("d", **more), found("e", **more)] == [False, True]
     simulation.cluster.apply(decode(node("n1", cpu="9")))
     assert [found("e"), found("f")] == [False, True]
     service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
