@@ -152,6 +152,8 @@ class EquivalenceClass:
             "filter_state",
             "layouts",
             "outcomes",
+            "label_class",
+            "pod_terms",
             "pre_filter",
             "pre_score",
             "score_state",
@@ -163,6 +165,7 @@ class EquivalenceClass:
     def __init__(
         self, framework: ProfilePlugins, pod: PodInfo, terms: int, usages: Callable[..., UsageColumns]
     ) -> None:
+        self.pod_terms, self.label_class = pod.terms(), pod.label_class
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.outcomes: dict[tuple[int, ...], Any] = {}
         self._cache: dict[Hashable, Any] = {}
@@ -293,6 +296,8 @@ class EquivalenceCache:
             self._classes[key] = None
             if self._requests(pod) not in self._known_requests:
                 return None
+        if known is not None:
+            pod.share(known.pod_terms, known.label_class)
         terms = len(cluster.columns.terms_matching(pod))
         if known is None or known.terms != terms:
             known = self._classes[key] = EquivalenceClass(self._framework, pod, terms, self._columns)

@@ -232,12 +232,15 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         affinity: list[Domains] = []
         column: SelectorColumn | None = None
         if pod.required_affinity:
-            column = self._all_terms_column(pod.required_affinity)
+            column = state.of_class((self.name, "near"), lambda: self._all_terms_column(pod.required_affinity))
             affinity = [self._domains(term.topology_key, column) for term in pod.required_affinity]
         anti = []
-        for term in pod.required_anti_affinity:
-            repelled = self._column(term)
-            anti.append((repelled, self._domains(term.topology_key, repelled)))
+        if pod.required_anti_affinity:
+            repelled = state.of_class(
+                (self.name, "anti"), lambda: [self._column(t) for t in pod.required_anti_affinity]
+            )
+            for term, matching in zip(pod.required_anti_affinity, repelled, strict=True):
+                anti.append((matching, self._domains(term.topology_key, matching)))
         state[self.name] = FilterState(
             affinity,
             column,
