@@ -39,6 +39,7 @@ FIRST_DELAY, MAX_DELAY = 0.8, 30.0
 MAX_RETRY_AFTER = 300.0
 REFUSED_DELAY = 600.0
 MAX_ERROR_BODY = 2**20
+MAX_OBJECTS = 2_000_000  # of a kind; the largest clusters have 150,000 pods
 MAX_UNDECODABLE = 1000  # objects that are named in the health of a kind
 # After so many errors of the server or broken lines without any change between them, list again.
 MAX_FRUITLESS = 5
@@ -362,6 +363,8 @@ class Reflector:
             self._collect_undecodable(change, decode.identify(raw), str(error), partial)
             return
         partial.undecodable.pop(obj.key, None)
+        if len(partial.objects) >= MAX_OBJECTS:
+            raise _Failure(f"the API server has more than {MAX_OBJECTS:,} {self._kind.resource}")
         if change == DELETED or not _is_relevant(obj):
             partial.objects.pop(obj.key, None)
         else:

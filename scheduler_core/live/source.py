@@ -100,6 +100,8 @@ class LiveSource:
                     body = b""
                     async for chunk in response.chunks():
                         body += chunk[: MAX_VERSION - len(body)]
+                        if len(body) >= MAX_VERSION:
+                            break
                     status = response.status
                 if status in (403, 404):
                     return {}
@@ -110,6 +112,8 @@ class LiveSource:
                             self.version = version
                             return version
                 problem = f"The API server answered {status} for its version."
+                if status == 401:
+                    problem = "The API server does not accept the credentials (401)."
             except (TransportError, OSError) as error:
                 problem = str(error)
             delay = backoff.next()

@@ -208,6 +208,20 @@ def test_an_expired_token_starts_the_list_anew(run: Run) -> None:
     run(main)
 
 
+def test_a_list_without_end_is_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflector, "MAX_OBJECTS", 2)
+
+    async def main() -> None:
+        endless = json.dumps(
+            {"metadata": {"resourceVersion": "9", "continue": "t"}, "items": [pod("a", 3), pod("b", 4)]}
+        )
+        one, items, _ = await reflect(endless.encode(), page(9, pod("c", 5)), seconds=10)
+        assert items == []
+        assert "more than 2 pods" in one.health.message
+
+    run(main)
+
+
 def test_pages_that_are_too_large_become_smaller(run: Run) -> None:
     async def main() -> None:
         large = page(9, pod("a", 3, pad="x" * 1000))
