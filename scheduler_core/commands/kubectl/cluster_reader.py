@@ -92,12 +92,13 @@ class ClusterReader:
         for name in KINDS:
             if name in self._lists:
                 mirror.apply(self._lists.pop(name))
+        config_source = found.config_source if found.config else f"default ({found.config_source})"
         return ReadCluster(
             mirror,
             configuration,
             self.refused,
             "--release" if release else found.release_source,
-            "--config" if config is not None else found.config_source,
+            "--config" if config is not None else config_source,
             self.notes,
             self.only_namespace,
         )
