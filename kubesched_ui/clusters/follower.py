@@ -13,8 +13,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, TypeVar
 
+import msgspec
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F
 from django.db.models.functions import Now
@@ -23,16 +25,16 @@ from kubesched_ui.clusters import history, leases
 from kubesched_ui.clusters.analysis_process import AnalysisProcess
 from kubesched_ui.clusters.connections import Connection, open_transport
 from kubesched_ui.clusters.models import Cluster, HistoryGap, state_fields
-from kubesched_ui.clusters.writer import HistoryWriter, LostLease
+from kubesched_ui.clusters.writer import HistoryWriter, LostLease, ReplacedCluster
 from kubesched_ui.websockets.publisher import Publisher, group
-from scheduler_core.api.objects import Object
+from scheduler_core.api.objects import Namespace, Object
 from scheduler_core.errors import InputError
 from scheduler_core.live import discovery
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
-from scheduler_core.live.transport import Transport
+from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.live.watch_events import Item, Listed
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.remarks import nearest_release
@@ -44,6 +46,8 @@ BATCH = 5000  # items
 MAX_WAITING = 20_000  # items; with more, reading pauses
 DISCOVER_EVERY_S = 600  # requests few small objects
 NO_RIGHTS = "The API server refuses all kinds. Check the rights of its user (docs/live.md)."
+SYSTEM = "kube-system"  # its uid identifies a cluster
+MAX_NAMESPACE = 1_000_000  # bytes
 WITHOUT = ("refused", "not served")  # states of a kind of which no item comes
 
 T = TypeVar("T")
@@ -70,12 +74,14 @@ class Follower:
         self.analyses: list[AnalysisProcess]
 
     async def run(self) -> None:
-        """Follow. Raises LostLease."""
+        """Follow. Raises LostLease, and ReplacedCluster if the stored history is another cluster's."""
         heartbeats = asyncio.create_task(self._send_heartbeats())
         try:
             objects = await self._in_thread(self._restore)
         finally:
             heartbeats.cancel()
+        if await self._is_replaced(objects):
+            raise ReplacedCluster
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
         self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in ("pending", "decisions")]
@@ -110,6 +116,21 @@ class Follower:
             await asyncio.sleep(leases.HEARTBEAT_S)
             with suppress(DatabaseError, InterfaceError):
                 await asyncio.to_thread(send)
+
+    async def _is_replaced(self, objects: Mapping[str, Mapping[str, Object]]) -> bool:
+        """Return whether the API server's kube-system is not the stored one. Its resourceVersions may be near those of
+        the stored cluster, so that a watch would succeed."""
+        known = objects.get("Namespace", {}).get(SYSTEM)
+        if known is None:
+            return False
+        body = b""
+        with suppress(TransportError, msgspec.DecodeError):
+            async with self.transport.get(f"/api/v1/namespaces/{SYSTEM}", {}) as response:
+                async for chunk in response.chunks():
+                    body += chunk[: MAX_NAMESPACE - len(body)]
+                if response.status == HTTPStatus.OK:
+                    return msgspec.json.decode(body, type=Namespace).metadata.uid != known.metadata.uid
+        return False
 
     def _restore(self) -> dict[str, dict[str, Object]]:
         """Read the stored objects. Kinds without a stored resourceVersion are listed."""

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
 STOP_S = 5.0  # until a follower that does not end is killed
+HANGS_S = 60.0  # without a heartbeat of a running follower until it is killed
 AGAIN_S = (1.0, 60.0)  # shortest and longest wait before a follower starts again
 TOKEN = "KUBESCHED_FOLLOWER"  # environment variable with the lease token of a follower
 
@@ -37,6 +38,7 @@ class Child:
     started_at: float = 0.0
     delay: float = AGAIN_S[0]
     next_at: float = 0.0
+    silent_since: float = 0.0  # 0: it sends heartbeats
 
 
 class FollowerSupervisor:
@@ -70,12 +72,24 @@ class FollowerSupervisor:
         wanted = set(Cluster.everything.wanted().values_list("name", flat=True))
         self.stop([name for name in self.children if name not in wanted])
         # Another host may follow a cluster already.
-        free = Cluster.everything.filter(leases.silent(), name__in=wanted).values_list("name", flat=True)
+        free = set(Cluster.everything.filter(leases.silent(), name__in=wanted).values_list("name", flat=True))
         for name in free:
             self.children.setdefault(name, Child())
         for name, child in self.children.items():
+            self._kill_if_silent(child, name in free)
             if child.process is None or child.process.poll() is not None:
                 self._restart(name, child)
+
+    def _kill_if_silent(self, child: Child, silent: bool) -> None:
+        """Kill a follower that hangs. While the database is away, this is not called."""
+        now = time.monotonic()
+        if not silent or child.process is None:
+            child.silent_since = 0.0
+            return
+        child.silent_since = child.silent_since or now
+        if now - max(child.silent_since, child.started_at) > HANGS_S:
+            child.process.kill()
+            child.process.wait()
 
     def _restart(self, name: str, child: Child) -> None:
         now = time.monotonic()
