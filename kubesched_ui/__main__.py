@@ -10,10 +10,10 @@ from kubesched_ui import __version__
 # Commands of scheduler_core, which need no database. `simulate` belongs to the application because it also reads
 # scenarios.
 CORE = (
-    "bench", "diff", "explain", "find", "fork", "provenance", "releases", "remedies", "replay", "replay-time", "state",
-    "upgrade",
+    "bench", "diff", "explain", "find", "fork", "openb", "provenance", "releases", "remedies", "replay", "replay-time",
+    "shadow", "state", "upgrade",
 )  # fmt: skip
-APPLICATION = ("run", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore")
+APPLICATION = ("run", "follow", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
