@@ -264,13 +264,14 @@ class PendingAnalysis:
             return
         self.view_at, self.viewed_version = time.monotonic(), version
         objects = [*self.mirror.store.objects("Node"), *self.mirror.store.objects("Pod")]
-        self.view = threading.Thread(target=self._make_view, args=(objects,), name="map", daemon=True)
+        versions = {kind: self.mirror.store.resource_versions.get(kind, 0) for kind in ("Node", "Pod")}
+        self.view = threading.Thread(target=self._make_view, args=(objects, versions), name="map", daemon=True)
         self.view.start()
 
-    def _make_view(self, objects: list[Object]) -> None:
+    def _make_view(self, objects: list[Object], versions: dict[str, int]) -> None:
         began = time.thread_time()
         try:
-            columns = cluster_columns(objects)
+            columns = cluster_columns(objects) | {"versions": versions}
             self.view_cost = time.thread_time() - began
             self.holder.update(view=columns, version=F("version") + 1)
             self.holder.hint()

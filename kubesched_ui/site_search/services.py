@@ -20,6 +20,7 @@ from kubesched_ui.clusters.models import PendingPod
 from kubesched_ui.documentation import markdown_pages
 from kubesched_ui.lessons import catalog
 from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario, WrittenLesson
+from kubesched_ui.templatetags.ui import cluster_pod
 from scheduler_core.cluster.formatting import count
 
 MOST = 7  # results per group
@@ -145,7 +146,7 @@ def pending_pods(text: str) -> list[Hit]:
     return [
         Hit(
             one.key,
-            reverse("cluster-pod", args=[one.cluster_id, *one.key.split("/", 1)]),
+            cluster_pod(one.cluster_id, one.key),
             f"{one.cluster.name} · {one.sentence[:120]}",
         )
         for one in rows[:MOST]

@@ -93,6 +93,20 @@ def namespace_of(key: str) -> str:
     return key.partition("/")[0]
 
 
+@register.simple_tag
+def cluster_pod(cluster_id: int, key: str) -> str:
+    """Return the address of a pod of a live cluster, or of a workload (`namespace/kind/name`) that lacks pods."""
+    parts = key.split("/")
+    return reverse("cluster-workload" if len(parts) == 3 else "cluster-pod", args=[cluster_id, *parts])
+
+
+@register.filter
+def without_category(sentence: str) -> str:
+    """Return the answer about a pending pod without its category, which a badge shows."""
+    category, colon, rest = sentence.partition(": ")
+    return rest if colon and category.lower() in ("never", "not now", "not asked") else sentence
+
+
 @register.filter
 def as_query(key: str) -> str:
     """Return `namespace/name` as a URL query."""
@@ -281,7 +295,7 @@ def filter_by(context: Any, name: str, label: str, everything: str, options: Ite
     select = format_html_join("", '<option value="{}"{}>{}</option>', marked)
     return format_html(
         '<label class="visually-hidden" for="{0}">{1}</label>'
-        '<select id="{0}" name="{0}" style="width: auto">{2}</select>',
+        '<select id="{0}" name="{0}" style="width: auto" data-part="by-{0}">{2}</select>',
         *(name, label, select),
     )
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from kubesched_ui.clusters.history import ADD, DELETE, ClusterChange, decode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster
 
-BLOCKS = 300  # newest blocks that are searched; each has the changes of about a second
+BLOCKS = 300  # newest blocks that are searched; each has some hundred changes, or those of ten seconds
 STEPS = 100
 
 

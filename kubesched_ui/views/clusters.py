@@ -12,7 +12,7 @@ from kubesched_ui.clusters import connections, queries
 from kubesched_ui.clusters import fork as forks
 from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.views import cluster_context, cluster_history, cluster_report, errors
+from kubesched_ui.views import cluster_context, cluster_history, cluster_map, cluster_report, errors
 from kubesched_ui.views.lists import values_of
 from scheduler_core.errors import InputError
 
@@ -61,11 +61,13 @@ def cluster(request: HttpRequest, cluster_id: int) -> HttpResponse:
 
 @require_GET
 def picture(request: HttpRequest, cluster_id: int) -> JsonResponse:
-    """Return the map as JSON: now, `at` a resourceVersion, or only what changed `after` one."""
+    """Return the map as JSON: now, only what changed since the last answer, or `at` a resourceVersion."""
     found = find(cluster_id)
-    at, after = (to_number18(request.GET.get(key, "")) for key in ("at", "after"))
+    at, block, *others = (to_number18(request.GET.get(key, "")) for key in ("at", "block", "changes", "pods", "nodes"))
+    any_known = block is not None or any(one is not None for one in others)
+    known = cluster_map.Known(block, *(one or 0 for one in others)) if any_known else None
     try:
-        answer = cluster_history.picture(found, at) if at is not None else cluster_history.picture_now(found, after)
+        answer = cluster_history.picture(found, at) if at is not None else cluster_map.picture_now(found, known)
     except InputError as error:
         return JsonResponse({"error": f"{error}."}, status=400)
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
@@ -105,10 +107,20 @@ def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
 @require_GET
 def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
     """Show a pod now: the whole answer if it is pending, and its history."""
-    found = find(cluster_id)
-    context = cluster_context.pod(found, f"{namespace}/{name}")
+    return pod_page(request, find(cluster_id), f"{namespace}/{name}", "pod")
+
+
+@require_GET
+def workload(request: HttpRequest, cluster_id: int, namespace: str, kind: str, name: str) -> HttpResponse:
+    """Show a workload whose pods cannot be created, such as a ReplicaSet: the whole answer."""
+    return pod_page(request, find(cluster_id), f"{namespace}/{kind}/{name}", "workload")
+
+
+def pod_page(request: HttpRequest, found: Cluster, key: str, what: str) -> HttpResponse:
+    """Show what is pending under this key. Raises Http404."""
+    context = cluster_context.pod(found, key)
     if context is None:
-        raise Http404(f"The cluster {found.name} has no pod {namespace}/{name}, now or in its stored history.")
+        raise Http404(f"The cluster {found.name} has no {what} {key}, now or in its stored history.")
     return render(request, "cluster_pod.html", context)
 
 

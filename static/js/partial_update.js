@@ -46,7 +46,7 @@ export async function refreshParts() {
   const fresh = await fetchPage(location.href);
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && plain(now) !== plain(old)) morph(old, now);
+    if (now && old !== document.activeElement && plain(now) !== plain(old)) morph(old, now);
   }
   return fresh;
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Changes of a live cluster (/clusters/N/map/?after=V) as a piece of the map's change stream.
+// Changes of a live cluster (/clusters/N/map/?block=B) as a piece of the map's change stream.
 
 /** @typedef {import("./cluster_model.js").World} World */
 
@@ -7,10 +7,10 @@ const [GONE, PENDING, BOUND] = [0, 1, 3];
 
 /**
  * Apply changes to a cluster. Return the pods that moved, for View.changed.
- * @param {World} world @param {any} answer
+ * @param {World} world @param {any} changes
  */
-export function applyChanges(world, { version, changes }) {
-  const { added, gone, nodes, nominated } = changes;
+export function applyChanges(world, { added, gone, nodes, nominated }) {
+  const moment = world.to + 1;
   /** @type {Map<string, number>} */
   const ids = new Map();
   let next = 0;
@@ -28,7 +28,7 @@ export function applyChanges(world, { version, changes }) {
   /** @param {number} id @param {string} node @param {number} state */
   function put(id, node, state) {
     const was = world.pods.get(id);
-    const row = [version, id, node, state, came++, was?.node ?? "", was?.state ?? GONE, was?.came ?? 0];
+    const row = [moment, id, node, state, came++, was?.node ?? "", was?.state ?? GONE, was?.came ?? 0];
     for (const [index, column] of Object.values(places).entries()) column.push(row[index]);
   }
   for (const key of gone) {
@@ -46,12 +46,12 @@ export function applyChanges(world, { version, changes }) {
     if (id !== undefined && !left.has(key)) put(id, world.nodes.has(name) ? name : "", name ? BOUND : PENDING);
   }
   const nominations = [...Object.entries(nominated), ...gone.map((/** @type {string} */ key) => [key, ""])]
-    .map(([pod, now]) => ({ at: version, pod, now, was: world.nominated.get(pod) ?? "" }))
+    .map(([pod, now]) => ({ at: moment, pod, now, was: world.nominated.get(pod) ?? "" }))
     .filter(({ now, was }) => now !== was);
   world.add({
     from: world.to,
-    to: version,
-    end: version,
+    to: moment,
+    end: moment,
     total: 0,
     pods: { ...added.pods, id: fresh },
     places,
@@ -60,7 +60,7 @@ export function applyChanges(world, { version, changes }) {
     cycles: { number: [], at: [], pod: [] },
     instants: { at: [], t: [] },
   });
-  const moved = world.go(version);
+  const moved = world.go(moment);
   world.forgetPast();
   return moved;
 }

@@ -11,7 +11,7 @@ const wait = box.querySelector("[data-wait]");
 const shown = { world: null, focus: {}, trace: null };
 const map = new StillMap(box, choose, 0.62);
 const aside = new Aside(box, shown, map.view);
-let version; // resourceVersion of what is shown
+let known = {}; // what is shown, for the next request
 
 function choose(node) {
   shown.focus = { node };
@@ -27,7 +27,7 @@ box.addEventListener("click", ({ target }) => {
 function show(picture) {
   map.show(picture);
   box.hidden = false;
-  version = picture.version;
+  known = picture.known ?? {};
   shown.world = map.view.world ?? null;
   wait.hidden = picture.nodes.name.length > 0;
   wait.textContent = "No nodes are known yet.";
@@ -50,13 +50,12 @@ async function load(address) {
 
 async function update() {
   if (!shown.world) return load(box.dataset.src);
-  const answer = await fetchJson(`${box.dataset.src}?after=${version}`, FAILED).catch(() => null);
+  const answer = await fetchJson(`${box.dataset.src}?${new URLSearchParams(known)}`, FAILED).catch(() => null);
   if (!answer) return; // the next update tries again
   if (!answer.changes) show(answer);
-  else if (answer.version !== version) {
-    const moved = applyChanges(shown.world, answer);
-    version = answer.version;
-    if (moved.length) map.changed(moved);
+  else {
+    known = answer.known;
+    map.changed(applyChanges(shown.world, answer.changes));
     aside.showNode();
   }
 }

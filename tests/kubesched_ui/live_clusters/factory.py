@@ -16,9 +16,9 @@ from tests.kubesched_ui import clusters
 FIRST, LAST = 1000, 1200  # resourceVersions of the stored history
 GAP = (1100, 1120)
 ANSWERS = {
-    "never": ("node-affinity", "No node, even empty, could take it: its nodeSelector matches no node."),
-    "not now": ("insufficient-resources", "No node has enough cpu now; 3 pods stand in the way."),
-    "not asked": ("gated", "No scheduler tries it: its scheduling gate example.com/wait is set."),
+    "never": ("no-node-fits", "Never: 4 of 4 nodes, even without their pods, do not match its node selector disk=ssd."),
+    "not now": ("pods-in-the-way", "Not now: n1 would take it without default/bound-1; 4 lack cpu (closest: n1)."),
+    "not asked": ("gated", "Not asked: it waits until scheduling gate example.com/wait is removed."),
 }
 
 

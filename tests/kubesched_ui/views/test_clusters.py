@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from kubesched_ui.clusters import connections
-from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange
-from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
+from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes
+from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, PendingPod
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.views import cluster_history
+from kubesched_ui.views import cluster_map
 from scheduler_core.live.published_configurations import PUBLISHED
 from tests.kubesched_ui.clusters import pod
 from tests.kubesched_ui.live_clusters import factory
@@ -114,6 +115,16 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
     assert "first known" in page
 
 
+def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
+    text = "Not asked: 2 of 2 pods do not exist: the API server refuses them: exceeded quota."
+    row = {"namespace": "default", "since": timezone.now(), "category": "not asked", "sentence": text}
+    PendingPod.objects.create(cluster=cluster, key="default/replicaset/web", **row)
+    assert f'href="/clusters/{cluster.pk}/workloads/default/replicaset/web/"' in source(client, address(cluster))
+    page = get(client, address(cluster, "workloads/default/replicaset/web/"))
+    assert page.answer.split() == f"not asked {text.removeprefix('Not asked: ')}".split()
+    get(client, address(cluster, "workloads/default/job/web/"), 404)
+
+
 def test_names_and_messages_of_a_cluster_are_escaped(client: Client, cluster: Cluster) -> None:
     details = {"scheduler_message": {"reason": EVIL, "message": EVIL}, "limits": [EVIL], "gates": [EVIL]}
     pods = PendingPod.objects.filter(cluster=cluster)
@@ -127,10 +138,44 @@ def test_names_and_messages_of_a_cluster_are_escaped(client: Client, cluster: Cl
 
 def test_the_map_now_and_its_changes(client: Client, cluster: Cluster) -> None:
     whole = client.get(address(cluster, "map/")).json()
-    assert (whole["version"], whole["waiting"], len(whole["nodes"]["name"])) == (factory.LAST, 3, 4)
-    same = client.get(address(cluster, f"map/?after={factory.LAST}")).json()
+    assert (whole["waiting"], len(whole["nodes"]["name"])) == (3, 4)
+    assert whole["known"] == {"pods": factory.LAST, "nodes": factory.LAST}
+    same = client.get(address(cluster, "map/"), whole["known"]).json()
     assert same["changes"]["nodes"] == {}
-    assert "nodes" in client.get(address(cluster, f"map/?after={factory.FIRST}")).json(), "a node was cordoned"
+    block = same["known"]["block"]
+    add_block(cluster, block + 1, stored("Pod", MODIFY, "default/waiting-0", {"spec": {"nodeName": "n1"}}))
+    later = client.get(address(cluster, "map/"), same["known"]).json()
+    assert later["changes"]["nodes"] == {"default/waiting-0": "n1"}
+    assert later["known"] == {"block": block + 1, "changes": 1}
+    cluster.change_blocks.filter(number=block + 1).delete()
+    two = [stored("Pod", MODIFY, f"default/waiting-{n}", {"spec": {"nodeName": "n1"}}) for n in (0, 1)]
+    add_block(cluster, block + 1, *two)  # the last block grows
+    grown = client.get(address(cluster, "map/"), later["known"]).json()
+    assert grown["changes"]["nodes"] == {"default/waiting-1": "n1"}
+    assert client.get(address(cluster, "map/"), grown["known"]).json()["changes"]["nodes"] == {}
+    assert "pods" in client.get(address(cluster, "map/"), {"pods": factory.FIRST, "nodes": factory.FIRST}).json()
+    add_block(cluster, block + 2, stored("Node", MODIFY, "n1", {"spec": {"unschedulable": True}}))
+    assert "pods" in client.get(address(cluster, "map/"), grown["known"]).json()
+    assert "pods" in client.get(address(cluster, "map/"), {"block": block + 9}).json(), "an unknown block"
+
+
+def test_the_map_is_loaded_again_after_too_many_changes(
+    client: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_map, "MOST", 2)
+    assert "pods" in client.get(address(cluster, "map/"), {"block": 1}).json()
+    cluster.change_blocks.filter(number__lt=5).delete()
+    assert "pods" in client.get(address(cluster, "map/"), {"block": 2}).json(), "blocks were deleted"
+
+
+def add_block(cluster: Cluster, number: int, *changes: ClusterChange) -> None:
+    """Store changes as the follower does."""
+    now, data = timezone.now(), encode_changes(changes)
+    versions = [change.resource_version for change in changes]
+    ChangeBlock.objects.create(
+        cluster=cluster, number=number, first_version=min(versions), last_version=max(versions), first_at=now,
+        last_at=now, count=len(changes), size=len(data), data=data,
+    )  # fmt: skip
 
 
 def stored(kind: str, type_: Any, key: str, value: Any = None) -> ClusterChange:
@@ -151,7 +196,7 @@ def test_changes_of_pods_for_the_map() -> None:
         stored("Node", MODIFY, "n1", {"status": {"conditions": []}}),
         stored("Event", ADD, "default/e", {}),
     ]
-    found = cluster_history.pod_changes(changes)
+    found = cluster_map.pod_changes(changes)
     assert found is not None
     assert (found["added"]["pods"]["key"], found["added"]["on"]) == (["default/new"], ["n1"])
     assert found["gone"] == ["default/done", "default/short"]
@@ -169,7 +214,7 @@ def test_changes_of_pods_for_the_map() -> None:
     ],
 )
 def test_the_map_is_loaded_again_if_nodes_or_requests_change(change: ClusterChange) -> None:
-    assert cluster_history.pod_changes([change]) is None
+    assert cluster_map.pod_changes([change]) is None
 
 
 def test_the_map_at_a_position_of_the_history(client: Client, cluster: Cluster) -> None:
