@@ -316,7 +316,7 @@ def searching(
     )
     kept = format_html('<input type="hidden" name="sort" value="{}">', sort) if sort else ""
     count = format_html(
-        '<span class="small muted push" role="status" data-part="counted">{}</span>',
+        '<span class="small muted push" data-part="counted" role="status">{}</span>',
         counted(context["page"].paginator.count, one),
     )
     return format_html('<form method="get" class="head">{}{}{}{}{}</form>', title, search, content, kept, count)
