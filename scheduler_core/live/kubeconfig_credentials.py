@@ -11,6 +11,7 @@ import base64
 import binascii
 import json
 import logging
+import os
 import shutil
 import ssl
 from pathlib import Path
@@ -23,6 +24,7 @@ from kubernetes_asyncio.config import ConfigException, kube_config
 
 from scheduler_core.live.aiohttp_transport import Endpoint, create_tls_context
 from scheduler_core.live.in_cluster import TokenFile, reason
+from scheduler_core.live.kubectl_proxy import SETTINGS_PREFIX
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
 from scheduler_core.live.transport import TransportError
@@ -39,6 +41,10 @@ async def authenticate(context: str, cluster: _Raw, user: _Raw) -> Endpoint:
     """Return the endpoint of a cluster for a user. Raises TransportError with one sentence, without credentials."""
     where = f"context {context}"
     _check(where, cluster, user)
+    if user.get("exec"):
+        # The settings of the server have passwords, which the plugin need not know.
+        hidden = [{"name": name, "value": ""} for name in os.environ if name.startswith(SETTINGS_PREFIX)]
+        user = {**user, "exec": {**user["exec"], "env": [*(user["exec"].get("env") or ()), *hidden]}}
     config = {
         "clusters": [{"name": "cluster", "cluster": cluster}],
         "users": [{"name": "user", "user": user}],

@@ -31,6 +31,7 @@ REJECT_PATHS = r"/secrets($|/|\?),/exec,/attach,/portforward,/proxy,/log"
 REJECT_SUBRESOURCES = r"/secrets($|/|\?),/(exec|attach|portforward|proxy|log)($|/|\?)"
 START_TIMEOUT = 15.0
 STOP_TIMEOUT = 5.0
+SETTINGS_PREFIX = "KUBESCHED_"
 MAX_OUTPUT = 64 * 1024
 MAX_SOCKET_PATH = 103  # bytes; sun_path has 108 on Linux, 104 on macOS
 _PR_SET_PDEATHSIG = 1
@@ -116,6 +117,8 @@ class KubectlProxy:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
+                # The settings of the server have passwords, which credential plugins need not know.
+                env={name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIX)},
                 preexec_fn=_die_with_parent(),
             )
         except OSError as error:

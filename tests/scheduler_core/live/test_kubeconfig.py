@@ -380,6 +380,19 @@ async def test_a_kubeconfig_is_refused_in_one_sentence(
 
 
 @pytest.mark.asyncio
+async def test_a_plugin_does_not_get_the_settings_of_the_server(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBESCHED_DATABASE_PASSWORD", "hunter2")
+    monkeypatch.setenv("AWS_PROFILE", "dev")
+    path = exec_v1(world)
+    plugin = world.folder / "plugin"
+    plugin.write_text(plugin.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\nenv > {world.folder}/env\n"))
+    assert await status(path) == 200
+    seen = (world.folder / "env").read_text()
+    assert "hunter2" not in seen
+    assert {"AWS_PROFILE=dev", "A=b"} <= set(seen.splitlines())
+
+
+@pytest.mark.asyncio
 async def test_proxy_url_tunnels_to_the_server(world: World) -> None:
     requested: list[str] = []
 

@@ -70,6 +70,14 @@ FAILURES = {
 }
 
 
+async def test_kubectl_does_not_get_the_settings_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBESCHED_DATABASE_PASSWORD", "hunter2")
+    monkeypatch.setenv("AWS_PROFILE", "dev")
+    proxy = KubectlProxy("c", kubectl=fake(tmp_path, 'echo "error: $KUBESCHED_DATABASE_PASSWORD/$AWS_PROFILE"; exit 1'))
+    with pytest.raises(TransportError, match=r"status 1: /dev\.$"):
+        await proxy.connect()
+
+
 @pytest.mark.parametrize("script", FAILURES, ids=range(len(FAILURES)))
 async def test_a_kubectl_that_does_not_start_is_one_sentence(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, script: str
