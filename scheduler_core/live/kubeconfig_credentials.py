@@ -166,6 +166,8 @@ def _check_plugin(where: str, plugin: Any) -> None:
     command = plugin.get("command") if isinstance(plugin, dict) else None
     if not isinstance(command, str) or not command:
         raise TransportError(f"The credential plugin (exec) of {where} has no command.")
+    if not all(isinstance(plugin.get(field) or [], list) for field in ("args", "env")):
+        raise TransportError(f"The args and env of the credential plugin of {where} must be lists.")
     version = plugin.get("apiVersion")
     if version not in EXEC_VERSIONS:
         raise TransportError(

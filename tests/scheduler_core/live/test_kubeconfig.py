@@ -315,6 +315,11 @@ REFUSED: dict[str, tuple[Raw, Raw, str]] = {
         {"exec": EXEC},
         "The credential plugin (exec) of context c has no command.",
     ),
+    "exec with a wrong env": (
+        {},
+        {"exec": {**EXEC, "command": "true", "env": {"A": "b"}}},
+        "The args and env of the credential plugin of context c must be lists.",
+    ),
     "exec not installed": (
         {},
         {"exec": {**EXEC, "command": "no-such-plugin"}},
