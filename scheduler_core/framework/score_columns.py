@@ -1,6 +1,6 @@
 """The scores of a cycle, as columns over the feasible nodes that are made when they are read.
 
-A cycle that nobody records needs none of them.
+A cycle that is not recorded needs none of them.
 """
 
 from __future__ import annotations
