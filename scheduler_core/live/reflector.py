@@ -11,7 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Literal, NoReturn
@@ -34,6 +34,7 @@ DECODED_AT_ONCE = 50  # objects, about 1 ms
 WATCH_SECONDS = (300, 600)
 READ_MARGIN = 30.0  # seconds that a silent watch may outlast its timeoutSeconds
 BOOKMARK_SILENCE = 180.0  # a server that sends bookmarks sends one a minute
+INITIAL_SILENCE = 60.0  # without a further object; some servers never end the initial events
 LIST_SILENCE = 75.0  # the API server ends a list after 60 s
 FIRST_DELAY, MAX_DELAY = 0.8, 30.0
 MAX_RETRY_AFTER = 300.0
@@ -83,7 +84,7 @@ class _Refused(Exception):
 
 
 class _NoWatchList(Exception):
-    """The server does not send initial events."""
+    """The server does not send initial events, or does not end them."""
 
 
 class _Failure(Exception):
@@ -105,13 +106,21 @@ class _TooLarge(Exception):
 
 
 class _PartialList:
-    """A list of which not all pages have arrived. `version`: that of the first page."""
+    """A list of which not all objects have arrived. `version`: of the first page. `count`: of what has arrived."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Object] = {}
         self.undecodable: dict[str, str] = {}
         self.token = ""
         self.version: int | None = None
+        self.count = 0
+
+
+@dataclass(slots=True)
+class ServerFeatures:
+    """What all kinds know about the API server. `watch_list`: whether it sends a list as the beginning of a watch."""
+
+    watch_list: bool = False
 
 
 class Backoff:
@@ -136,7 +145,7 @@ class Reflector:
     """Lists and watches one kind, and emits its items.
 
     `emit`: takes an item; it may wait, so that a slow consumer slows the connection. `list_lock`: held during a list,
-    so that kinds are listed one after another. `watch_list`: try to receive the list as the beginning of the watch.
+    so that kinds are listed one after another. `features`: shared by the kinds of a server.
     `clock`: Unix seconds.
     """
 
@@ -148,7 +157,7 @@ class Reflector:
         *,
         list_lock: asyncio.Lock | None = None,
         shared: decode.SharedParts | None = None,
-        watch_list: bool = False,
+        features: ServerFeatures | None = None,
         clock: Callable[[], float] = time.time,
         random_source: random.Random | None = None,
         max_line: int = MAX_LINE,
@@ -159,7 +168,7 @@ class Reflector:
         self._emit = emit
         self._list_lock = list_lock or asyncio.Lock()
         self._decoder = decode.ObjectDecoder(kind.kind, shared)
-        self.watch_list = watch_list
+        self._features = features or ServerFeatures()
         self._clock = clock
         self._random = random_source or random.Random()
         self._max_line = max_line
@@ -195,7 +204,7 @@ class Reflector:
                 delay = self._backoff.next() if self._expirations > 1 else 0.0
                 self._retrying(str(error), delay)
             except _NoWatchList:
-                self.watch_list = False
+                self._features.watch_list = False
                 delay = 0.0
             except _Refused as error:
                 delay = self._refused(error)
@@ -272,7 +281,7 @@ class Reflector:
             self._holds_lock = True
             self.health.state = "listing"
         try:
-            if self._must_list and not self.watch_list:
+            if self._must_list and not self._uses_watch_list():
                 await self._list()
                 self._release_list_lock()
             await self._watch()
@@ -357,6 +366,7 @@ class Reflector:
 
     def _collect(self, change: str, raw: msgspec.Raw, partial: _PartialList) -> None:
         """Apply an object of a list, or a change during the initial events, to a list that is not complete."""
+        partial.count += 1
         try:
             obj = self._decode(raw)
         except InputError as error:
@@ -433,42 +443,50 @@ class Reflector:
             query["resourceVersion"] = str(self._version)
         silence = BOOKMARK_SILENCE if self._sends_bookmarks and not initial else seconds + READ_MARGIN
         partial, lines = _PartialList(), LineSplitter(self._max_line)
-        began = self._clock()
-        progress = False
+        began, progress, now = self._clock(), False, asyncio.get_running_loop().time
+        deadline = now() + INITIAL_SILENCE if initial else None
         try:
-            async with self._get(query, silence) as response:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout_at(deadline):
+                    response = await stack.enter_async_context(self._get(query, silence))
                 await self._check(response)
                 if initial:
                     self.health.lists += 1
                 else:
                     self._watching()
-                async for chunk in response.chunks():
-                    before = self._version
+                chunks = response.chunks()
+                while True:
+                    async with asyncio.timeout_at(deadline if self._must_list else None):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        break
+                    version, collected = self._version, partial.count
                     for line in lines.feed(chunk):
                         if self._must_list:
                             await self._receive_initial(line, partial)
                         else:
                             await self._receive(line)
-                    progress = progress or self._version != before
+                    progress = progress or self._version != version
+                    if partial.count != collected:
+                        deadline = now() + INITIAL_SILENCE
                     self.health.objects = len(self._objects)
                     await self._report_skipped()
         except (_Failure, _Expired, TransportError, OSError) as error:
             if self._must_list:
-                self._fail_watch_list()
-                if isinstance(error, _Failure) and error.code in NO_WATCH_LIST:
+                self._watch_list_failures += 1
+                refused = isinstance(error, _Failure) and error.code in NO_WATCH_LIST
+                if refused or isinstance(error, TimeoutError):
                     raise _NoWatchList from None
             raise
         if self._must_list:
-            self._fail_watch_list()
+            self._watch_list_failures += 1
             raise _Failure("the watch ended before its initial events were complete")
         if not progress and self._clock() - began < 1:
             raise _Failure("the API server ended the watch at once")
 
-    def _fail_watch_list(self) -> None:
+    def _uses_watch_list(self) -> bool:
         """After repeated failures make lists: progress is better than efficiency."""
-        self._watch_list_failures += 1
-        if self._watch_list_failures >= MAX_WATCH_LIST_FAILURES:
-            self.watch_list = False
+        return self._features.watch_list and self._watch_list_failures < MAX_WATCH_LIST_FAILURES
 
     async def _receive_initial(self, line: bytes | LongLine, partial: _PartialList) -> None:
         """Take a line before the end of the initial events."""

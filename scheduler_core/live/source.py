@@ -14,7 +14,7 @@ import msgspec
 
 from scheduler_core.live.decode import SharedParts
 from scheduler_core.live.kinds import KINDS, WatchedKind
-from scheduler_core.live.reflector import Backoff, KindHealth, Reflector
+from scheduler_core.live.reflector import Backoff, KindHealth, Reflector, ServerFeatures
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.live.watch_events import Item, Listed
 
@@ -45,7 +45,7 @@ class LiveSource:
         self._transport = transport
         self._random = random_source or random.Random()
         self._queue: asyncio.Queue[Item] = asyncio.Queue(QUEUE)
-        list_lock, shared = asyncio.Lock(), SharedParts()
+        list_lock, shared, self._features = asyncio.Lock(), SharedParts(), ServerFeatures()
         self._reflectors = [
             Reflector(
                 kind,
@@ -53,6 +53,7 @@ class LiveSource:
                 self._queue.put,
                 list_lock=list_lock,
                 shared=shared,
+                features=self._features,
                 clock=clock,
                 random_source=self._random,
             )
@@ -85,10 +86,9 @@ class LiveSource:
             await asyncio.gather(run, return_exceptions=True)
 
     async def _run(self) -> None:
-        watch_list = release_of(await self._fetch_version()) >= WATCH_LIST_SINCE
+        self._features.watch_list = release_of(await self._fetch_version()) >= WATCH_LIST_SINCE
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors:
-                reflector.watch_list = watch_list
                 group.create_task(reflector.run())
 
     async def _fetch_version(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from scheduler_core.live import reflector
 from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.lines import LineSplitter, LongLine
-from scheduler_core.live.reflector import Backoff, Reflector
+from scheduler_core.live.reflector import Backoff, Reflector, ServerFeatures
 from scheduler_core.live.source import LiveSource, release_of
 from scheduler_core.live.transport import TransportError
 from scheduler_core.live.watch_events import Bookmark, Gap, Item, Listed, WatchEvent
@@ -175,8 +175,22 @@ def test_the_list_is_the_beginning_of_the_watch_where_the_server_can(
                 server.storage.delete("pods", "default/a")
                 await follower.synced()
                 assert server.count("list") == lists
-                assert server.count("watch") == (4 if version == "v1.34.0" and not served else 2)
+                assert server.count("watch") == (3 if version == "v1.34.0" and not served else 2)
                 assert follower.source.version["gitVersion"] == version
+
+    run(main)
+
+
+def test_a_server_that_never_ends_the_initial_events_is_listed(run: Run) -> None:
+    async def main() -> None:
+        async with ApiServer(git_version="v1.36.2") as server:
+            server.watch_list = None
+            server.storage.create("pods", pod("a"))
+            async with Follower(server, ("Node", "Pod")) as follower:
+                await follower.synced(100)
+                await follower.healthy()
+                assert server.count("list") == 2
+                assert server.count("watch") == 3
 
     run(main)
 
@@ -376,11 +390,11 @@ def test_changes_during_the_initial_events_count(run: Run) -> None:
             line("DELETED", pod("c", 13)),
             None,
         ]
-        _, items, transport = await reflect(stream, watch_list=True)
+        _, items, transport = await reflect(stream, features=ServerFeatures(watch_list=True))
         assert summary(items) == [("LISTED", ["b", "c"], 12), ("DELETED", "c", 13)]
         assert transport.requests[0][1]["sendInitialEvents"] == "true"
         cut = [line("ADDED", pod("a", 3))]
-        _, items, transport = await reflect(cut, cut, page(20, pod("z", 19)), watch_list=True)
+        _, items, transport = await reflect(cut, cut, page(20, pod("z", 19)), features=ServerFeatures(watch_list=True))
         assert summary(items) == [("LISTED", ["z"], 20)]
         assert "limit" in transport.requests[2][1]
 
@@ -487,7 +501,7 @@ def test_the_version_is_requested_until_the_server_gives_it(run: Run) -> None:
         source = LiveSource(transport, [KINDS["Pod"]])
         items = source.items()
         waiting = asyncio.create_task(anext(items))  # type: ignore[arg-type]
-        await asyncio.sleep(100)
+        await asyncio.sleep(20)
         assert source.version == {"gitVersion": "v1.36.2"}
         assert [path for path, _, _ in transport.requests] == ["/version"] * 4 + ["/api/v1/pods"]
         waiting.cancel()
@@ -570,7 +584,7 @@ def test_a_line_that_is_too_long_costs_that_object_alone(watch_list: bool, run: 
         stream += [long("MODIFIED", "c", 11)[:3000], long("MODIFIED", "c", 11)[3000:], long("DELETED", "a", 12)]
         stream += [line("ADDED", pod("d", 13)), None]
         first = [] if watch_list else [page(10, pod("a", 3))]
-        one, items, _ = await reflect(*first, stream, watch_list=watch_list, max_line=1000)
+        one, items, _ = await reflect(*first, stream, features=ServerFeatures(watch_list), max_line=1000)
         changes = [entry for entry in summary(items) if entry[0] != "BOOKMARK"]
         assert changes == [("LISTED", ["a"], 10), ("DELETED", "a", 12), ("ADDED", "d", 13)]
         assert set(one.health.undecodable) == ({"default/b"} if watch_list else set()) | {"default/c"}
