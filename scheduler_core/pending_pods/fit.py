@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from scheduler_core.api.devices import ResourceClaim, ResourceClaimStatus
 from scheduler_core.api.objects import Node, Object
@@ -26,6 +28,8 @@ from scheduler_core.explain.explain import explainer
 from scheduler_core.explain.failure_details import lacks
 from scheduler_core.framework.interface import UNRESOLVABLE, Bool, CycleState, NodePodsChange
 from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.pending_pods.pending_answer import InTheWay
+from scheduler_core.pending_pods.times import seconds
 from scheduler_core.preemption.pick_one_node import choose
 from scheduler_core.preemption.victims import Candidate, compile_budgets, select_victims
 from scheduler_core.releases import Release
@@ -38,17 +42,20 @@ TARGETS = 6  # nodes for which pods on several nodes are searched
 RUNS = 60  # cycles of this search
 EVERYTHING = 2_000  # pods that are removed at once, if the search for fewer finds none
 FEW_NODES = 1_000  # in larger clusters, less is searched and explained
+NODES_LISTED = 20  # nodes of a group of reasons
 MOST_KEPT = 8  # pods of which one may have to stay for the pod's affinity
 FIT_PLUGINS = ("NodeResourcesFit", "GeneralPredicates", "PodFitsResources")
 AFFINITY_RULES = "node(s) didn't match pod affinity rules"
 
 
-class Fit(NamedTuple):
-    """The result for a pod.
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result for a pod. Equal pods share it, and their answers share its parts.
 
-    `node`: where it fits now, or would fit without `pods`; "" for nowhere. `pods`: the pods in the way, most important
-    first; empty if it fits now or never. `never`: no node takes it even without its pods. `answer`: why it does not fit
-    now. `even_empty`: why it does not fit in the cluster without pods.
+    `trace`: its cycle, without columns over nodes. `node`: where it fits now, or would fit without `pods`; "" for
+    nowhere. `pods`: the pods in the way, most important first; empty if it fits now or never. `never`: no node takes it
+    even without its pods. `answer`: why it does not fit now. `even_empty`: why it does not fit in the cluster without
+    pods.
     """
 
     trace: CycleTrace
@@ -61,6 +68,21 @@ class Fit(NamedTuple):
     @property
     def fits(self) -> bool:
         return bool(self.trace.placed_on)
+
+    @cached_property
+    def in_the_way(self) -> list[InTheWay]:
+        """The pods in the way, as answers show them."""
+        return [
+            InTheWay(
+                pod.key,
+                pod.node or self.node,
+                pod.priority,
+                seconds(pod.pod.metadata.deletion_timestamp),
+                pod.pod.stays_in_drain,
+                not pod.node,
+            )
+            for pod in self.pods
+        ]
 
 
 class FitAnalysis:
@@ -94,19 +116,19 @@ class FitAnalysis:
         trace = what_if.run(())
         answer = _explained(trace, self.simulation, pod)
         if trace.placed_on:
-            return Fit(trace, answer, trace.placed_on)
+            return Fit(_result(trace), answer, trace.placed_on)
         if trace.preenqueue is not None or trace.error or not len(self.cluster.nodes):
-            return Fit(trace, answer)
+            return Fit(_result(trace), answer)
         if found := self._leaving(what_if) or self._still(what_if, previous) or self._on_one_node(what_if, trace):
-            return Fit(trace, answer, *found)
+            return Fit(_result(trace), answer, *found)
         empty = self._empty.run(pod, trace)
         if not empty.rows:
-            return Fit(trace, answer, never=True, even_empty=empty.answer)
+            return Fit(_result(trace), answer, never=True, even_empty=empty.answer)
         if found := self._on_several_nodes(what_if, empty.rows):
-            return Fit(trace, answer, *found)
+            return Fit(_result(trace), answer, *found)
         # What is left are pods that must be near others, which leave them too little.
         never = bool(pod.required_affinity) and len(self.cluster.pods) <= EVERYTHING
-        return Fit(trace, answer, never=never)
+        return Fit(_result(trace), answer, never=never)
 
     def best_fix(self, pod: PodInfo, limit: float | None = None) -> Remedy | None:
         """Return the smallest verified change with which the pod fits. `limit`: of the search, in seconds."""
@@ -403,17 +425,25 @@ def _explained(trace: CycleTrace, where: Simulation | Cluster, pod: PodInfo) -> 
     """Return the reasons of a cycle; the closest nodes of small clusters alone, because they can take a second."""
     found = explainer(trace, where, pod, None)
     if trace.nodes <= FEW_NODES:
-        return found.answer()
-    answer = Answer(trace.pod, trace.result, "", nodes=trace.nodes)
-    if trace.preenqueue is None and trace.prefilter is None and not trace.error:
-        answer.groups = found.groups()
+        answer = found.answer()
+    else:
+        answer = Answer(trace.pod, trace.result, "", nodes=trace.nodes)
+        if trace.preenqueue is None and trace.prefilter is None and not trace.error:
+            answer.groups = found.groups()
+    answer.groups = [replace(group, nodes=group.nodes[:NODES_LISTED]) for group in answer.groups]
     return answer
+
+
+def _result(trace: CycleTrace) -> CycleTrace:
+    """Return the result of a cycle without its columns over nodes: results are kept for all pending pods."""
+    kept = ("result", "message", "error", "preenqueue", "prefilter", "node")
+    return CycleTrace(trace.pod, nodes=trace.nodes, **{name: getattr(trace, name) for name in kept})
 
 
 def _unallocated(obj: Object) -> Object:
     """Return a claim for devices without its allocation, and any other object unchanged."""
     if isinstance(obj, ResourceClaim) and obj.status.allocation is not None:
-        return msgspec.structs.replace(obj, status=ResourceClaimStatus())
+        return replace(obj, status=ResourceClaimStatus())
     return obj
 
 

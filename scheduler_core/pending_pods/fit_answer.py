@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.explain.answer import RejectedNodes
 from scheduler_core.explain.summary import reason_text, refusals
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.fit import Fit
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, InTheWay, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.pod_state import answer_of, since
 from scheduler_core.pending_pods.scheduler_message import compare, scheduler_message
-from scheduler_core.pending_pods.times import clock, seconds
+from scheduler_core.pending_pods.times import clock
 
 NAMED = 3  # pods in the way that a sentence names
 LISTED = 200  # pods in the way that the details list
-NODES_LISTED = 20  # nodes of a group of reasons
 RETRIES = "within 5 minutes"  # upstream: the flush of unschedulable pods
 
 
@@ -108,7 +104,7 @@ def _not_now(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
     if not fit.node:
         text = f"Not now: pods on several nodes are in the way. {_reasons(fit)}"
         return _answer(pod.pod, NOT_NOW, causes.PODS_IN_THE_WAY, text)
-    pods = [_in_the_way(one, fit.node) for one in fit.pods]
+    pods = fit.in_the_way
     names = _names(pods)
     leaving = [one for one in pods if one.until]
     until = max((one.until for one in pods), default=0.0) if len(leaving) == len(pods) else 0.0
@@ -124,20 +120,9 @@ def _not_now(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
     else:
         text = f"{fit.node} would take it without {names}{_remarks(pods)}. {_reasons(fit)}"
     found = _answer(pod.pod, NOT_NOW, cause, f"Not now: {text}")
-    found.details.in_the_way, found.details.until = pods[:LISTED], until
+    found.details.in_the_way, found.details.until = pods if len(pods) <= LISTED else pods[:LISTED], until
     found.details.node = fit.node
     return found
-
-
-def _in_the_way(pod: PodInfo, node: str) -> InTheWay:
-    return InTheWay(
-        pod.key,
-        pod.node or node,
-        pod.priority,
-        seconds(pod.pod.metadata.deletion_timestamp),
-        pod.pod.stays_in_drain,
-        not pod.node,
-    )
 
 
 def _names(pods: Sequence[InTheWay]) -> str:
@@ -163,13 +148,8 @@ def _describe(found: PendingAnswer, fit: Fit) -> None:
     details.nodes = trace.nodes
     details.fits_on = fit.node if fit.fits else ""
     if not fit.fits:
-        details.groups, details.closest = shortened(fit.answer.groups), fit.answer.closest
+        details.groups, details.closest = fit.answer.groups, fit.answer.closest
     if fit.even_empty is not None:
-        details.even_empty = shortened(fit.even_empty.groups)
+        details.even_empty = fit.even_empty.groups
     if details.scheduler_message is not None and details.scheduler_message.reason == "Unschedulable":
         compare(details.scheduler_message, trace.message)
-
-
-def shortened(groups: Sequence[RejectedNodes]) -> list[RejectedNodes]:
-    """Return the groups with few of their nodes' names; `count` stays."""
-    return [replace(group, nodes=group.nodes[:NODES_LISTED]) for group in groups]
