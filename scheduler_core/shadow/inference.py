@@ -66,7 +66,7 @@ class Likelihoods:
             self._recent[name] = self._recent[name] * MEMORY + value
         now = self._now()
         first, *others = sorted(now, key=now.__getitem__, reverse=True)
-        if now[first] - now[self.leader] > (2 * CLEAR if self._clear else 0):
+        if now[first] - now[self.leader] > (2 * CLEAR if self._clear else CLEAR):
             self.leader = first
         ahead = not others or now[first] - now[others[0]] > CLEAR
         self._clear = self._clear or ahead or self.informative >= ENOUGH

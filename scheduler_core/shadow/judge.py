@@ -205,6 +205,7 @@ class Judge:
         if item.type != DELETED:
             self._look_for_nodes(item, old, new)
         self.mirror.apply(item)
+        self._place_all()
         if isinstance(new, Node):
             for candidate in self._candidates.values():
                 candidate.start_index.put(new.name, None if item.type == DELETED else new)
@@ -312,7 +313,7 @@ class Judge:
             self._take_back(key)
 
     def _place_all(self) -> None:
-        for key in self._assumed:
+        for key in self._assumed.keys() - self._placed.keys():
             self._place(key)
 
     # ---- decisions

@@ -1,0 +1,262 @@
+"""Each outcome of a decision, and its bounds, on small streams."""
+
+import pytest
+
+from tests.scheduler_core.build import claim, mounts, node, pod, static_pod
+from tests.scheduler_core.shadow.stream import Stream
+
+WANTED = {"cpu": "2", "memory": "4Gi"}
+
+
+def sized(name, cpu, **more):
+    """A node with 2 Gi of memory for each cpu, so that usage is balanced."""
+    return node(name, cpu=str(cpu), memory=f"{2 * cpu}Gi", **more)
+
+
+BIG, SMALL = sized("big", 16), sized("small", 4)
+
+
+def asking(name, **more):
+    return pod(name, requests=WANTED, **more)
+
+
+def test_the_best_node_is_the_same():
+    stream = Stream(BIG, SMALL)
+    stream.put(asking("a"))
+    stream.bind("a", "big")
+    (judgement,) = stream.judge()
+    assert (judgement.outcome, judgement.ours, judgement.node) == ("same", ["big"], "big")
+    assert (judgement.pod, judgement.resource_version, judgement.configuration) == ("default/a", 102, "default")
+
+
+def test_one_of_several_best_nodes_is_a_tie():
+    stream = Stream(node("a"), node("b"))
+    stream.put(asking("p"))
+    stream.bind("p", "b")
+    (judgement,) = stream.judge()
+    assert (judgement.outcome, sorted(judgement.ours)) == ("tie", ["a", "b"])
+
+
+@pytest.mark.parametrize("wrong", ["small", "full", "missing"])
+def test_a_worse_an_infeasible_and_an_unknown_node_are_not_explained(wrong):
+    stream = Stream(BIG, SMALL, sized("full", 1))
+    stream.put(asking("p"))
+    stream.bind("p", wrong)
+    stream.put(asking("q"))
+    stream.bind("q", "big")
+    assert stream.outcomes() == ["unexplained", "same"]
+    assert stream.judged.summary()["explained"] == 1
+
+
+def test_a_change_right_before_may_not_have_happened():
+    stream = Stream(BIG, SMALL)
+    stream.put(asking("p"))
+    stream.put(BIG | {"spec": {"unschedulable": True}}, later=0.01)
+    stream.bind("p", "big")
+    (judgement,) = stream.judge()
+    assert judgement.outcome == "earlier"
+    assert judgement.details["first"] == {"kind": "Node", "key": "big", "what": "changed", "resourceVersion": 102}
+
+
+def test_a_change_longer_ago_must_have_happened():
+    stream = Stream(BIG, SMALL)
+    stream.put(asking("p"))
+    stream.put(BIG | {"spec": {"unschedulable": True}}, later=0.01)
+    stream.bind("p", "big", later=2)
+    assert stream.outcomes() == ["unexplained"]
+
+
+def test_more_changes_than_the_bound_must_have_happened():
+    stream = Stream(BIG, SMALL)
+    stream.put(asking("p"))
+    stream.put(BIG | {"spec": {"unschedulable": True}}, later=0.01)
+    for size in (5, 6, 7):
+        stream.put(sized("small", size), later=0.01)
+    stream.bind("p", "big")
+    assert stream.outcomes() == ["unexplained"]
+
+
+def test_pods_created_before_count_although_their_bindings_follow():
+    stream = Stream(sized("a", 16), sized("b", 15))
+    names = [f"p{i}" for i in range(4)]
+    for name in names:
+        stream.put(asking(name), later=0.01)
+    # a, b, a, b in the order of creation; p3 and p2 are bound first
+    for name, where in (("p3", "b"), ("p2", "a"), ("p0", "a"), ("p1", "b")):
+        stream.bind(name, where, later=0.001)
+    judged = stream.judge()
+    assert [judgement.outcome for judgement in judged] == ["assumed", "same", "same", "same"]
+    assert judged[0].details == {"counted": ["default/p2", "default/p0", "default/p1"], "not_counted": []}
+
+
+def test_a_binding_long_after_does_not_count_yet():
+    stream = Stream(BIG, sized("other", 15))
+    stream.put(asking("first"))
+    stream.put(asking("second"), later=0.01)
+    stream.bind("second", "other")
+    stream.bind("first", "big", later=3)
+    assert stream.outcomes()[0] == "unexplained"
+
+
+def test_a_preemptor_takes_its_nominated_node():
+    stream = Stream(SMALL, BIG)
+    stream.put(asking("p", status={"nominatedNodeName": "small"}))
+    stream.bind("p", "small")
+    assert stream.outcomes() == ["same"]
+
+
+def test_a_nomination_that_becomes_visible_later_reserves_resources_already():
+    tight = sized("tight", 16, pods=1)
+    stream = Stream(tight, SMALL)
+    stream.put(asking("urgent", priority=100))
+    stream.put(asking("p"), later=0.01)
+    stream.bind("p", "small")
+    stream.condition("urgent", "0/2 nodes are available: whatever.", later=0.01, nominatedNodeName="tight")
+    decision, message = stream.judge()
+    assert (decision.outcome, decision.details) == ("nominated", {"nominated": ["default/urgent"]})
+    assert message.outcome == "differs"
+
+
+def test_other_writers_of_the_node_are_not_the_scheduler():
+    stream = Stream(SMALL, BIG)
+    stream.put(static_pod("static", on="small"))
+    stream.put(asking("placed", on="small"))
+    stream.put(asking("other", schedulerName="mine"))
+    stream.bind("other", "small")
+    assert stream.outcomes() == ["not-scheduled"] * 3
+
+
+def test_no_decision_within_a_gap_is_judged():
+    stream = Stream(SMALL, BIG)
+    stream.put(asking("p"))
+    stream.put(asking("q"))
+    stream.gap("Node", stream.version + 5)
+    stream.version -= 3
+    stream.bind("p", "small")
+    stream.version += 10
+    stream.bind("q", "big")
+    assert stream.outcomes() == ["gap", "same"]
+
+
+def test_a_plugin_that_is_not_known_here_may_decide_otherwise():
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"score": {"enabled": [{"name": "Moon"}]}}}],
+    }
+    stream = Stream(BIG, SMALL)
+    for name, where in (("p", "small"), ("q", "big")):
+        stream.put(asking(name))
+        stream.bind(name, where)
+    judged = stream.judge(configuration=config)
+    assert [judgement.outcome for judgement in judged] == ["unknown-plugin", "same"]
+    assert judged[0].details["plugins"] == ["Moon"]
+    assert stream.judged.summary()["unknown_plugins"] == ["Moon"]
+
+
+def test_the_claim_says_where_a_pod_goes_long_before_it_is_bound():
+    wait = {
+        "kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "wait"},
+        "provisioner": "example.com/disk", "volumeBindingMode": "WaitForFirstConsumer",
+    }  # fmt: skip
+    wanted = claim("data", "wait")
+    stream = Stream(sized("a", 16), sized("b", 15), wait, wanted)
+    stream.put(asking("p", volumes=mounts("data")))
+    chosen = {**wanted["metadata"], "annotations": {"volume.kubernetes.io/selected-node": "a"}}
+    stream.put(wanted | {"metadata": chosen}, later=0.01)
+    # until p is bound it counts on a, so b is the best node for q
+    stream.put(asking("q"))
+    stream.bind("q", "b")
+    stream.put(sized("b", 60))
+    stream.bind("p", "a", later=60)
+    first, second = stream.judge()
+    assert (first.pod, first.outcome) == ("default/q", "same")
+    assert (second.pod, second.outcome, second.details) == ("default/p", "same", {"decided": 102})
+
+
+def test_a_message_is_compared_word_by_word():
+    text = "0/1 nodes are available: 1 Insufficient cpu. "
+    text += (
+        "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    )
+    stream = Stream(SMALL)
+    stream.put(pod("p", requests={"cpu": "9"}))
+    stream.condition("p", text)
+    stream.condition("p", text.replace("1 Ins", "2 Ins"), later=5)
+    stream.put(node("late", cpu="1"))
+    stream.put(pod("q", requests={"cpu": "9"}), later=0.001)
+    stream.condition("q", text)
+    judged = stream.judge()
+    assert [judgement.outcome for judgement in judged] == ["equal", "differs", "earlier"]
+    assert judged[0].ours == [text] == [judged[0].message]
+
+
+def test_a_gated_pod_has_no_message_of_the_scheduler():
+    stream = Stream(SMALL)
+    stream.put(pod("p", schedulingGates=[{"name": "wait"}]))
+    raw = stream.known["Pod", "default/p"]
+    gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "gated"}
+    stream.put(raw | {"status": {"conditions": [gated]}})
+    assert stream.outcomes() == []
+
+
+def most_allocated(count):
+    stream = Stream(node("a", cpu="8"), node("b", cpu="8"), asking("first", on="a"))
+    for i in range(count):
+        stream.put(pod(f"p{i}", requests={"cpu": "10m", "memory": "10Mi"}))
+        stream.bind(f"p{i}", "a")
+    return stream
+
+
+def test_the_configuration_is_that_of_the_behaviour():
+    stream = most_allocated(30)
+    judged = stream.judge()
+    summary = stream.judged.summary()
+    assert {(judgement.outcome, judgement.configuration) for judgement in judged} == {("same", "MostAllocated")}
+    likelihoods = summary["configuration"]
+    assert max(likelihoods, key=likelihoods.__getitem__) == "MostAllocated" == summary["judged_by"]
+    assert likelihoods["default"] < 0.001
+
+
+def test_a_given_configuration_counts_until_the_behaviour_says_another():
+    default = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    stream = most_allocated(60)
+    judged = stream.judge(configuration=default)
+    assert stream.judged.summary()["judged_by"] == "MostAllocated"
+    assert {judgement.outcome for judgement in judged} <= {"other-configuration", "same"}
+    few = most_allocated(2)
+    assert few.outcomes(configuration=default) == ["unexplained"] * 2
+
+
+def test_one_odd_decision_does_not_change_the_configuration():
+    stream = Stream(node("a", cpu="8"), node("b", cpu="8"), asking("first", on="a"))
+    for i in range(12):
+        stream.put(pod(f"p{i}", requests={"cpu": "10m", "memory": "10Mi"}))
+        stream.bind(f"p{i}", "a" if i == 4 else "b")
+    assert stream.outcomes() == ["same"] * 4 + ["unexplained"] + ["same"] * 7
+
+
+def test_equal_pods_take_the_next_node_of_the_list():
+    """Batching: the second node of the list is tried alone, also if another one became better."""
+    port = {"containerPort": 80, "hostPort": 80}
+    nodes = [sized("a", 32), sized("b", 16), sized("c", 8)]
+    stream = Stream(*nodes)
+    stream.put(pod("p", requests=WANTED, ports=(port,)))
+    stream.bind("p", "a")
+    stream.put(pod("q", requests=WANTED, ports=(port,)), later=0.01)
+    stream.put(sized("c", 32), later=0.01)
+    stream.bind("q", "b")
+    assert stream.outcomes("1.36")[1] in ("batched", "earlier")
+    assert stream.outcomes("1.34")[1] == "earlier"
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.18", "1.22", "1.27", "1.31", "1.34", "1.36"])
+def test_every_release_decides(release):
+    stream = Stream(BIG, SMALL)
+    stream.put(asking("p"))
+    stream.bind("p", "big")
+    stream.put(pod("q", requests={"cpu": "99"}))
+    stream.condition("q", "0/2 nodes are available: 2 Insufficient cpu.")
+    decision, message = stream.judge(release)
+    assert decision.outcome == "same"
+    assert message.ours[0].startswith("0/2 nodes are available: 2 Insufficient cpu")
