@@ -328,6 +328,12 @@ class NodeTable:
         if entry.node is None and not entry.pods:
             del self.entries[node]
 
+    def restore_host_ports(self, node: str) -> None:
+        """Mark the ports of all pods on a node as used, also if another user of a port has left."""
+        for pod in self.entries[node].pods.values() if node in self.entries else ():
+            for ip, protocol, port in pod.host_ports:
+                self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
+
     @np.errstate(over="ignore")  # sums beyond int64 wrap, as in Go
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.held.items():

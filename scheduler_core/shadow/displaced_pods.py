@@ -53,6 +53,14 @@ class DisplacedPods:
             if node:
                 self._restore_images(pod, known)
 
+    def clear(self) -> None:
+        """Forget all pods, because they were compared by another configuration; each counts where it was bound."""
+        for key, one in self._pods.items():
+            pod = self._mirror.cluster.pods.get(key)
+            if pod is not None and pod.node != one.recorded:
+                self._move(pod, one.recorded)
+        self._pods.clear()
+
     def places(self) -> list[Elsewhere]:
         """Return the nodes on which the pods may be."""
         found = []
@@ -80,8 +88,10 @@ class DisplacedPods:
                 self._move(pod, one.node)
 
     def _move(self, pod: PodInfo, node: str) -> None:
-        self._mirror.cluster.remove_pod(pod)
-        self._mirror.cluster.add_pod(pod, node)
+        cluster, before = self._mirror.cluster, pod.node
+        cluster.remove_pod(pod)
+        cluster.nodes.restore_host_ports(before)  # the pod may have been there although its port was in use
+        cluster.add_pod(pod, node)
 
     def _restore_images(self, key: str, one: _Displaced) -> None:
         """Restore the image counts of the recorded node, if only the pod changed it."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 OTHER_STATE = 0.02  # share of decisions that any candidate can make
 CLEAR = math.log(1000)  # log of the ratio of likelihoods that decides between two candidates
+LEAST = 6  # decisions that differ between candidates, before which no other configuration counts
 ENOUGH = 40  # decisions that differ between candidates, after which the most likely one counts
 MEMORY = 0.995  # weight of a decision relative to the next one, so that a change of the configuration is noticed
 CHECKED = 8  # once the configuration is clear, every CHECKED-th decision is compared by all candidates
@@ -37,6 +38,11 @@ class Likelihoods:
         """Whether the configuration is clear enough to check decisions by it alone."""
         return self._clear
 
+    def most_likely(self) -> str:
+        """Return the candidate with the highest likelihood now, which is plausible."""
+        now = self._now()
+        return self.leader if self._clear else max(now, key=now.__getitem__)
+
     def compared(self) -> bool:
         """Whether to compare the next decision by all candidates."""
         self._number += 1
@@ -48,7 +54,7 @@ class Likelihoods:
             return {self.leader}
         now = self._now()
         best = max(now.values())
-        return {name for name, value in now.items() if value > best - 2 * CLEAR}
+        return {self.leader} | {name for name, value in now.items() if value > best - 2 * CLEAR}
 
     def add(self, chances: Mapping[str, float], nodes: int, choices: Mapping[str, bytes]) -> None:
         """Add a decision.
@@ -66,9 +72,9 @@ class Likelihoods:
             self._recent[name] = self._recent[name] * MEMORY + value
         now = self._now()
         first, *others = sorted(now, key=now.__getitem__, reverse=True)
-        if now[first] - now[self.leader] > (2 * CLEAR if self._clear else CLEAR):
+        if self.informative >= LEAST and now[first] - now[self.leader] > (2 * CLEAR if self._clear else CLEAR):
             self.leader = first
-        ahead = not others or now[first] - now[others[0]] > CLEAR
+        ahead = self.informative >= LEAST and (not others or now[first] - now[others[0]] > CLEAR)
         self._clear = self._clear or ahead or self.informative >= ENOUGH
 
     def _now(self) -> dict[str, float]:

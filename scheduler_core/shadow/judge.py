@@ -56,6 +56,7 @@ MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6)
 UNDOABLE = 512
 BATCH_SECONDS = 0.5  # age limit of the nodes that batching keeps
 SETTLED_SAMPLES = 20  # decisions after which the start index of a decision is certain enough
+ON_OTHER_STATE = 0.05  # chance of a decision that a candidate explains by another state than the last one
 MAX_WAITING_SECONDS = 120.0
 MAX_WAITING = 2000  # judgements that wait for the configuration or the start index
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -356,11 +357,14 @@ class Judge:
         for name in sorted(judged):
             candidate = self._candidates[name]
             waiting.verdicts[name] = self._verdict(candidate, judgement, pod, candidate.evaluator.evaluate(pod))
-        verdict = waiting.verdicts[leader]
-        if verdict.outcome == UNEXPLAINED:
-            self._displaced.add(pod.key, judgement.node, verdict.ours)
+        likely = waiting.verdicts[self.likelihoods.most_likely()]
+        if likely.outcome == UNEXPLAINED:
+            self._displaced.add(pod.key, judgement.node, likely.ours)
         if compared or waiting.verdicts[leader].outcome in (UNEXPLAINED, SAMPLED):
+            before = self.likelihoods.most_likely()
             self._compare(waiting, pod)
+            if self.likelihoods.most_likely() != before:
+                self._displaced.clear()
         waiting.informative = self.likelihoods.informative
         return waiting
 
@@ -374,6 +378,9 @@ class Judge:
             best = evaluation.best()
             possible = bool((best == row).any())
             chances[name], choices[name] = 1 / len(best) if possible else 0.0, best.tobytes()
+            verdict = waiting.verdicts.get(name)
+            if not possible and verdict is not None and verdict.outcome not in (UNEXPLAINED, UNKNOWN_PLUGIN):
+                chances[name] = ON_OTHER_STATE
             nodes = max(len(evaluation.rows), nodes)
             if possible:
                 waiting.possible.add(name)
@@ -398,7 +405,7 @@ class Judge:
                         verdict = _Verdict(state.outcome, names, state.details, found.sampled)
                         self._remember(candidate, judgement, pod, other)
                 if verdict is not None:
-                    if candidate is self._leader:
+                    if candidate.name == self.likelihoods.most_likely():
                         self._displaced.settle(state.details)
                     return verdict
         if verdict is None:
