@@ -30,6 +30,7 @@ from kubesched_ui.clusters.models import (
 )
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from scheduler_core.live.kinds import KINDS
 from scheduler_core.releases import NEWEST, get_release
 
 WATCH_S = 180  # seconds for which one look at a cluster keeps it followed
@@ -147,7 +148,8 @@ def follower(cluster: Cluster) -> FollowerState:
 
 
 def kinds(cluster: Cluster) -> list[KindState]:
-    """Return the watched kinds of a cluster with their health, those with a consequence first."""
+    """Return the watched kinds with their health: first those with a consequence, the most important of them first."""
+    order = list(KINDS)
     found = [
         KindState(
             kind,
@@ -161,7 +163,9 @@ def kinds(cluster: Cluster) -> list[KindState]:
         )
         for kind, health in cluster.health.items()
     ]
-    return sorted(found, key=lambda one: (not one.consequence, one.kind))
+    return sorted(
+        found, key=lambda one: (not one.consequence, order.index(one.kind) if one.kind in order else len(order))
+    )
 
 
 def columns_now(cluster: Cluster) -> dict[str, Any] | None:
