@@ -20,7 +20,7 @@ from django.db.models import F, Model
 from django.utils import timezone
 
 from kubesched_ui.clusters.item_frames import START, Forget, FrameReader
-from kubesched_ui.clusters.models import Cluster, PendingPod
+from kubesched_ui.clusters.models import MAX_KEY, MAX_NODE, Cluster, PendingPod
 from kubesched_ui.clusters.writer import LostLease, at
 from kubesched_ui.scenarios.cluster_columns import cluster_columns
 from kubesched_ui.websockets.publisher import Publisher, group
@@ -213,9 +213,9 @@ class PendingAnalysis:
         rows = [
             PendingPod(
                 cluster_id=self.holder.pk,
-                key=answer.key,
+                key=printable(answer.key[:MAX_KEY]),
                 subject=answer.subject,
-                namespace=answer.key.partition("/")[0],
+                namespace=answer.key.partition("/")[0][:MAX_NODE],
                 since=at(answer.details.since or time.time()),
                 category=answer.category,
                 cause=answer.cause,

@@ -154,7 +154,7 @@ def store_configured() -> None:
     found = configured()
     with transaction.atomic():
         for name, one in found.items():
-            columns: dict[str, Any] = {"connection": one.text, "configured": True, "always": one.always}
+            columns: dict[str, Any] = {"connection": one.text[:MAX_NAME], "configured": True, "always": one.always}
             columns["from_context"] = False
             if one.everyone:
                 columns["everyone"] = True
@@ -222,7 +222,7 @@ def choose(context: str) -> Cluster:
     if not may_offer() or context not in context_names():
         raise InputError("Context", "", f"{context[:MAX_NAME]!r} is not offered by this server")
     one = Connection(context, context)
-    defaults = {"connection": one.text, "configured": True, "from_context": True}
+    defaults = {"connection": one.text[:MAX_NAME], "configured": True, "from_context": True}
     found: Cluster = Cluster.everything.get_or_create(name=context, defaults=defaults)[0]
     if not found.configured:
         Cluster.everything.filter(pk=found.pk).update(**defaults)

@@ -25,7 +25,7 @@ from kubesched_ui.clusters.analysis import (
     printable,
 )
 from kubesched_ui.clusters.item_frames import Forget
-from kubesched_ui.clusters.models import Decision
+from kubesched_ui.clusters.models import MAX_KEY, MAX_NODE, Decision
 from kubesched_ui.clusters.writer import at
 from scheduler_core.live.ordering import Ordering
 from scheduler_core.live.watch_events import Item
@@ -82,8 +82,8 @@ class DecisionAnalysis:
         configuration = {"configuration": judgement.configuration} if judgement.configuration else {}
         return Decision(
             cluster_id=self.holder.pk,
-            pod=judgement.pod,
-            node=judgement.node if decided else "",
+            pod=printable(judgement.pod[:MAX_KEY]),
+            node=printable(judgement.node[:MAX_NODE]) if decided else "",
             resource_version=judgement.resource_version,
             at=at(judgement.time),
             outcome=judgement.outcome if decided else "",

@@ -22,6 +22,7 @@ from kubesched_ui.fields import PackedJSONField
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
 
 MAX_KEY = 507  # characters of namespace/name
+MAX_NODE = 253
 
 
 class ClusterQuerySet(models.QuerySet["Cluster"]):
@@ -67,7 +68,7 @@ class Cluster(models.Model):
     chosen_config = models.TextField(blank=True, help_text="Replaces the found configuration.")
     # Follower
     watched_until = models.DateTimeField(null=True, blank=True, help_text="Open pages extend it.")
-    follower = models.CharField(max_length=64, blank=True, editable=False, help_text="Lease token of the follower.")
+    follower = models.CharField(max_length=100, blank=True, editable=False, help_text="Lease token of the follower.")
     heartbeat_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Last sign of the follower.")
     state = models.CharField(max_length=10, choices=State, default=State.STOPPED)
     message = models.TextField(blank=True, help_text="A sentence about the state, such as why it failed.")
@@ -282,7 +283,7 @@ class Decision(models.Model):
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="decisions")
     pod = models.CharField(max_length=MAX_KEY, help_text="namespace/name")
-    node = models.CharField(max_length=253, blank=True, help_text="The node of the binding; empty for a message.")
+    node = models.CharField(max_length=MAX_NODE, blank=True, help_text="The node of the binding; empty for a message.")
     resource_version = models.PositiveBigIntegerField(help_text="Of the pod's update; the decision was before it.")
     at = models.DateTimeField(help_text="When the update arrived.")
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True, help_text="Empty for a message.")

@@ -32,6 +32,7 @@ from kubesched_ui.clusters.models import (
     HistoryGap,
     PendingPod,
 )
+from kubesched_ui.outages import DATABASE
 from scheduler_core.api.objects import Object
 from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
 
@@ -134,7 +135,7 @@ class HistoryWriter:
         while True:
             try:
                 write()
-            except (DatabaseError, InterfaceError) as error:
+            except DATABASE as error:
                 if not self.failing:
                     logger.warning("Changes wait for the database: %s", error)
                 self.failing = True

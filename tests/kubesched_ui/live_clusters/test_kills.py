@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -10,7 +9,6 @@ import time
 import urllib.error
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from kubesched_ui.clusters.history import apply_patch
 from tests.api_server.process import ServerProcess, api_server
 from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.instance import POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
+from tests.kubesched_ui.live_clusters.settings_files import clusters_file
 from tests.kubesched_ui.test_processes import needs
 
 pytestmark = pytest.mark.long
@@ -90,22 +89,6 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield instance, writes
         writes.stopping = True
         writes.thread.join()
-
-
-def clusters_file(folder: Path, url: str) -> Path:
-    """Write a clusters file with a kubeconfig of this server, and return its path."""
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "contexts": [{"name": "live", "context": {"cluster": "live", "user": "live"}}],
-        "clusters": [{"name": "live", "cluster": {"server": url}}],
-        "users": [{"name": "live", "user": {}}],
-    }
-    (folder / "kubeconfig").write_text(json.dumps(kubeconfig))
-    file = folder / "clusters.yaml"
-    cluster = {"name": "live", "kubeconfig": str(folder / "kubeconfig"), "follow": "always"}
-    file.write_text(json.dumps({"clusters": [cluster]}))
-    return file
 
 
 def stored(instance: Instance) -> int:
