@@ -46,5 +46,5 @@ class LineSplitter:
         self._length += len(part)
         if self._length <= self._limit:
             self._parts.append(part)
-        elif sum(map(len, self._parts)) != PREFIX:
+        else:
             self._parts[:] = [b"".join((*self._parts, part))[:PREFIX]]

@@ -454,6 +454,7 @@ def test_an_older_version_of_a_kind_is_used(run: Run) -> None:
         raw = {"metadata": {"name": "b", "namespace": "d", "resourceVersion": "1"}}
         one, items, transport = await reflect(404, page(3, raw), kind="PodDisruptionBudget")
         assert [path.split("/")[3] for path, _, _ in transport.requests] == ["v1", "v1beta1", "v1beta1"]
+        assert len({time for _, _, time in transport.requests}) == 1  # without a delay
         assert summary(items) == [("LISTED", ["b"], 3)]
         assert one.health.state == "watching"
 
@@ -507,7 +508,14 @@ def test_the_version_is_requested_until_the_server_gives_it(run: Run) -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
 
+    async def refused() -> None:
+        transport = ScriptedTransport(403, page(5, pod("a", 3)))
+        items = LiveSource(transport, [KINDS["Pod"]]).items()
+        assert summary([await anext(items)]) == [("LISTED", ["a"], 5)]
+        await items.aclose()  # type: ignore[attr-defined]
+
     run(main)
+    run(refused)
     assert release_of({"gitVersion": "v1.36.2-eks-1"}) == (1, 36)
     assert release_of({"gitVersion": ["v1"]}) == (0, 0)
 
