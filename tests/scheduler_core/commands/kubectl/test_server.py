@@ -74,7 +74,7 @@ def server() -> Iterator[Any]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Api) as found:
         found.requests, found.clusters = [], [CLUSTER]  # type: ignore[attr-defined]
         found.url = f"http://127.0.0.1:{found.server_port}"  # type: ignore[attr-defined]
-        thread = threading.Thread(target=found.serve_forever, daemon=True)
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield found
         found.shutdown()
