@@ -99,8 +99,8 @@ def clusters() -> QuerySet[Cluster]:
 
 
 def find(cluster_id: int) -> Cluster | None:
-    """Return a cluster that the viewer may see, or None."""
-    found: Cluster | None = Cluster.objects.filter(pk=cluster_id).first()
+    """Return a cluster that the viewer may see, or None. Its view, which can be large, is read when it is used."""
+    found: Cluster | None = Cluster.objects.defer("view").filter(pk=cluster_id).first()
     return found
 
 

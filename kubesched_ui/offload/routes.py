@@ -52,8 +52,9 @@ LARGE = 5_000  # cycles of a run, pods of a scenario
 OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # only the recording contains pods that were created during the run
 SCENARIO = "scenarios/<int:scenario_id>/"
 PAGES_OF_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
+CLUSTER = "clusters/<int:cluster_id>/"
 # Those of a cluster that replay its history
-OF_LARGE_CLUSTERS = frozenset({"api/clusters/<int:cluster_id>/map", "api/clusters/<int:cluster_id>/changes"})
+OF_LARGE_CLUSTERS = frozenset({CLUSTER + "history/map/", "api/" + CLUSTER + "map", "api/" + CLUSTER + "changes"})
 OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {"api/scenarios/<int:scenario_id>/map"}
 # After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})

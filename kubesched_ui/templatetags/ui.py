@@ -95,9 +95,8 @@ def namespace_of(key: str) -> str:
 
 @register.simple_tag
 def cluster_pod(cluster_id: int, key: str) -> str:
-    """Return the address of a pod of a live cluster, or of a workload (`namespace/kind/name`) that lacks pods."""
-    parts = key.split("/")
-    return reverse("cluster-workload" if len(parts) == 3 else "cluster-pod", args=[cluster_id, *parts])
+    """Return the address of a pod of a live cluster, or of a workload that lacks pods (`team/ReplicaSet web`)."""
+    return reverse("cluster-pod", args=[cluster_id, *key.split("/", 1)])
 
 
 @register.filter

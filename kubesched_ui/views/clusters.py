@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -60,20 +61,30 @@ def cluster(request: HttpRequest, cluster_id: int) -> HttpResponse:
 
 
 @require_GET
-def picture(request: HttpRequest, cluster_id: int) -> JsonResponse:
-    """Return the map as JSON: now, only what changed since the last answer, or `at` a resourceVersion."""
+def picture(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Return the map now as JSON, or only what changed since the last answer."""
     found = find(cluster_id)
-    at, block, *others = (to_number18(request.GET.get(key, "")) for key in ("at", "block", "changes", "pods", "nodes"))
+    block, *others = (to_version(request.GET.get(key, "")) for key in ("block", "changes", "pods", "nodes"))
     any_known = block is not None or any(one is not None for one in others)
     known = cluster_map.Known(block, *(one or 0 for one in others)) if any_known else None
+    return encoded(cluster_map.picture_now(found, known))
+
+
+@require_GET
+def picture_then(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    """Return the map `at` a resourceVersion as JSON."""
     try:
-        answer = cluster_history.picture(found, at) if at is not None else cluster_map.picture_now(found, known)
+        return encoded(cluster_history.picture(find(cluster_id), to_version(request.GET.get("at", "")) or 0))
     except InputError as error:
         return JsonResponse({"error": f"{error}."}, status=400)
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
-def to_number18(text: str) -> int | None:
+def encoded(answer: Any) -> HttpResponse:
+    """Return a large answer as JSON."""
+    return HttpResponse(msgspec.json.encode(answer), "application/json", headers={"Cache-Control": "no-store"})
+
+
+def to_version(text: str) -> int | None:
     """Return a resourceVersion: a whole number of at most 18 digits; None for other texts."""
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
@@ -106,28 +117,18 @@ def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
 
 @require_GET
 def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
-    """Show a pod now: the whole answer if it is pending, and its history."""
-    return pod_page(request, find(cluster_id), f"{namespace}/{name}", "pod")
-
-
-@require_GET
-def workload(request: HttpRequest, cluster_id: int, namespace: str, kind: str, name: str) -> HttpResponse:
-    """Show a workload whose pods cannot be created, such as a ReplicaSet: the whole answer."""
-    return pod_page(request, find(cluster_id), f"{namespace}/{kind}/{name}", "workload")
-
-
-def pod_page(request: HttpRequest, found: Cluster, key: str, what: str) -> HttpResponse:
-    """Show what is pending under this key. Raises Http404."""
-    context = cluster_context.pod(found, key)
+    """Show a pod now: the whole answer if it is pending, and its history; or a workload that lacks pods."""
+    found = find(cluster_id)
+    context = cluster_context.pod(found, f"{namespace}/{name}")
     if context is None:
-        raise Http404(f"The cluster {found.name} has no {what} {key}, now or in its stored history.")
+        raise Http404(f"The cluster {found.name} has no pod {namespace}/{name}, now or in its stored history.")
     return render(request, "cluster_pod.html", context)
 
 
 @require_GET
 def history(request: HttpRequest, cluster_id: int) -> HttpResponse:
     """Show the cluster `at` a resourceVersion of its stored history."""
-    context = cluster_history.context(find(cluster_id), to_number18(request.GET.get("at", "")))
+    context = cluster_history.context(find(cluster_id), to_version(request.GET.get("at", "")))
     return render(request, "cluster_history.html", context)
 
 
@@ -135,7 +136,7 @@ def history(request: HttpRequest, cluster_id: int) -> HttpResponse:
 def fork(request: HttpRequest, cluster_id: int) -> HttpResponse:
     """Create a scenario of the cluster at the form's `at`, or now. Redirect to it."""
     found = find(cluster_id)
-    at = to_number18(request.POST.get("at", ""))
+    at = to_version(request.POST.get("at", ""))
     try:
         made = forks.fork(found, at)
     except InputError as error:

@@ -117,13 +117,8 @@ urlpatterns = [
     path("clusters/<int:cluster_id>/nodes/", clusters.nodes, SHOW, "cluster-nodes"),
     path("clusters/<int:cluster_id>/nodes/<str:name>/", clusters.node, SHOW, "cluster-node"),
     path("clusters/<int:cluster_id>/pods/<str:namespace>/<str:name>/", clusters.pod, SHOW, "cluster-pod"),
-    path(
-        "clusters/<int:cluster_id>/workloads/<str:namespace>/<str:kind>/<str:name>/",
-        clusters.workload,
-        SHOW,
-        "cluster-workload",
-    ),
     path("clusters/<int:cluster_id>/history/", clusters.history, SHOW, "cluster-history"),
+    path("clusters/<int:cluster_id>/history/map/", clusters.picture_then, SHOW, "cluster-history-map"),
     path("clusters/<int:cluster_id>/fork/", clusters.fork, Permission(CLOSED, START, "fork"), "cluster-fork"),
     path("clusters/<int:cluster_id>/decisions/", clusters.decisions, SHOW, "cluster-decisions"),
     path(

@@ -248,9 +248,9 @@ def test_a_pod_that_a_quota_refused(watched: Watched, live: LiveCluster) -> None
             },
         },
     )
-    watched.shows("replicaset/web-7d9", "not asked", "exceeded quota: team")
+    watched.shows("ReplicaSet web-7d9", "not asked", "exceeded quota: team")
     live.server.request("DELETE", "/apis/apps/v1/namespaces/default/replicasets/web-7d9")
-    expect(watched.row("replicaset/web-7d9")).to_have_count(0, timeout=WITHIN_MS)
+    expect(watched.row("ReplicaSet web-7d9")).to_have_count(0, timeout=WITHIN_MS)
 
 
 def test_the_reason_changes_in_place(watched: Watched, live: LiveCluster) -> None:
@@ -314,7 +314,7 @@ def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, 
         remove(live, "paged-other")
         expect(page.locator(".answer")).to_contain_text("fits on", timeout=WITHIN_MS)
         live.bind("paged", "n2")
-        expect(page.locator(".answer")).to_have_text("This pod is not pending.", timeout=WITHIN_MS)
+        expect(page.locator(".answer")).to_contain_text("This pod is not pending: bound to n2", timeout=WITHIN_MS)
         expect(page.get_by_text("bound to n2").first).to_be_visible(timeout=WITHIN_MS)
         remove(live, "paged")
 

@@ -62,6 +62,7 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
 
 
 QUERIES = {
+    "clusters/<int:cluster_id>/history/map/": "?at=1040",
     "api/compare": "?a={run}&b={other}", "api/compare/partners": "?a={run}&b={other}",
     "api/compare/cause": "?a={run}&b={other}&pod=default/p1", "compare/": "?run={run}&run={other}",
     "api/runs/<int:run_id>/object": "?kind=Pod&name=default/p1&cycle=1",

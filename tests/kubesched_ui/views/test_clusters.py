@@ -118,11 +118,11 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
 def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
     text = "Not asked: 2 of 2 pods do not exist: the API server refuses them: exceeded quota."
     row = {"namespace": "default", "since": timezone.now(), "category": "not asked", "sentence": text}
-    PendingPod.objects.create(cluster=cluster, key="default/replicaset/web", **row)
-    assert f'href="/clusters/{cluster.pk}/workloads/default/replicaset/web/"' in source(client, address(cluster))
-    page = get(client, address(cluster, "workloads/default/replicaset/web/"))
+    PendingPod.objects.create(cluster=cluster, key="default/ReplicaSet web", **row)
+    assert f'href="/clusters/{cluster.pk}/pods/default/ReplicaSet%20web/"' in source(client, address(cluster))
+    page = get(client, address(cluster, "pods/default/ReplicaSet web/"))
     assert page.answer.split() == f"not asked {text.removeprefix('Not asked: ')}".split()
-    get(client, address(cluster, "workloads/default/job/web/"), 404)
+    get(client, address(cluster, "pods/default/Job web/"), 404)
 
 
 def test_names_and_messages_of_a_cluster_are_escaped(client: Client, cluster: Cluster) -> None:
@@ -218,11 +218,11 @@ def test_the_map_is_loaded_again_if_nodes_or_requests_change(change: ClusterChan
 
 
 def test_the_map_at_a_position_of_the_history(client: Client, cluster: Cluster) -> None:
-    cordoned = client.get(address(cluster, "map/?at=1020")).json()["nodes"]["unschedulable"]
+    cordoned = client.get(address(cluster, "history/map/?at=1020")).json()["nodes"]["unschedulable"]
     assert cordoned == [1, 0, 0, 0]
-    assert client.get(address(cluster, "map/?at=1040")).json()["nodes"]["unschedulable"] == [0] * 4
-    assert client.get(address(cluster, "map/?at=1110")).json()["gap"].startswith("The API server no longer had")
-    assert client.get(address(cluster, "map/?at=5")).status_code == 400
+    assert client.get(address(cluster, "history/map/?at=1040")).json()["nodes"]["unschedulable"] == [0] * 4
+    assert client.get(address(cluster, "history/map/?at=1110")).json()["gap"].startswith("The API server no longer had")
+    assert client.get(address(cluster, "history/map/?at=5")).status_code == 400
 
 
 def test_the_history_draws_its_gaps(client: Client, cluster: Cluster) -> None:
