@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -36,7 +37,7 @@ from scheduler_core.shadow.judgement import Judgement
 from scheduler_core.snapshot.files import read_bytes
 
 PLACED, EXIT_NEVER, EXIT_NOT_NOW, EXIT_UNDECIDED, EXIT_UNEXPLAINED = 0, 1, 2, 3, 4
-USAGE, INPUT, UNREACHABLE, INTERRUPTED = 64, 66, 69, 130  # the first three as in sysexits.h
+USAGE, INPUT, UNREACHABLE, SOFTWARE, INTERRUPTED = 64, 66, 69, 70, 130  # those below 100 as in sysexits.h
 EXIT_CODES = """exit codes:
   0    every pod has a node or would get one
   1    never: no node could take a pod, even if it were empty
@@ -46,6 +47,7 @@ EXIT_CODES = """exit codes:
   64   wrong usage
   66   the pod, node or file does not exist or is invalid
   69   the cluster or the server cannot be reached
+  70   an error of KubeSched
 With several pods, the lowest code from 1 to 3 counts."""
 _FLAGS = ("context", "kubeconfig", "cluster", "user", "as", "request-timeout")  # kubectl's, with a value
 _LISTED = 20  # pods of a table
@@ -68,11 +70,16 @@ def main(argv: Sequence[str] | None = None, out: IO[str] | None = None) -> int:
         return _fail(str(problem), INPUT)
     except TransportError as problem:
         return _fail(str(problem), UNREACHABLE)
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         return PLACED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as problem:
+        if os.environ.get("KUBESCHED_DEBUG"):
+            raise
+        text = f"{type(problem).__name__}: {problem}"
+        return _fail(f"This is an error of KubeSched: {text[:300]} (KUBESCHED_DEBUG=1 shows more)", SOFTWARE)
 
 
 def _fail(message: str, code: int) -> int:

@@ -13,6 +13,7 @@ from scheduler_core.api.objects import Object, Pod, PriorityClass, StorageClass
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.kubectl.cluster_reader import ReadCluster
+from scheduler_core.controllers.pod_template import KINDS as CREATORS
 from scheduler_core.errors import InputError
 from scheduler_core.live.watch_events import ADDED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods.answer import PendingAnswers
@@ -22,6 +23,7 @@ from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
+from scheduler_core.snapshot.workload_pods import title
 
 KINDS = {
     **dict.fromkeys(("pod", "pods", "po"), "Pod"),
@@ -159,24 +161,26 @@ def _prepared(cluster: ReadCluster, raws: list[dict[str, Any]], namespace: str) 
         if isinstance(metadata, dict) and not metadata.get("namespace") and raw.get("kind") not in CLUSTER_SCOPED:
             metadata["namespace"] = namespace
         if isinstance(metadata, dict):
-            metadata.pop("uid", None)  # of an object that was read from a cluster: it is created again
+            metadata.pop("uid", None)
+        if raw.get("kind") in CREATED_AGAIN:  # also if it was read from a cluster
             raw.pop("status", None)
-    named = {(raw.get("kind"), (raw.get("metadata") or {}).get("name")) for raw in raws}
+    named = {title(raw) for raw in raws}
     given = [
         {"kind": type(obj).__name__, **msgspec.to_builtins(obj)}
         for obj in known
-        if (type(obj).__name__, obj.name) not in named
+        if f"{type(obj).__name__} default/{obj.name}" not in named
     ]
     prepared = prepare(
         [*copy.deepcopy(given), *raws],
         release=cluster.release,
         schedulers=cluster.configuration.schedulers,
-        choices=Choices("leave", "bound"),
+        choices=Choices("leave", "error"),
     )
     ours = {(type(obj), obj.key) for obj in known}
     return [obj for obj in prepared.objects if (type(obj), obj.key) not in ours]
 
 
+CREATED_AGAIN = ("Pod", *CREATORS)
 CLUSTER_SCOPED = ("Node", "Namespace", "PersistentVolume", "PriorityClass", "StorageClass", "CSINode", "CSIDriver")
 
 

@@ -19,7 +19,7 @@ from scheduler_core.live.transport import TransportError
 from tests import kubernetes_tools
 from tests.api_server.process import api_server
 from tests.recordings import LIVE_A
-from tests.scheduler_core.build import node, pod, workload
+from tests.scheduler_core.build import claim, mounts, node, pod, volume, workload
 from tests.scheduler_core.commands.kubectl.fake_cluster import FakeTransport
 from tests.scheduler_core.pending_pods.mirrors import rejected
 
@@ -159,6 +159,56 @@ def test_a_pod_of_the_cluster_is_placed_again(run: Any, tmp_path: Path) -> None:
     assert [(one["pod"], one["answer"]["category"]) for one in found.json["placements"]] == [
         ("default/crowded", "not now")
     ]
+
+
+CLASS = {
+    "kind": "StorageClass",
+    "metadata": {"name": "late"},
+    "provisioner": "p",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+
+
+def test_claims_of_a_file_and_of_the_cluster(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "pods.json"
+    wanted = {"there": "bound", "new": "mine", "lost": "missing"}
+    pods = [pod(name, requests={"cpu": "1"}, volumes=mounts(used)) for name, used in wanted.items()]
+    file.write_text(json.dumps({"kind": "List", "items": [*pods, claim("mine", "late")]}))
+    cluster = [node("n1"), CLASS, claim("bound", volume="pv"), volume("pv")]
+    found = run(f"why -f {file} -o json --no-fix", cluster)
+    placed = {one["pod"]: one.get("node", "") for one in found.json["placements"]}
+    assert placed == {"default/there": "n1", "default/new": "n1", "default/lost": ""}
+    (lost,) = [one["answer"] for one in found.json["placements"] if "answer" in one]
+    assert "claim default/missing does not exist" in lost["sentence"]
+    assert found.code == plugin.EXIT_UNDECIDED
+
+
+def test_a_node_of_a_file_is_added(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps({"kind": "List", "items": [node("n9", cpu="64"), pod("big", requests={"cpu": "32"})]}))
+    found = run(f"why -f {file} -o json", [node("n1")])
+    assert [one["node"] for one in found.json["placements"]] == ["n9"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a: [", "kind: Pod", "kind: Pod\nmetadata: 7", "kind: CronJob\nmetadata: {name: c}"]
+)
+def test_a_broken_file(run: Any, tmp_path: Path, capsys: Any, text: str) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(text)
+    assert run(f"why -f {file}", CLUSTER).code == plugin.INPUT
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {file}")
+    assert "Traceback" not in error
+
+
+def test_an_error_of_the_program_is_one_line(run: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(plugin, "answers_for", lambda *arguments: 1 // 0)
+    assert run("why big", CLUSTER).code == plugin.SOFTWARE
+    assert capsys.readouterr().err.startswith("error: This is an error of KubeSched: ZeroDivisionError")
+    monkeypatch.setenv("KUBESCHED_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        run("why big", CLUSTER)
 
 
 def test_a_file_without_pods(run: Any, tmp_path: Path, capsys: Any) -> None:
