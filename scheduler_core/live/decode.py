@@ -57,7 +57,7 @@ class ServerStatus(Struct):
     def retry_after(self) -> float:
         """The seconds that the server demands; 0 for none."""
         seconds = (self.details or {}).get("retryAfterSeconds")
-        return float(seconds) if isinstance(seconds, int) else 0.0
+        return float(min(seconds, INT64_MAX)) if isinstance(seconds, int) and seconds > 0 else 0.0
 
 
 class _ListMetadata(Struct):

@@ -601,6 +601,73 @@ def test_a_line_that_is_too_long_costs_that_object_alone(watch_list: bool, run: 
     run(main)
 
 
+def corrupted(text: bytes, source: random.Random) -> bytes:
+    """Return a text with some bytes changed, removed or added."""
+    found = bytearray(text)
+    for _ in range(source.choice((0, 0, 1, 3, 20)) if text else 0):
+        at = source.randrange(len(found) + 1)
+        found[at : at + source.randrange(30)] = source.choice(
+            (b"", b"[" * 5000, source.randbytes(source.randrange(40)))
+        )
+    return bytes(found)
+
+
+def random_stream(source: random.Random) -> list[bytes | Exception | None]:
+    version, text = source.randrange(20), b""
+    for _ in range(source.randrange(8)):
+        version += source.randrange(3)
+        error = {"code": source.choice((0, 403, 404, 410, 429, 500, 10**30)), "details": {"retryAfterSeconds": 10**400}}
+        text += source.choice(
+            (
+                *(line(change, pod(source.choice("abc"), version)) for change in ("ADDED", "MODIFIED", "DELETED", "?")),
+                *(bookmark(version, ends=source.random() < 0.5), line("ERROR", error)),
+            )
+        )
+    text = corrupted(text, source)
+    cuts = sorted(source.randrange(len(text) + 1) for _ in range(3))
+    chunks: list[bytes | Exception | None] = [text[: cuts[0]], text[cuts[0] : cuts[1]], text[cuts[1] :]]
+    return [*chunks, *source.choice(([], [None], [TransportError("It broke.")]))]
+
+
+def random_answer(source: random.Random) -> Any:
+    choice = source.random()
+    if choice < 0.4:
+        pods = [pod(name, source.randrange(20)) for name in "abc"[: source.randrange(4)]]
+        return corrupted(page(source.randrange(20), *pods), source)
+    if choice < 0.8:
+        return random_stream(source)
+    return source.choice((401, 403, 404, 410, 422, 429, 500, 503, TransportError("Gone."), OSError("Gone.")))
+
+
+def test_whatever_a_server_sends_its_items_lead_to_one_state(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    source = random.Random(1)
+
+    async def main() -> None:
+        answers = [random_answer(source) for _ in range(12)]
+        features = ServerFeatures(watch_list=source.random() < 0.5)
+        one, items, _ = await reflect(*answers, seconds=20_000, features=features, max_line=source.choice((300, 10**6)))
+        known: dict[str, Any] | None = None
+        gap = False
+        for item in items:
+            if isinstance(item, Gap):
+                gap = True
+            elif isinstance(item, Listed):
+                listed = {obj.key: obj for obj in item.objects}
+                assert known is None or (gap and listed == known)
+                known, gap = listed, False
+            elif isinstance(item, WatchEvent):
+                assert known is not None
+                assert (item.key in known) == (item.type != "ADDED")
+                known[item.key] = item.object
+                if item.type == "DELETED":
+                    del known[item.key]
+        assert (known or {}) == one._objects
+
+    for _ in range(40):
+        run(main)
+    assert caplog.text == ""
+
+
 def test_lines_are_split_wherever_the_chunks_end() -> None:
     text = b"one\n\ntwo\r\n" + b"x" * 40 + b"\nthree\n  \nrest"
     for size in range(1, len(text)):
