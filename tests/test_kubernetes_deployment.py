@@ -280,7 +280,7 @@ def test_a_namespace_of_the_clusters_file_is_a_name(namespace: Any, tmp_path: Pa
 def test_values_reach_the_objects() -> None:
     objects = rendered(**VALUES["external"])
     ports = [port["port"] for port in of_kind(objects, "NetworkPolicy")["spec"]["egress"][0]["ports"]]
-    assert ports == [53, 53, 443, 6443, 5433, 6380]
+    assert ports == [53, 53, 5353, 5353, 443, 6443, 5433, 6380]
     pod = of_kind(objects, "Deployment")["spec"]["template"]["spec"]
     assert {"emptyDir": {}, "name": "data"} in pod["volumes"]
     assert {"name": "KUBESCHED_REGISTER", "value": "oidc"} in pod["containers"][0]["env"]
