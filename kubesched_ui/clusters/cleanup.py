@@ -71,8 +71,7 @@ def sweep() -> None:
     """Delete what is due."""
     for cluster in clusters():
         if (point := cut_of(cluster)) is not None:
-            # Blocks go first: until a state can no longer be computed from a checkpoint, the checkpoint stays.
-            delete(blocks_until(cluster, point.block))
+            delete(blocks_until(cluster, point.block))  # oldest first: see history.usable_checkpoints
             Checkpoint.objects.filter(cluster=cluster, block__lt=point.block).delete()
             HistoryGap.objects.filter(cluster=cluster, until__lte=point.resource_version).delete()
             logger.info("Deleted the history of cluster %s before %s", cluster, point.at)

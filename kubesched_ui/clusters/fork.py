@@ -14,6 +14,7 @@ from django.db import transaction
 from kubesched_ui import current_viewer
 from kubesched_ui.clusters import history
 from kubesched_ui.clusters.models import Cluster, Decision
+from kubesched_ui.editor.try_runs import delete_temporary
 from kubesched_ui.fields import pack
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import chunked_store, preflight
@@ -28,6 +29,8 @@ from scheduler_core.api.objects import decode
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
+DECISION = "Decision"  # begins the name of a run of an opened decision
+OPENED = 20  # opened decisions of a user that stay; saved ones always do
 SMALL = 3000  # objects; states with more are built in a worker process
 LEFT_OUT = {"Event"}  # messages of the real scheduler about other states would be shown as the cluster's own
 
@@ -43,7 +46,8 @@ def fork(cluster: Cluster, resource_version: int | None = None) -> Scenario:
 
 def open_decision(decision: Decision) -> Run | None:
     """Return a run of the decision's pod alone, on the state before the decision. The viewer's second call returns the
-    same run. Returns None if the pod did not exist before. Raises as `fork`."""
+    same run, unless it opened more than OPENED others since. Returns None if the pod did not exist before. Raises as
+    `fork`."""
     name = _run_name(decision)
     if found := _runs(name).first():
         return found
@@ -59,12 +63,14 @@ def open_decision(decision: Decision) -> Run | None:
     try:
         with transaction.atomic():
             lock_until_commit(f"{name} of {current_viewer.owner_id()}")
-            if (found := _runs(name).first()) is None:
-                return create_run(scenario, RunSettings(**wanted), name=name)
+            found = _runs(name).first() or create_run(scenario, RunSettings(**wanted), name=name)
     except InputError:
         scenario.delete()
         raise
-    scenario.delete()  # another request was faster
+    if found.scenario_id != scenario.pk:
+        scenario.delete()  # another request was faster
+    opened = _runs().filter(name__startswith=DECISION).order_by("-pk").values_list("scenario", flat=True)
+    delete_temporary(opened[OPENED:], Scenario.Origin.LIVE)
     return found
 
 
@@ -78,13 +84,13 @@ def save_decision(decision: Decision) -> Scenario:
 
 
 def _run_name(decision: Decision) -> str:
-    return f"Decision {decision.resource_version} of cluster {decision.cluster_id}: {decision.pod}"[:MAX_NAME]
+    return f"{DECISION} {decision.resource_version} of cluster {decision.cluster_id}: {decision.pod}"[:MAX_NAME]
 
 
-def _runs(name: str) -> Any:
-    """Return the viewer's runs of an opened decision."""
-    rows = Run.objects.filter(name=name, scenario__origin=Scenario.Origin.LIVE, owner=current_viewer.owner_id())
-    return rows.select_related("scenario")
+def _runs(name: str = "") -> Any:
+    """Return the viewer's runs of an opened decision; "" for all of live clusters."""
+    rows = Run.objects.filter(scenario__origin=Scenario.Origin.LIVE, owner=current_viewer.owner_id())
+    return (rows.filter(name=name) if name else rows).select_related("scenario")
 
 
 def _before(decision: Decision) -> Scenario:

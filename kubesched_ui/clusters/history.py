@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from django.db.models import Max, Q
+from django.db.models import Max, Min, Q, QuerySet
 
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
 from kubesched_ui.fields import pack, unpack
@@ -116,18 +116,29 @@ class State:
                 yield from self.typed(kind, shared)
 
 
+def usable_checkpoints(cluster: Cluster) -> tuple[QuerySet[Checkpoint], bool]:
+    """Return the checkpoints after which all blocks are stored, oldest first, and whether the history is stored from
+    its beginning. The oldest blocks may be deleted at any moment, and a cleanup may be killed."""
+    first = ChangeBlock.objects.filter(cluster=cluster).aggregate(first=Min("number"))["first"]
+    points = Checkpoint.objects.filter(cluster=cluster, complete=True).order_by("block")
+    if first is None:
+        newest = points.last()
+        return points.filter(block__gte=newest.block if newest else 0), False
+    return points.filter(block__gte=first - 1), first == 1
+
+
 def bounds(cluster: Cluster) -> tuple[int, int]:
     """Return the resourceVersions between which the state is stored; (0, 0) if nothing is."""
-    blocks = ChangeBlock.objects.filter(cluster=cluster)
-    points = Checkpoint.objects.filter(cluster=cluster, complete=True).order_by("block")
+    points, from_beginning = usable_checkpoints(cluster)
     oldest, newest = points.first(), points.last()
     opening = HistoryGap.objects.filter(cluster=cluster, kind="", after=0).order_by("pk").first()
-    first = (opening.until or 0) if opening else 0
-    last = max(blocks.aggregate(last=Max("last_version"))["last"] or 0, newest.resource_version if newest else 0)
-    if oldest is not None and not blocks.filter(number__lte=oldest.block).exists():
-        first = max(first, oldest.resource_version)
-    if opening is not None and opening.until is None:
+    if (opening is not None and opening.until is None) or not (oldest or from_beginning):
         return 0, 0  # the objects are being listed for the first time
+    first = (opening.until or 0) if opening is not None else 0
+    if not from_beginning and oldest is not None:
+        first = max(first, oldest.resource_version)
+    blocks = ChangeBlock.objects.filter(cluster=cluster)
+    last = max(blocks.aggregate(last=Max("last_version"))["last"] or 0, newest.resource_version if newest else 0)
     return min(first, last), last
 
 
@@ -146,10 +157,10 @@ def state_at(cluster: Cluster, resource_version: int | None = None) -> State:
     """Return the state of a cluster after all stored changes up to a resourceVersion; None: after all stored changes.
     It starts from the newest checkpoint before it."""
     state = State()
-    points = Checkpoint.objects.filter(cluster=cluster, complete=True)
+    points, _ = usable_checkpoints(cluster)
     if resource_version is not None:
         points = points.filter(resource_version__lte=resource_version)
-    if point := points.order_by("block").last():
+    if point := points.last():
         state.block, state.versions = point.block, dict(point.versions)
         for kind, data in point.parts.values_list("kind", "data").iterator(chunk_size=20):
             state.objects.setdefault(kind, {}).update(_read_objects.decode(unpack(data)))

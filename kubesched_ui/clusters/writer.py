@@ -89,6 +89,8 @@ class HistoryWriter:
         last = ChangeBlock.objects.filter(cluster=cluster).order_by("number").last()
         point = Checkpoint.objects.filter(cluster=cluster, complete=True).order_by("block").last()
         self.block = max(last.number if last else 0, point.block if point else 0)
+        if not self.block:  # a backup does not contain the history
+            self.versions, self.resource_version = {}, 0
         self.changed_at = cluster.changed_at or timezone.now()
         self.checkpoint_size = point.size if point else 0
         self.unsaved = LEAST_BYTES if point is None else 0  # bytes of changes since the last checkpoint

@@ -53,10 +53,10 @@ def run_text(text: str, before: Iterable[int] = ()) -> Run:
     return run
 
 
-def delete_temporary(numbers: Iterable[int]) -> None:
+def delete_temporary(numbers: Iterable[int], origin: str = Scenario.Origin.COMPOSED) -> None:
     """Delete temporary scenarios of the current user with their runs. Scenarios that are pinned or shared, or that have
     pinned, shared or unfinished runs, are kept."""
-    mine = Scenario.objects.filter(pk__in=list(numbers), origin=Scenario.Origin.COMPOSED, pinned=False)
+    mine = Scenario.objects.filter(pk__in=list(numbers), origin=origin, pinned=False)
     for scenario in mine.filter(owner_id=current_viewer.owner_id()):
         runs = scenario.runs.all()
         kept = runs.filter(pinned=True).exists() or runs.filter(finished_at=None).exists()

@@ -69,6 +69,24 @@ def test_the_history_is_cut_to_a_size(settings: Any) -> None:
     assert not cleanup.due()
 
 
+def test_a_killed_cleanup_leaves_no_wrong_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.HISTORY_HOURS = 1
+    cluster = live_cluster()
+    expected = {version: nodes_at(cluster, version) for version in range(FIRST, LAST + 1, 20)}
+    with_checkpoint(cluster, FIRST + 20, timedelta(hours=3))
+    with_checkpoint(cluster, FIRST + 80, timedelta(hours=2))
+    point = cleanup.cut_of(cluster.pk)
+    assert point
+    assert point.resource_version == FIRST + 80
+    for block in cleanup.blocks_until(cluster.pk, point.block).order_by("pk"):
+        block.delete()  # one more, then the cleanup is killed
+        first, last = queries.stored_history.bounds(cluster)
+        for version in range(first, last + 1, 20):
+            assert nodes_at(cluster, version) == expected[version], (block.number, version)
+    cleanup.sweep()
+    assert queries.stored_history.bounds(cluster) == (FIRST + 80, LAST)
+
+
 def test_the_oldest_decisions_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = live_cluster()
     kept = list(Decision.objects.order_by("-pk").values_list("pk", flat=True)[:5])

@@ -228,6 +228,13 @@ def test_the_supervisor_starts_and_stops_followers(supervised: FollowerSuperviso
     assert process.poll() is not None
 
 
+def test_a_lease_token_fits_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: given.update(options))
+    FollowerSupervisor().start("c")
+    assert len(given["env"][supervisor.TOKEN]) <= Cluster._meta.get_field("follower").max_length
+
+
 def test_a_cluster_that_another_host_follows_is_left_to_it(supervised: FollowerSupervisor) -> None:
     Cluster.everything.create(name="c", always=True)
     assert leases.claim("c", "other:1")

@@ -3,10 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from kubesched_ui.clusters import queries
+from kubesched_ui.clusters import fork, queries
 from kubesched_ui.clusters.history import apply_patch, merge_patch
 from kubesched_ui.clusters.models import Decision
-from kubesched_ui.models import Scenario
+from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.live_clusters.factory import FIRST, GAP, LAST, live_cluster
 
@@ -92,6 +92,20 @@ def test_an_opened_decision_is_one_run_of_its_pod_alone() -> None:
     assert queries.save_decision(decision) == run.scenario
     run.scenario.refresh_from_db()
     assert run.scenario.pinned
+
+
+def test_the_oldest_opened_decisions_are_deleted_unless_they_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fork, "OPENED", 1)
+    cluster = live_cluster()
+    runs = []
+    for number in range(3):
+        columns = {"pod": f"default/waiting-{number}", "resource_version": LAST - 1, "at": timezone.now(), "node": "n9"}
+        decision = Decision.objects.create(cluster=cluster, **columns)
+        runs.append(queries.open_decision(decision))
+        if number == 0:
+            queries.save_decision(decision)
+        Run.objects.update(state="done", finished_at=timezone.now())
+    assert set(Run.objects.values_list("pk", flat=True)) == {runs[0].pk, runs[2].pk}
 
 
 def test_a_decision_about_an_unknown_pod_has_no_run() -> None:

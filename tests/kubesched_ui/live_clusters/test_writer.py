@@ -210,6 +210,19 @@ def test_changes_wait_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Cluster.everything.get().changes == 1
 
 
+def test_after_the_restoration_of_a_backup_everything_is_listed() -> None:
+    cluster, one = followed()
+    one.write(listed(100, pod("a", 90)))
+    ChangeBlock.objects.all().delete()  # not part of a backup
+    cluster, one = followed()
+    assert one.versions == {}
+    one.open_gap()
+    one.write(listed(200, pod("a", 90), pod("b", 150)))
+    one.close_gap()
+    assert queries.history(cluster).first == 200
+    assert objects_at(cluster, 200).keys() == {"default/a", "default/b"}
+
+
 def test_bookmarks_are_stored() -> None:
     _, one = followed()
     one.write([*listed(), Bookmark("Node", 170, 1.0)])
