@@ -107,7 +107,7 @@ class PendingAnalysis:
         self.holder = LeaseHolder(start)
         release, configuration = scheduler_of(start)
         self.mirror = ClusterMirror(release)
-        self.answers = PendingAnswers(self.mirror, configuration)
+        self.answers = PendingAnswers(self.mirror, configuration, namespace=start.get("namespace", ""))
         self.unknown = set(start["kinds"])
         self.refused: set[str] = set()
         self.changed: dict[str, PendingAnswer] = {}

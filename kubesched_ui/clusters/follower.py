@@ -30,7 +30,7 @@ from kubesched_ui.websockets.publisher import Publisher, group
 from scheduler_core.api.objects import Namespace, Object
 from scheduler_core.errors import InputError
 from scheduler_core.live import discovery
-from scheduler_core.live.kinds import KINDS, WatchedKind
+from scheduler_core.live.kinds import KINDS, WatchedKind, namespace_of
 from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
@@ -84,6 +84,7 @@ class Follower:
             raise ReplacedCluster
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
+        start["namespace"] = namespace_of(self.kinds)
         self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in ("pending", "decisions")]
         try:
             async with asyncio.TaskGroup() as group_of_tasks:

@@ -8,6 +8,7 @@ Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (system:kube-s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 # `reason` is one of the few fields by which the API server selects events, and it knows no "or". These are the reasons
@@ -196,3 +197,9 @@ def in_namespace(namespace: str) -> dict[str, WatchedKind]:
         else kind
         for name, kind in KINDS.items()
     }
+
+
+def namespace_of(kinds: Mapping[str, WatchedKind]) -> str:
+    """Return the only namespace that kinds of `in_namespace` are read in; "" for all namespaces."""
+    parts = kinds["Pod"].path.split("/") if "Pod" in kinds else []
+    return parts[4] if "namespaces" in parts else ""

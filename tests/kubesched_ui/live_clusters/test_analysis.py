@@ -16,6 +16,7 @@ from kubesched_ui.clusters.item_frames import START, Forget, FrameReader, framed
 from kubesched_ui.clusters.judging import DecisionAnalysis
 from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
 from scheduler_core.api.objects import Object, decode
+from scheduler_core.live import kinds as watched_kinds
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.watch_events import DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
 from tests.kubesched_ui import clusters
@@ -109,6 +110,15 @@ def test_pending_pods_have_an_answer() -> None:
     assert cluster.analysed_version == 13
     assert cluster.view["pods"]["key"] == ["default/fits-nowhere", "default/gated", "default/bound"]
     assert PendingPod.objects.get(cause="gated").since.year == 2026
+
+
+@pytest.mark.usefixtures("fast")
+def test_rights_on_one_namespace_limit_the_answers() -> None:
+    kinds = watched_kinds.in_namespace("default")
+    analyse(PendingAnalysis, claimed() | {"namespace": watched_kinds.namespace_of(kinds)}, cluster_items(), pause=0.5)
+    limits = PendingPod.objects.get(key="default/fits-nowhere").details["limits"]
+    assert limits[0].endswith("because only the pods of one namespace can be read: default.")
+    assert watched_kinds.namespace_of(watched_kinds.KINDS) == ""
 
 
 def test_an_unusable_configuration_is_one_sentence() -> None:
