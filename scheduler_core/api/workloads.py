@@ -1,9 +1,15 @@
 """PodGroup of scheduling.k8s.io (GenericWorkload, 1.36): pods to schedule together.
 
-Source: k8s.io/api/scheduling/v1alpha2. Workload objects are ignored, because the scheduler uses only PodGroups.
+The structs are those of v1alpha2. `check` converts what v1beta1 of 1.37 writes in another way.
+
+Workload objects are ignored, because the scheduler uses only PodGroups.
+
+Source: k8s.io/api/scheduling/v1alpha2, v1beta1.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
@@ -32,7 +38,7 @@ class SchedulingConstraints(Struct):
 class PodGroupSpec(Struct):
     scheduling_policy: SchedulingPolicy = msgspec.field(default_factory=SchedulingPolicy)
     scheduling_constraints: SchedulingConstraints | None = None
-    disruption_mode: str = ""
+    disruption_mode: str | dict[str, Any] = ""
     priority: int = 0
 
     @property
@@ -49,7 +55,10 @@ class PodGroup(Object):
         gang = self.spec.scheduling_policy.gang
         if gang is not None:
             check_number(gang.min_count, 1, INT32_MAX, where, "spec.schedulingPolicy.gang.minCount")
-        check_choice(self.spec.disruption_mode, ("", "Pod", WHOLE), where, "spec.disruptionMode")
+        mode = self.spec.disruption_mode
+        if isinstance(mode, dict):  # v1beta1
+            mode = self.spec.disruption_mode = WHOLE if "all" in mode else "Pod"
+        check_choice(mode, ("", "Pod", WHOLE), where, "spec.disruptionMode")
 
 
 register_namesake(PodGroup, GROUP, VERSION)

@@ -162,12 +162,12 @@ _TABLE = (
         optional=True,
     ),
     _grouped(
-        *("PodGroup.scheduling.k8s.io", "scheduling.k8s.io", "v1alpha2", "podgroups"),
+        *("PodGroup.scheduling.k8s.io", "scheduling.k8s.io", "v1beta1 v1alpha3 v1alpha2", "podgroups"),
         "Answers about the pods of a pod group are missing.",
         optional=True,
     ),
     _grouped(
-        *("Workload", "scheduling.k8s.io", "v1alpha2 v1alpha1", "workloads"),
+        *("Workload", "scheduling.k8s.io", "v1beta1 v1alpha3 v1alpha2 v1alpha1", "workloads"),
         "The workload of a pod group is not named.",
         optional=True,
     ),

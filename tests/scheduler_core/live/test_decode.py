@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.workloads import Gang, PodGroup
 from scheduler_core.errors import InputError
 from scheduler_core.live import decode
 from scheduler_core.live.kinds import KINDS
@@ -179,6 +180,17 @@ def test_null_members_mean_missing_ones() -> None:
     event = decode.ObjectDecoder("Event").decode(raw)
     assert isinstance(event, Event)
     assert event.time == "t"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [({"all": {}}, "PodGroup"), ({"single": {}}, "Pod"), ("PodGroup", "PodGroup"), (None, "")]
+)
+def test_pod_groups_of_both_versions_are_read(mode: Any, expected: str) -> None:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 3}}, "disruptionMode": mode}
+    raw = {"metadata": {"name": "g", "namespace": "d", "resourceVersion": "1"}, "spec": spec}
+    group = decode.ObjectDecoder("PodGroup.scheduling.k8s.io").decode(json.dumps(raw).encode())
+    assert isinstance(group, PodGroup)
+    assert (group.spec.disruption_mode, group.spec.scheduling_policy.gang) == (expected, Gang(3))
 
 
 def test_the_identity_of_a_broken_object_is_found() -> None:
