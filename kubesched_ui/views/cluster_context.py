@@ -83,6 +83,8 @@ def sentence(cluster: Cluster) -> str:
     on = f"The cluster has {count(counts.get('nodes', 0))}"
     numbers = {name: counts.get(name.value, counts.get(name.value.replace(" ", "_"), 0)) for name in CATEGORIES}
     pending = max(pending, sum(numbers.values()))  # bound pods that the kubelet has not started have answers, too
+    if not pending and cluster.health.get("Node", {}).get("state") == "refused":
+        return f"None of {count(pods, 'pod')} is pending; the nodes cannot be read."
     if not pending:
         return f"{on} and {count(pods, 'pod')}; none is pending."
     parts = [f"{n:,} {CATEGORIES[name][1 if n == 1 else 2]}" for name, n in numbers.items() if n]

@@ -30,7 +30,7 @@ function show(picture) {
   known = picture.known ?? {};
   shown.world = map.view.world ?? null;
   wait.hidden = picture.nodes.name.length > 0;
-  wait.textContent = "No nodes are known yet.";
+  wait.textContent = "No nodes are known.";
   aside.showNode();
 }
 

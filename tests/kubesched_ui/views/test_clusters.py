@@ -314,6 +314,18 @@ def test_pods_that_wait_for_the_kubelet_count_as_pending(client: Client, cluster
     assert get(client, address(cluster)).answer.startswith("5 of 30 pods are pending: 2 never fit, 1 does not fit now")
 
 
+def test_the_most_important_missing_kinds_come_first(client: Client, cluster: Cluster) -> None:
+    refused = ("CSIDriver", "Job", "Namespace", "Node", "PriorityClass")
+    health = {kind: {"state": "refused", "message": "x", "consequence": f"no {kind}."} for kind in refused}
+    Cluster.everything.filter(pk=cluster.pk).update(health=health)
+    shown = " ".join(re.sub(r"<[^>]+>", "", source(client, address(cluster))).split())
+    assert "Node: no Node. Namespace: no Namespace. 3 more kinds cannot be read PriorityClass: no Pri" in shown
+    Cluster.everything.filter(pk=cluster.pk).update(counts={"nodes": 0, "pods": 3, "pending": 0})
+    assert get(client, address(cluster)).answer == "None of 3 pods is pending; the nodes cannot be read."
+    Cluster.everything.filter(pk=cluster.pk).update(health={kind: health[kind] for kind in refused[:2]})
+    assert "more kind" not in source(client, address(cluster))
+
+
 def test_missing_objects_are_404(client: Client, cluster: Cluster) -> None:
     for part in ("nodes/none/", "pods/default/none/"):
         get(client, address(cluster, part), 404)
