@@ -140,7 +140,7 @@ def main() -> None:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "kubesched_ui.settings",
             "KUBESCHED_VAR_DIR": str(folder),
-            "KUBESCHED_CLUSTERS_FILE": str(clusters_file(folder, server.url)),
+            "KUBESCHED_CLUSTERS_FILE": str(clusters_file(folder, {NAME: server.url})),
             "KUBESCHED_LOG_LEVEL": "WARNING",
         }
         if options.postgres:

@@ -48,6 +48,7 @@ DISCOVER_EVERY_S = 600  # requests few small objects
 NO_RIGHTS = "The API server refuses all kinds. Check the rights of its user (docs/live.md)."
 SYSTEM = "kube-system"  # its uid identifies a cluster
 MAX_NAMESPACE = 1_000_000  # bytes
+FIRST = "pending"  # analysis that starts at once
 WITHOUT = ("refused", "not served")  # states of a kind of which no item comes
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ class Follower:
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
         start["namespace"] = namespace_of(self.kinds)
-        self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in ("pending", "decisions")]
+        self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in (FIRST, "decisions")]
         try:
             async with asyncio.TaskGroup() as group_of_tasks:
                 for task in (self._read, self._write, self._report, self._discover):
@@ -270,7 +271,8 @@ class Follower:
             with suppress(DatabaseError, InterfaceError):
                 release, config = await self._in_thread(self._used)
                 for analysis in self.analyses:
-                    analysis.configure(release, config)
+                    if analysis.part == FIRST or found_at:  # decisions wait, so that the first answers come sooner
+                        analysis.configure(release, config)
             await asyncio.sleep(1.0)
 
     def _store_found(self, found: discovery.Discovered) -> None:

@@ -26,10 +26,11 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class Writes:
-    """Changes pods of the API server in a thread, and keeps its state at each resourceVersion."""
+    """Changes pods of the API server in a thread, and keeps its state at each resourceVersion. `other`: the API server
+    of a cluster that is followed only while a page of it is open."""
 
-    def __init__(self, server: ServerProcess) -> None:
-        self.server = server
+    def __init__(self, server: ServerProcess, other: ServerProcess) -> None:
+        self.server, self.other = server, other
         self.states: dict[int, dict[str, str]] = {}  # resourceVersion -> pod -> its label
         self.state: dict[str, str] = {}
         self.stopping = False
@@ -72,7 +73,7 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Yield an instance that follows an API server that changes all the time."""
     var = tmp_path_factory.mktemp("var")
     with ExitStack() as services:
-        server = services.enter_context(api_server())
+        server, other = (services.enter_context(api_server()) for _ in range(2))
         server.request("POST", "/api/v1/nodes", node("n1"), **{"Content-Type": "application/json"})
         environment, redis, postgres = {}, None, None
         if request.param == "services":
@@ -80,10 +81,11 @@ def followed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             services.callback(redis.kill)
             postgres = services.enter_context(postgres_server())
             environment = {"REDIS_URL": redis.url, "DATABASE_URL": postgres.url}
-        instance = Instance(var, CLUSTERS_FILE=str(clusters_file(var, server.url)), **environment)
+        file = clusters_file(var, {"live": server.url}, {"other": other.url})
+        instance = Instance(var, CLUSTERS_FILE=str(file), **environment)
         instance.redis, instance.postgres = redis, postgres
         services.callback(instance.interrupt)
-        writes = Writes(server)
+        writes = Writes(server, other)
         writes.thread.start()
         assert f"http://127.0.0.1:{instance.port}" in instance.start()
         yield instance, writes
@@ -95,7 +97,7 @@ def stored(instance: Instance) -> int:
     """Return the newest stored resourceVersion; 0 if the server does not answer or has nothing."""
     with suppress(urllib.error.URLError, OSError):
         found = instance.api("GET", "/clusters")
-        return int(found[0]["resource_version"]) if found else 0
+        return max((int(one["resource_version"]) for one in found if one["name"] == "live"), default=0)
     return 0
 
 
@@ -194,3 +196,13 @@ def test_what_the_server_forgot_while_nothing_followed_is_a_gap(followed: Any) -
     gaps = check(instance, writes)
     assert len(gaps) > before
     assert any(gap["kind"] == "Pod" and gap["after"] <= marked + 31 and gap["until"] > marked for gap in gaps)
+
+
+def test_a_cluster_is_contacted_only_while_a_page_of_it_is_open(followed: Any) -> None:
+    instance, writes = followed
+    number = next(one["id"] for one in instance.api("GET", "/clusters") if one["name"] == "other")
+    assert instance.api("GET", f"/clusters/{number}")["state"] == "stopped"
+    assert writes.other.control("requests") == []
+    assert instance.api("POST", f"/clusters/{number}/watch")["message"] == "Starting to follow this cluster."
+    until(lambda: instance.api("GET", f"/clusters/{number}")["state"] == "following", "following")
+    assert writes.other.control("requests")
