@@ -88,8 +88,10 @@ class States:
     def _same_places(self) -> Iterator[State]:
         """Yield the states in which all pods are where they were bound."""
         yield from self._in_queue_order()
-        steps, later = self._steps(), self._later_bindings()[: self._bounds.bindings]
-        recent = self._recent_bindings()[: self._bounds.bindings]
+        steps = self._steps()
+        later = [one for one in self._later_bindings() if self._in_any_order(one[0])][: self._bounds.bindings]
+        pods = self._mirror.cluster.pods
+        recent = [key for key in self._recent_bindings() if self._in_any_order(pods[key])][: self._bounds.bindings]
         for count in range(1, max(len(steps), len(later), len(recent)) + 1):
             if count <= len(steps):
                 undone = steps[count - 1]
@@ -162,6 +164,11 @@ class States:
         if first or last:
             details = {"counted": _pods(first), "not_counted": last}
             yield State(ASSUMED, details, lambda: self._swapped(first, last))
+
+    def _in_any_order(self, other: PodInfo) -> bool:
+        """Whether it is not known which of two pods was tried first. Of two new pods it is the one created first."""
+        known = self._key in self._added and other.key in self._added
+        return not known or other.priority != self._pod.priority or _failed(self._pod) or _failed(other)
 
     def _later_nominations(self) -> list[tuple[PodInfo, str]]:
         """Return the pods nominated next, with their nodes."""
@@ -278,6 +285,11 @@ def _both(
 ) -> Iterator[PodInfo | None]:
     with first(), second() as pod:
         yield pod
+
+
+def _failed(pod: PodInfo) -> bool:
+    """Whether the pod was tried before without success."""
+    return any(one.type == "PodScheduled" and one.status == "False" for one in pod.pod.status.conditions)
 
 
 def _arrives(change: MirrorChange) -> bool:

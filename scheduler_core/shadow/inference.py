@@ -13,6 +13,7 @@ OTHER_STATE = 0.02  # share of decisions that any candidate can make
 CLEAR = math.log(1000)  # log of the ratio of likelihoods that decides between two candidates
 LEAST = 6  # decisions that differ between candidates, before which no other configuration counts
 ENOUGH = 40  # decisions that differ between candidates, after which the most likely one counts
+MOST = 3  # candidates by which a decision is checked in full
 MEMORY = 0.995  # weight of a decision relative to the next one, so that a change of the configuration is noticed
 CHECKED = 8  # once the configuration is clear, every CHECKED-th decision is compared by all candidates
 PRIOR = 2.0  # log of the advantage of the default, which most clusters have
@@ -54,7 +55,8 @@ class Likelihoods:
             return {self.leader}
         now = self._now()
         best = max(now.values())
-        return {self.leader} | {name for name, value in now.items() if value > best - 2 * CLEAR}
+        likely = sorted(now, key=now.__getitem__, reverse=True)[:MOST]
+        return {self.leader, *(name for name in likely if now[name] > best - 2 * CLEAR)}
 
     def add(self, chances: Mapping[str, float], nodes: int, choices: Mapping[str, bytes]) -> None:
         """Add a decision.

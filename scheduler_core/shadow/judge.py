@@ -377,14 +377,23 @@ class Judge:
             evaluation = candidate.evaluator.evaluate(pod)
             best = evaluation.best()
             possible = bool((best == row).any())
-            chances[name], choices[name] = 1 / len(best) if possible else 0.0, best.tobytes()
-            verdict = waiting.verdicts.get(name)
-            if not possible and verdict is not None and verdict.outcome not in (UNEXPLAINED, UNKNOWN_PLUGIN):
-                chances[name] = ON_OTHER_STATE
+            chances[name] = self._chance(evaluation, len(best), possible, waiting.verdicts.get(name))
+            choices[name] = best.tobytes()
             nodes = max(len(evaluation.rows), nodes)
             if possible:
                 waiting.possible.add(name)
         self.likelihoods.add(chances, nodes, choices)
+
+    @staticmethod
+    def _chance(evaluation: Evaluation, best: int, possible: bool, verdict: _Verdict | None) -> float:
+        """Return the chance that a candidate chooses the node. `best`: the number of its best nodes."""
+        if possible:
+            return 1 / best
+        if verdict is not None and verdict.outcome not in (UNEXPLAINED, UNKNOWN_PLUGIN):
+            return 1 / best if evaluation.wanted else ON_OTHER_STATE
+        if verdict is None and evaluation.wanted:  # its part of the nodes is not known
+            return 0.5 / len(evaluation.rows)
+        return 0.0
 
     def _verdict(self, candidate: _Candidate, judgement: Judgement, pod: PodInfo, evaluation: Evaluation) -> _Verdict:
         """Return the first outcome that agrees with the decision; advance the start index."""

@@ -188,7 +188,7 @@ class StartIndex:
             Path(number, start, cost)
             for number, window in enumerate(windows)
             for start in window.possible(row)
-            if (number, start) not in there and window.cost(start, row, exact=True) == 0
+            if (number, start) not in there and window.cost(start, row, exact=len(window.ends) <= EXACT_LIMIT) == 0
         ]
         sampled.accepted.update(map(id, fresh))
         self._paths = sampled.paths = [*self._paths, *fresh]
@@ -235,6 +235,7 @@ class _Windows:
         # The search ends at the first feasible node beyond those wanted; that node is not counted.
         ends = np.searchsorted(found, found[:size] + evaluation.wanted + 1) - 1 - np.arange(size)
         self.ends = np.minimum(ends, size)
+        self._estimated: tuple[int, npt.NDArray[np.float64]] | None = None
         self._clear: tuple[int, npt.NDArray[np.bool_]] | None = None
         self._chunk = max(1, min(int(math.sqrt(size)), size // PARALLELISM + 1))
 
@@ -252,14 +253,17 @@ class _Windows:
 
     def cost(self, start: int, row: int, *, exact: bool) -> float:
         """Return 0 if the node is the best of the window, INEXACT if it would be with the nodes that parallel workers
-        can check before or after its last ones, else 1."""
+        can check before or after its last ones, else 1. `exact`: score the window; otherwise scores over all nodes
+        count."""
         size = len(self._order)
         start %= size
+        if self._place[row] < 0:
+            return 1
+        if not exact:
+            return float(self._estimate(row)[start])
         offset = (int(self._place[row]) - start) % size
         end = int(self.ends[start])
-        if offset >= end + self._chunk or self._place[row] < 0:
-            return 1
-        if not exact and not self._without_better(row)[start]:
+        if offset >= end + self._chunk:
             return 1
         window = self.rows(start)
         if offset >= end:
@@ -273,6 +277,15 @@ class _Windows:
             return 0 if offset < end else INEXACT
         last = (self._place[better] - start) % size >= end - self._chunk
         return INEXACT if last.all() else 1
+
+    def _estimate(self, row: int) -> npt.NDArray[np.float64]:
+        """Return the cost of each start index by the scores over all nodes; float64."""
+        if self._estimated is None or self._estimated[0] != row:
+            offset = (self._place[row] - np.arange(len(self._order))) % len(self._order)
+            cost = np.where(offset < self.ends, 0.0, INEXACT)
+            cost[(offset >= self.ends + self._chunk) | ~self._without_better(row)] = 1.0
+            self._estimated = row, cost
+        return self._estimated[1]
 
     def possible(self, row: int) -> list[int]:
         """Return the start indices whose window may have the node as its best one."""
