@@ -12,12 +12,13 @@ import pytest
 import yaml
 
 from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
-from scheduler_core.live.discovery import discover, fetch
+from scheduler_core.live.discovery import Discovered, discover, fetch, fetch_version
 from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
 from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
 from tests.api_server.server import ApiServer
+from tests.scheduler_core.live.test_discovery import PACKING, config_map, mounted
 
 MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "rbac.yaml"
 MANIFESTS = list(yaml.safe_load_all(MANIFEST.read_text()))
@@ -81,6 +82,30 @@ def test_nothing_that_the_follower_reads_is_refused() -> None:
             assert {request.verb for request in server.requests if request.resource} <= {"get", "list", "watch"}
 
     asyncio.run(run())
+
+
+def test_the_configuration_is_found_with_a_role_for_its_config_map() -> None:
+    packing = config_map("kube-system/packing", config_yaml=PACKING)
+    pod = mounted("/etc/kubernetes/packing", configMap={"name": "packing"})
+
+    async def run(names: list[str]) -> Discovered:
+        async with ApiServer() as server, connected(server) as transport:
+            server.storage.create("pods", pod)
+            server.storage.create("configmaps", packing)
+            rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": names, "verbs": ["get"]}
+            server.rules, server.namespace_rules = RULES, {"kube-system": [rule]}
+            _, store = await read(server, transport)
+            version = await fetch_version(transport)
+            return discover(store, version, await fetch(transport, store, version))
+
+    found = asyncio.run(run(["kubeadm-config", "packing"]))
+    assert found.config_source == "ConfigMap kube-system/packing, key config.yaml, of pod kube-system/s"
+    assert "MostAllocated" in found.config
+    refused = asyncio.run(run(["kubeadm-config"]))
+    assert refused.config == ""
+    assert (
+        "ConfigMap kube-system/packing with the configuration cannot be read: the server refuses" in refused.notes[-1]
+    )
 
 
 @pytest.mark.long
