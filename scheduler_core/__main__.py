@@ -99,6 +99,7 @@ def _add_bench(commands: Commands) -> None:
     add("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
     add("--release", default="1.34", help="Kubernetes release")
     add("--openb", type=Path, help="folder of the openb trace")
+    add("--no-trace", action="store_true", help="record and encode nothing")
 
 
 def _add_openb(commands: Commands) -> None:

@@ -102,12 +102,18 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
 def command(args: argparse.Namespace, out: IO[str]) -> int:
     """Write the figures of a workload as JSON. Returns 0. Raises InputError."""
     trace = args.openb or OPENB
-    print(json.dumps(run(args.workload, args.nodes, args.pods, args.percentage, args.release, trace)), file=out)
+    options = args.percentage, args.release, trace, not args.no_trace
+    print(json.dumps(run(args.workload, args.nodes, args.pods, *options)), file=out)
     return 0
 
 
-def run(name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB) -> dict[str, Any]:
-    """Run a workload once and return the figures of one JSON line. The time excludes building the objects."""
+def run(
+    name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB, encodes: bool = True
+) -> dict[str, Any]:
+    """Run a workload once and return the figures of one JSON line. The time excludes building the objects.
+
+    `encodes`: whether every cycle is encoded; otherwise nothing reads its columns.
+    """
     objects: list[Object] = [o for raw in workload(name, nodes, pods, trace) if (o := decode(raw)) is not None]
     simulation = Simulation(
         objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
@@ -115,7 +121,7 @@ def run(name: str, nodes: int, pods: int, percentage: int, release: str, trace: 
     count, scheduled, size = len(simulation.pods), 0, 0
     start = time.perf_counter()
     for cycle in simulation.run():
-        size += len(cycle.encode())
+        size += len(cycle.encode()) if encodes else 0
         scheduled += cycle.result == "scheduled"
     seconds = time.perf_counter() - start
     return {

@@ -10,7 +10,7 @@ The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cache
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -163,15 +163,19 @@ class EquivalenceClass:
     )
 
     def __init__(
-        self, framework: ProfilePlugins, pod: PodInfo, terms: int, usages: Callable[..., UsageColumns]
+        self,
+        framework: ProfilePlugins,
+        plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]],
+        pod: PodInfo,
+        terms: int,
+        usages: Callable[..., UsageColumns],
     ) -> None:
         self.pod_terms, self.label_class = pod.terms(), pod.label_class
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.outcomes: dict[tuple[int, ...], Any] = {}
         self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
-        found = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
-        varies = {p.name: p.varies_with(pod) if _declared(p) else fwk.ANYTHING for p in found}
+        varies = {name: plugin.varies_with(pod) if declared else fwk.ANYTHING for name, (plugin, declared) in plugins}
         if any(varies[plugin.name] == fwk.USAGE and plugin.normalize is not None for plugin in framework.score):
             raise TypeError("a score that depends on usage is final")
         self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
@@ -266,10 +270,11 @@ class EquivalenceCache:
         self._cluster: Cluster = framework.cluster
         self._classes: dict[bytes, EquivalenceClass | None] = {}
         self._usages: dict[Hashable, UsageColumns] = {}
-        self._known_requests: set[bytes] = set()  # those of pods that have a class
+        self._known_requests: set[bytes] = set()  # those of pods since then
         self._validity: tuple[int, int] = (-1, -1)
         plugins = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
-        self._useful = any(map(_declared, plugins))
+        self._plugins = [(name, (p, _declared(p))) for name, p in {p.name: p for p in plugins}.items()]
+        self._useful = any(declared for _, (_, declared) in self._plugins)
 
     def find(self, pod: PodInfo) -> EquivalenceClass | None:
         """Return the class of a pod; None if its plugins have to run as for a pod without equals.
@@ -294,13 +299,15 @@ class EquivalenceCache:
             if len(self._classes) >= _MAX_CLASSES:
                 self._classes.clear()
             self._classes[key] = None
-            if self._requests(pod) not in self._known_requests:
+            requests = self._requests(pod)
+            if requests not in self._known_requests:
+                self._known_requests.add(requests)
                 return None
         if known is not None:
             pod.share(known.pod_terms, known.label_class)
         terms = len(cluster.columns.terms_matching(pod))
         if known is None or known.terms != terms:
-            known = self._classes[key] = EquivalenceClass(self._framework, pod, terms, self._columns)
+            known = self._classes[key] = EquivalenceClass(self._framework, self._plugins, pod, terms, self._columns)
         return known
 
     @staticmethod
@@ -313,7 +320,6 @@ class EquivalenceCache:
     ) -> UsageColumns:
         """Return the columns for the pod's requests; pods of different classes share them."""
         requests = self._requests(pod)
-        self._known_requests.add(requests)
         names = [plugin.name for plugin in filters], [plugin.name for plugin, _ in scores]
         key = _ENCODE((requests, names, [weight for _, weight in scores]))
         found = self._usages.get(key)
