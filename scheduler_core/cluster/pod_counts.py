@@ -65,18 +65,27 @@ class LabelClass:
 class PodCounts:
     """The number of some pods on each node. `counts`: int64 over nodes."""
 
-    __slots__ = ("_sums", "counts")
+    __slots__ = ("_rows", "_sums", "counts")
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
+        self._rows: set[int] | None = None  # those with such pods, once `rows` was called
         self._sums: dict[str, tuple[Topology, Counts]] = {}  # topology key -> its column, number of pods by value
 
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.counts[row] += step
+        if self._rows is not None:
+            (self._rows.add if self.counts[row] > 0 else self._rows.discard)(row)
         for topology, sums in self._sums.values():
             if not topology.unique and (value := topology.ids[row]) >= 0:
                 sums[value] += step
+
+    def rows(self) -> set[int]:
+        """Return the rows with such pods. Do not change the set; it changes with the pods."""
+        if self._rows is None:
+            self._rows = set(np.flatnonzero(self.counts > 0).tolist())
+        return self._rows
 
     def sums(self, key: str, topology: Topology) -> Counts:
         """Return the number of pods by value of a topology key: int64 over values. It changes with the pods."""
@@ -88,6 +97,7 @@ class PodCounts:
     def permute(self, origin: npt.NDArray[np.intp]) -> None:
         """Set new rows. `origin`: the old row of each new row, -1 if it is new."""
         self._sums.clear()
+        self._rows = None
         if len(self.counts):
             self.counts = self.counts[origin]
             self.counts[origin < 0] = 0

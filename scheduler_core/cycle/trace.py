@@ -205,6 +205,8 @@ class CycleTrace:
         key = tuple(map(id, refusing))
         outcome = outcomes.get(key)
         if outcome is None:
+            if refusing and all(verdict.refused is not None for verdict in refusing):
+                self._decide_few()
             decisive = self.decisive()
             passing = None if decisive is None else decisive == 0
             outcome = FilterOutcome(refusing, decisive, passing, None if passing is None else np.flatnonzero(passing))
@@ -212,6 +214,13 @@ class CycleTrace:
                 outcomes.clear()
             outcomes[key] = outcome
         self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True
+
+    def _decide_few(self) -> None:
+        """Compute `decisive` of verdicts that all refuse few nodes."""
+        self._decisive, self._decided = np.zeros(self.nodes, np.uint8), True
+        for number, verdict in reversed(list(enumerate(self.verdicts.values(), 1))):
+            if verdict.refused is not None:
+                self._decisive[verdict.refused] = number
 
     def _forget_decisions(self) -> None:
         self._outcome = None

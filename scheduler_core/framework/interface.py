@@ -99,10 +99,12 @@ class Verdict:
     """The result of a Filter plugin for every node.
 
     `codes` is a uint16 column over all nodes: 0 passes, k > 0 is `statuses[k - 1]`. None means that every node passes.
+    `refused`: the rows that do not pass, ascending, if they are known.
     """
 
     codes: Codes | None = None
     statuses: tuple[Status, ...] = ()
+    refused: npt.NDArray[np.intp] | None = field(default=None, compare=False)
 
     @staticmethod
     def reject(mask: Bool, status: Status) -> Verdict:
@@ -123,6 +125,18 @@ class Verdict:
             else:
                 codes[mask & (codes == 0)] = len(statuses)
         return Verdict(codes, tuple(statuses)) if codes is not None else PASSES
+
+    @staticmethod
+    def of_rows(size: int, *choices: tuple[set[int], Status]) -> Verdict:
+        """Refuse few of `size` nodes: each row by the status of the first set that has it."""
+        present = [(rows, status) for rows, status in choices if rows]
+        if not present:
+            return PASSES
+        codes = np.zeros(size, np.uint16)
+        for code in range(len(present), 0, -1):
+            codes[list(present[code - 1][0])] = code
+        refused = sorted(present[0][0].union(*(rows for rows, _ in present[1:])))
+        return Verdict(codes, tuple([status for _, status in present]), np.array(refused, np.intp))
 
     @staticmethod
     def of_statuses(statuses: Sequence[Status | None]) -> Verdict:

@@ -255,6 +255,8 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         now: FilterState | None = state.get(self.name)
         if now is None:
             return fwk.PASSES
+        if not now.affinity and all(domains.topology.unique for _, domains in (*now.anti, *now.existing)):
+            return self._repelled_rows(now)
         choices: list[tuple[fwk.Bool, fwk.Status]] = []
         if now.affinity:
             choices.append((~self._attracted(now), self._with_prefix(NO_AFFINITY)))
@@ -274,6 +276,16 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         skips = release.supports_skip_status and release.prescore_skips
         concerned = any(pod.terms()) or self.cluster.columns.terms_matching(pod)
         return fwk.ANYTHING if concerned or not skips else fwk.OBJECTS
+
+    def _repelled_rows(self, now: FilterState) -> fwk.Verdict:
+        """Return the verdict if every node is a domain and the pod has no required affinity."""
+        repelled = [
+            (set[int]().union(*(counts.rows() for counts, _ in now.anti)), self._with_prefix(ANTI_AFFINITY)),
+            (set[int]().union(*(c.rows() for c, _ in now.existing)), self._with_prefix(EXISTING_ANTI_AFFINITY)),
+        ]
+        if self._existing_first:
+            repelled.reverse()
+        return fwk.Verdict.of_rows(len(self.cluster.nodes), *repelled)
 
     @property
     def _existing_first(self) -> bool:

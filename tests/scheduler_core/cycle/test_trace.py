@@ -40,7 +40,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, Score) and isinstance(other, Score):
         return all(same(getattr(one, name), getattr(other, name)) for name in ("weight", "raw", "normalized"))
     if is_dataclass(one) and type(one) is type(other):
-        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
     return bool(one == other)
 
 
