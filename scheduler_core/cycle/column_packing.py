@@ -44,11 +44,9 @@ def pack(column: npt.NDArray[Any]) -> Packed:
     return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
 
 
-def pack_codes(column: npt.NDArray[np.uint16] | None) -> Packed | None:
-    """Pack a column that is 0 on most rows."""
-    if column is None:
-        return None
-    rows = np.flatnonzero(column)
+def pack_codes(column: npt.NDArray[np.uint16], rows: npt.NDArray[np.intp] | None = None) -> Packed:
+    """Pack a column that is 0 on most rows. `rows`: the others, if they are known."""
+    rows = np.flatnonzero(column) if rows is None else rows
     if len(rows) * 64 > len(column):
         return pack(column)
     return len(column), 0, _FEW, rows.astype(np.uint32).tobytes() + column[rows].tobytes()

@@ -9,7 +9,7 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -68,6 +68,7 @@ class FilterOutcome:
     decisive: npt.NDArray[np.uint8] | None
     passing: fwk.Bool | None
     rows: Rows | None  # those that pass, None for all
+    refused: Rows | None  # the others, if they are known
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
 
@@ -205,22 +206,27 @@ class CycleTrace:
         key = tuple(map(id, refusing))
         outcome = outcomes.get(key)
         if outcome is None:
+            refused = None
             if refusing and all(verdict.refused is not None for verdict in refusing):
-                self._decide_few()
+                refused = self._decide_few()
             decisive = self.decisive()
             passing = None if decisive is None else decisive == 0
-            outcome = FilterOutcome(refusing, decisive, passing, None if passing is None else np.flatnonzero(passing))
+            rows = None if passing is None else np.flatnonzero(passing)
+            outcome = FilterOutcome(refusing, decisive, passing, rows, refused)
             if len(outcomes) >= _OUTCOMES:
                 outcomes.clear()
             outcomes[key] = outcome
         self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True
 
-    def _decide_few(self) -> None:
-        """Compute `decisive` of verdicts that all refuse few nodes."""
+    def _decide_few(self) -> Rows:
+        """Compute `decisive` of verdicts that all refuse few nodes. Return the refused rows."""
         self._decisive, self._decided = np.zeros(self.nodes, np.uint8), True
+        refused = []
         for number, verdict in reversed(list(enumerate(self.verdicts.values(), 1))):
             if verdict.refused is not None:
                 self._decisive[verdict.refused] = number
+                refused.append(verdict.refused)
+        return refused[0] if len(refused) == 1 else np.unique(np.concatenate(refused))
 
     def _forget_decisions(self) -> None:
         self._outcome = None
@@ -292,7 +298,9 @@ class CycleTrace:
     def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:
         decisive = self.decisive()
         if decisive is not None:
-            refused = np.flatnonzero(decisive)
+            refused = self._outcome.refused if self._outcome is not None else None
+            if refused is None:
+                refused = np.flatnonzero(decisive)
             if self.looked is not None or self.subset is not None:
                 refused = refused[self.looked_mask()[refused]]
             if self.nominated:
@@ -446,8 +454,17 @@ class CycleTrace:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
         plugins = tuple(self.verdicts)
         if outcome.packed is None or outcome.packed[0] != plugins:
-            outcome.packed = plugins, _deflated(_pack_verdicts(self.verdicts, pack_codes))
-        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(self.scores)
+            outcome.packed = (
+                plugins,
+                _deflated(
+                    [
+                        (i, [_pack_status(s) for s in v.statuses], pack_codes(v.codes, v.refused))
+                        for i, v in enumerate(self.verdicts.values())
+                        if v.codes is not None
+                    ]
+                ),
+            )
+        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(self.scores), plugins
         layout = layouts.get(key)
         if layout is None:
             layout = layouts[key] = _deflated(self._layout())
@@ -502,7 +519,7 @@ class CycleTrace:
                 scores.append((plugin, score.weight, None, pack(raw.column), None if normalized is raw else stays))
             else:
                 scores.append((plugin, score.weight, None))
-        return (*_SHARED_OF(self), scores)
+        return (*_SHARED_OF(self), list(self.verdicts), scores)
 
     @staticmethod
     def decode(data: bytes) -> CycleTrace:
@@ -541,7 +558,7 @@ def _decode_whole(data: bytes) -> CycleTrace:
 def _decode_shared(data: bytes) -> CycleTrace:
     document = _DECODER.decode(zlib.decompress(data[1:]) if data[0] else data[1:])
     own, statuses, nominated, postfilter, layout, verdicts, frame, patches, columns = document
-    *shared, scores = _inflated(layout)
+    *shared, plugins, scores = _inflated(layout)
     trace = CycleTrace(own[0])
     for names, values in ((_OWN, own), (_SHARED, shared)):
         for name, value in zip(names, values, strict=True):
@@ -550,7 +567,10 @@ def _decode_shared(data: bytes) -> CycleTrace:
         setattr(trace, name, _unpack_status(status))
     trace.nominated = {row: _unpack_status(s) for row, s in nominated or ()}
     trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
-    trace.verdicts = _unpack_verdicts(_inflated(verdicts))
+    trace.verdicts = dict.fromkeys(plugins, fwk.PASSES)
+    for i, packed, codes in _inflated(verdicts):
+        statuses = tuple(map(_unpack_known, packed))
+        trace.verdicts[plugins[i]] = fwk.Verdict(unpack_optional(codes, np.uint16), statuses)
     placement, subset, looked, feasible, varying = _inflated(columns) if columns is not None else (None,) * 5
     trace.placement = unpack_optional(placement, np.intp)
     trace.subset = unpack_optional(subset, np.intp)
@@ -624,10 +644,8 @@ def _unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> list[fwk
     return columns
 
 
-def _pack_verdicts(
-    verdicts: Mapping[str, fwk.Verdict], packed: Callable[[fwk.Codes | None], Packed | None] = pack_optional
-) -> list[tuple[Any, ...]]:
-    return [(p, [_pack_status(s) for s in v.statuses], packed(v.codes)) for p, v in verdicts.items()]
+def _pack_verdicts(verdicts: Mapping[str, fwk.Verdict]) -> list[tuple[Any, ...]]:
+    return [(p, [_pack_status(s) for s in v.statuses], pack_optional(v.codes)) for p, v in verdicts.items()]
 
 
 def _unpack_verdicts(packed: Sequence[Any]) -> dict[str, fwk.Verdict]:
