@@ -559,7 +559,7 @@ def _decode_shared(data: bytes) -> CycleTrace:
     document = _DECODER.decode(zlib.decompress(data[1:]) if data[0] else data[1:])
     own, statuses, nominated, postfilter, layout, verdicts, frame, patches, columns = document
     *shared, plugins, scores = _inflated(layout)
-    trace = CycleTrace(own[0])
+    trace = CycleTrace(own[0], merges=False)  # only such cycles share parts
     for names, values in ((_OWN, own), (_SHARED, shared)):
         for name, value in zip(names, values, strict=True):
             setattr(trace, name, value)
