@@ -90,7 +90,9 @@ def sentence(card: queries.ReportCard) -> str:
     if not rest:
         found = f"KubeSched explains all of {checked}." if judged > 1 else f"KubeSched explains {checked}."
     else:
-        found = f"KubeSched explains {judged - rest:,} of {checked}, and not {rest:,}."
+        found = (
+            f"KubeSched explains {judged - rest:,} of {checked}; {rest:,} {'is' if rest == 1 else 'are'} unexplained."
+        )
     return f"{found} {missed}".rstrip()
 
 

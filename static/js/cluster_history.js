@@ -21,7 +21,7 @@ async function go(version) {
   latest = version;
   const address = withParams({ at: version });
   history.replaceState(history.state, "", address);
-  for (const place of [part("at"), part("version")]) if (place) place.value = version;
+  for (const place of [part("at"), part("position")]) if (place) place.value = version;
   const source = withParams({ at: version }, document.getElementById("live-map").dataset.src);
   document.dispatchEvent(new CustomEvent("position", { detail: { address: source.href } }));
   const fresh = await fetchPage(address.href);
@@ -40,7 +40,7 @@ if (box) {
   });
   part("version-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const version = Number(part("version").value);
+    const version = Number(part("position").value);
     const place = positions.findLastIndex(([one]) => one <= version);
     part("slider").value = Math.max(0, place);
     go(version);

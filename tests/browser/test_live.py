@@ -322,6 +322,7 @@ def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, 
 def test_fork_from_now(watched: Watched, live: LiveCluster) -> None:
     gated(live, "forked")
     watched.shows("forked", "not asked", "scheduling gate")
+    expect(watched.page.get_by_role("button", name="Fork from now")).to_be_visible()  # connected by this page
     with watched.page.context.new_page() as page:
         page.goto(watched.page.url.partition("?")[0])
         page.get_by_role("button", name="Fork from now").click()
@@ -333,4 +334,10 @@ def test_fork_from_now(watched: Watched, live: LiveCluster) -> None:
         page.locator("[data-slider]").focus()
         page.keyboard.press("Home")
         expect(page).to_have_url(re.compile(r"[?&]at=\d+"))
+        version = page.url.partition("at=")[2].partition("&")[0]
+        expect(page.get_by_label("resourceVersion")).to_have_value(version)
+        expect(page.locator("[data-text]")).to_contain_text(version)
+        page.get_by_role("button", name="Fork from here").click()
+        page.wait_for_url("**/scenarios/*/")
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"shop at {version}")
     live.delete("forked")

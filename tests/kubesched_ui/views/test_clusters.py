@@ -111,7 +111,7 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
     for text in ("Pods in the way on n1", "default/bound-1", "Insufficient cpu", "Request 2 cpu less", "0/4 fit"):
         assert text in page
     assert "ResourceQuotas cannot be read." in page
-    assert "another message" in page
+    assert "other reasons" in page
     assert "first known" in page
 
 
@@ -291,7 +291,7 @@ def test_contexts_of_the_kubeconfig_are_offered(client: Client, monkeypatch: pyt
 def test_the_report_card(client: Client, cluster: Cluster) -> None:
     page = get(client, address(cluster, "report/"))
     assert page.answer == (
-        "KubeSched explains 20 of 22 decisions of the real scheduler, and not 2. "
+        "KubeSched explains 20 of 22 decisions of the real scheduler; 2 are unexplained. "
         "2 decisions in gaps of the history could not be checked."
     )
     assert "Of 6 messages about pods without a node, 5 equal ours word by word, 1 differs from ours." in page.flat
