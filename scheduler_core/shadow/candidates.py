@@ -45,6 +45,8 @@ def candidates(configuration: Configuration, release: Release, given: bool) -> d
             found.setdefault(name, replace(configuration, profiles=profiles))
     for name in choices("", release):
         last = load(published(name, release), release).profiles[-1]
+        if not last.plugins["score"]:
+            continue  # any node is the best one, so it would explain every decision a little
         profiles = [
             replace(
                 last,

@@ -90,8 +90,8 @@ class States:
         yield from self._in_queue_order()
         steps = self._steps()
         later = [one for one in self._later_bindings() if self._in_any_order(one[0])][: self._bounds.bindings]
-        pods = self._mirror.cluster.pods
-        recent = [key for key in self._recent_bindings() if self._in_any_order(pods[key])][: self._bounds.bindings]
+        bound = self._mirror.cluster.pods
+        recent = [key for key in self._recent_bindings() if self._in_any_order(bound[key])][: self._bounds.bindings]
         for count in range(1, max(len(steps), len(later), len(recent)) + 1):
             if count <= len(steps):
                 undone = steps[count - 1]

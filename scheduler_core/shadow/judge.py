@@ -377,7 +377,7 @@ class Judge:
             evaluation = candidate.evaluator.evaluate(pod)
             best = evaluation.best()
             possible = bool((best == row).any())
-            chances[name] = self._chance(evaluation, len(best), possible, waiting.verdicts.get(name))
+            chances[name] = self._chance(evaluation, row, len(best) if possible else 0, waiting.verdicts.get(name))
             choices[name] = best.tobytes()
             nodes = max(len(evaluation.rows), nodes)
             if possible:
@@ -385,12 +385,17 @@ class Judge:
         self.likelihoods.add(chances, nodes, choices)
 
     @staticmethod
-    def _chance(evaluation: Evaluation, best: int, possible: bool, verdict: _Verdict | None) -> float:
-        """Return the chance that a candidate chooses the node. `best`: the number of its best nodes."""
-        if possible:
+    def _chance(evaluation: Evaluation, row: int, best: int, verdict: _Verdict | None) -> float:
+        """Return the chance that a candidate chooses the node. `best`: the number of its best nodes, 0 if the node is
+        not one of them."""
+        if best:
             return 1 / best
         if verdict is not None and verdict.outcome not in (UNEXPLAINED, UNKNOWN_PLUGIN):
-            return 1 / best if evaluation.wanted else ON_OTHER_STATE
+            total = evaluation.total(evaluation.rows) if evaluation.wanted else None
+            if total is None:
+                return ON_OTHER_STATE
+            # The best node of a part of the nodes has equals in it as often as it has among all nodes.
+            return 1 / max(int((total == total[evaluation.rows == row]).sum()), 1)
         if verdict is None and evaluation.wanted:  # its part of the nodes is not known
             return 0.5 / len(evaluation.rows)
         return 0.0

@@ -1,4 +1,4 @@
-"""A virtual-time run as the stream of changes that a client of a real cluster sees."""
+"""A simulated run in virtual time as the stream of changes that a client of a real cluster sees."""
 
 from __future__ import annotations
 
