@@ -32,6 +32,7 @@ from kubesched_ui.clusters.models import (
     HistoryGap,
     PendingPod,
 )
+from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.outages import DATABASE
 from scheduler_core.api.objects import Object
 from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
@@ -113,6 +114,7 @@ class HistoryWriter:
 
     def write(self, items: Sequence[Item]) -> None:
         """Store a batch. Waits while the database fails. Raises LostLease."""
+        self._wait_for_space()
         self.arrived_at = min((item.time for item in items), default=time.time())
         changes, gaps = self._changes(items)
         now = time.time()
@@ -132,6 +134,21 @@ class HistoryWriter:
             self.unsaved += len(data) - self.tail_size
             self.tail_size = len(data)
         self.on_stored()
+
+    def _wait_for_space(self) -> None:
+        """Wait while the disk or the database is almost full, as new work does; keep the lease meanwhile."""
+
+        def keep_lease(message: str) -> None:
+            if not self.rows.update(heartbeat_at=Now(), message=message):
+                raise LostLease
+
+        waited = False
+        while problem := disk_space.recent_problem():
+            waited = True
+            self._retry(partial(keep_lease, problem))
+            time.sleep(AGAIN_S)
+        if waited:
+            self._retry(partial(keep_lease, ""))
 
     def _retry(self, write: Callable[[], None]) -> None:
         while True:

@@ -210,6 +210,22 @@ def test_changes_wait_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Cluster.everything.get().changes == 1
 
 
+def test_changes_wait_for_disk_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, one = followed()
+    texts = []
+
+    def recent_problem() -> str:
+        texts.append(Cluster.everything.get().message)
+        return "The disk is almost full." if len(texts) < 3 else ""
+
+    monkeypatch.setattr(writer, "AGAIN_S", 0)
+    monkeypatch.setattr(writer.disk_space, "recent_problem", recent_problem)
+    one.write(listed(100, pod("a", 90)))
+    assert texts == ["", "The disk is almost full.", "The disk is almost full."]
+    assert Cluster.everything.get().message == ""
+    assert ChangeBlock.objects.get().count == 1
+
+
 def test_after_the_restoration_of_a_backup_everything_is_listed() -> None:
     cluster, one = followed()
     one.write(listed(100, pod("a", 90)))
