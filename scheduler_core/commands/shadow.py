@@ -6,6 +6,7 @@ from typing import IO
 from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
+from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.ordering import in_order
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Item, Listed
@@ -22,6 +23,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     items = list(recorded_folder.read(args.folder))
     found = _discovered(args.folder, items)
     release = get_release(args.release or found.release)
+    recorded = recorded_folder.kinds_in(args.folder)
+    missing = [kind for kind in KINDS.values() if not kind.optional and kind.resource not in recorded]
+    print_notes(f"{kind.resource} were not recorded: {kind.consequence}" for kind in missing)
     judge = Judge(release, read_bytes(args.config) if args.config else found.config or None)
     if not args.release:
         print_notes([f"release {release.name}, from {found.release_source}"])

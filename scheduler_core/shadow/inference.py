@@ -15,7 +15,8 @@ LEAST = 6  # decisions that differ between candidates, before which no other con
 ENOUGH = 40  # decisions that differ between candidates, after which the most likely one counts
 MOST = 3  # candidates by which a decision is checked in full
 MEMORY = 0.995  # weight of a decision relative to the next one, so that a change of the configuration is noticed
-CHECKED = 8  # once the configuration is clear, every CHECKED-th decision is compared by all candidates
+CHECKED = 8  # once the configuration is clear, every CHECKED-th decision is compared by all candidates, or
+FEW_NODES = 500  # each one if there are few nodes
 PRIOR = 2.0  # log of the advantage of the default, which most clusters have
 
 
@@ -44,10 +45,10 @@ class Likelihoods:
         now = self._now()
         return self.leader if self._clear else max(now, key=now.__getitem__)
 
-    def compared(self) -> bool:
+    def compared(self, nodes: int) -> bool:
         """Whether to compare the next decision by all candidates."""
         self._number += 1
-        return not self._clear or self._number % CHECKED == 0
+        return not self._clear or nodes <= FEW_NODES or self._number % CHECKED == 0
 
     def plausible(self) -> set[str]:
         """Return the candidates by which a decision is checked in full."""

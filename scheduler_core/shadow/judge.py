@@ -353,7 +353,7 @@ class Judge:
         """Check a decision by the candidates that are plausible, on the present state."""
         waiting = _Waiting(judgement)
         leader = self.likelihoods.leader
-        judged, compared = self.likelihoods.plausible(), self.likelihoods.compared()
+        judged, compared = self.likelihoods.plausible(), self.likelihoods.compared(len(self.mirror.cluster.nodes))
         for name in sorted(judged):
             candidate = self._candidates[name]
             waiting.verdicts[name] = self._verdict(candidate, judgement, pod, candidate.evaluator.evaluate(pod))
