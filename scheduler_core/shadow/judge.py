@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from scheduler_core.api.devices import ResourceClaim
@@ -28,6 +29,7 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
 from scheduler_core.shadow.displaced_pods import DisplacedPods
+from scheduler_core.shadow.earlier_image_counts import EarlierImageCounts
 from scheduler_core.shadow.evaluator import Evaluation, Evaluator
 from scheduler_core.shadow.explanations import Bounds, States
 from scheduler_core.shadow.inference import Likelihoods
@@ -131,6 +133,7 @@ class Judge:
         self._placed: dict[str, PodInfo] = {}
         self._added: dict[str, int] = {}  # pod -> resourceVersion of its creation
         self._displaced = DisplacedPods(self.mirror)
+        self._image_counts = EarlierImageCounts(self.mirror)
         self._complete = 0  # resourceVersion from which on all kinds are known
         self._lost: dict[str, int] = {}  # kind -> resourceVersion up to which changes may be missing
         self.counts: Counter[str] = Counter()
@@ -192,6 +195,8 @@ class Judge:
             self._complete = max(self._complete, item.resource_version)
             if item.kind == "Node":
                 self._begin_orders(item)
+            if item.kind in ("Node", "Pod"):
+                self._image_counts.begin()
             self._place_all()
             return
         if isinstance(item, Gap):
@@ -208,6 +213,7 @@ class Judge:
         self.mirror.apply(item)
         self._place_all()
         if isinstance(new, Node):
+            self._image_counts.forget(new.name)
             for candidate in self._candidates.values():
                 candidate.start_index.put(new.name, None if item.type == DELETED else new)
 
@@ -241,6 +247,9 @@ class Judge:
             elif self._expects(old, new):
                 self._assume(item, item.key, new.status.nominated_node_name)
         self.mirror.apply(item)
+        for one in (old, new):
+            if one is not None and (item.type == DELETED or old is None or old.spec.node_name != new.spec.node_name):
+                self._image_counts.forget(one.spec.node_name)
         self._place(item.key)
         self._displaced.update(item.key, "" if item.type == DELETED else new.spec.node_name)
         self._displaced.move()
@@ -409,7 +418,8 @@ class Judge:
         if verdict is None and (after := self._batched(candidate, judgement, pod, evaluation)):
             return _Verdict(BATCHED, ours, {"after": after})
         if verdict is None:
-            for state in self._states(pod, judgement.time, DECISION_BOUNDS):
+            states = self._states(pod, judgement.time, DECISION_BOUNDS)
+            for state in chain(states, self._image_counts.states(judgement.node)):
                 with state.enter() as changed:
                     other = candidate.evaluator.evaluate(changed or pod)
                     row_there = self.mirror.cluster.nodes.rows.get(judgement.node, -1)
