@@ -110,8 +110,9 @@ def command(args: argparse.Namespace, out: IO[str]) -> int:
 def run(
     name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB, encodes: bool = True
 ) -> dict[str, Any]:
-    """Run a workload once and return the figures of one JSON line. The time excludes building the objects.
+    """Run a workload once and return the figures of one JSON line.
 
+    The time is processor time, without building the objects.
     `encodes`: whether every cycle is encoded; otherwise nothing reads its columns.
     """
     objects: list[Object] = [o for raw in workload(name, nodes, pods, trace) if (o := decode(raw)) is not None]
@@ -119,11 +120,11 @@ def run(
         objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
     )
     count, scheduled, size = len(simulation.pods), 0, 0
-    start = time.perf_counter()
+    start = time.process_time()
     for cycle in simulation.run():
         size += len(cycle.encode()) if encodes else 0
         scheduled += cycle.result == "scheduled"
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return {
         "workload": name,
         "nodes": len(simulation.nodes),
