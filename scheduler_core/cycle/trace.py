@@ -213,7 +213,7 @@ class CycleTrace:
             passing = None if decisive is None else decisive == 0
             rows = None if passing is None else np.flatnonzero(passing)
             outcome = FilterOutcome(refusing, decisive, passing, rows, refused)
-            if len(outcomes) >= _OUTCOMES:
+            if refused is not None or len(outcomes) >= _OUTCOMES:  # few refused nodes change with each pod
                 outcomes.clear()
             outcomes[key] = outcome
         self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True

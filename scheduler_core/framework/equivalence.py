@@ -23,7 +23,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import Keyframe
 
 _MAX_CLASSES = 4096
-_MAX_CELLS = 1 << 23  # of all columns of a cache
+_MAX_CELLS = 1 << 22  # of all columns of a cache
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class
 _PATCHES = 48  # changed rows after which a column is copied
