@@ -157,6 +157,15 @@ def without_claim(live: LiveCluster, name: str) -> None:
     live.pod(name, status=rejected('persistentvolumeclaim "data" not found'), volumes=[volume])
 
 
+def with_unbound_claim(live: LiveCluster, name: str) -> None:
+    storage_class = {"metadata": {"name": "fast"}, "provisioner": "ebs.example.com"}
+    live.create("/apis/storage.k8s.io/v1/storageclasses", storage_class)
+    claim = {"metadata": {"name": name}, "spec": {"storageClassName": "fast"}, "status": {"phase": "Pending"}}
+    live.create("/api/v1/namespaces/default/persistentvolumeclaims", claim)
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+    live.pod(name, status=rejected("pod has unbound immediate PersistentVolumeClaims"), volumes=[volume])
+
+
 def too_large(live: LiveCluster, name: str) -> None:
     live.pod(name, "64", status=rejected("0/2 nodes are available: 2 Insufficient cpu."))
 
@@ -184,6 +193,7 @@ CASES: list[tuple[Callable[[LiveCluster, str], None], str, str]] = [
     (untried, "not asked", "no scheduler has tried it since its creation"),
     (deleted, "not asked", "it is being deleted"),
     (without_claim, "not asked", "claim default/data does not exist"),
+    (with_unbound_claim, "not asked", "waits for ebs.example.com to create a volume of class fast"),
     (too_large, "never", "2 lack cpu"),
     (nominated, "not now", "nominated to n2"),
     (in_the_way, "not now", "would take it without default/"),
