@@ -19,7 +19,7 @@ CORE = ROOT / "scheduler_core"
 LIBRARIES = {"numpy", "msgspec", "yaml", "cel_expr_python", "scheduler_core"}
 # Only connections to live clusters need these; other processes never import them.
 CONNECTION_LIBRARIES = {
-    "live/aiohttp_transport.py": {"aiohttp"},
+    "live/aiohttp_transport.py": {"aiohttp", "yarl"},
     "live/kubeconfig_credentials.py": {"aiohttp", "kubernetes_asyncio"},
 }
 
