@@ -81,6 +81,7 @@ export class Controls {
       "play-back": () => player.play(-1),
       play: () => player.play(1),
     };
+    for (const button of box.querySelectorAll(".head [data-do]")) button.disabled = false; // nothing moves before
     box.addEventListener("click", (event) => {
       const link = event.target.closest("a[data-focus]");
       if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
