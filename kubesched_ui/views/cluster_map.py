@@ -11,6 +11,7 @@ from kubesched_ui.scenarios.cluster_columns import cluster_columns
 from scheduler_core.api.objects import Pod
 
 MOST = 100_000  # changes that are sent instead of the whole map
+LATE = 10  # newest blocks that may have only changes of nodes that arrived late
 NO_NODES: dict[str, Any] = cluster_columns([])
 
 
@@ -49,7 +50,8 @@ def changes_since(cluster: Cluster, known: Known) -> tuple[list[ClusterChange], 
             return None
         rows = blocks.filter(number__gte=known.block)
     else:
-        rows = blocks.filter(Q(last_version__gt=min(known.pods, known.nodes)) | Q(number=last))
+        # Blocks are in the order of arrival, and nodes may not have changed for long.
+        rows = blocks.filter(Q(last_version__gt=known.pods) | Q(number__gt=last - LATE))
     if (rows.aggregate(n=Sum("count"))["n"] or 0) > MOST:
         return None
     before = {"Pod": known.pods, "Node": known.nodes}

@@ -168,6 +168,22 @@ def test_the_map_is_loaded_again_after_too_many_changes(
     assert "pods" in client.get(address(cluster, "map/"), {"block": 2}).json(), "blocks were deleted"
 
 
+def test_nodes_that_have_not_changed_for_long_do_not_make_the_map_whole(
+    client: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_map, "MOST", 20)
+    first = client.get(address(cluster, "map/")).json()["known"]
+    last = cluster.change_blocks.count()
+    for number in range(last + 1, last + 40):
+        patch = {"metadata": {"labels": {"number": str(number)}}}
+        add_block(cluster, number, stored("Pod", MODIFY, "default/waiting-0", patch, factory.LAST + number))
+    known = {"pods": factory.LAST + last + 35, "nodes": first["nodes"]}
+    assert client.get(address(cluster, "map/"), known).json()["changes"]["nodes"] == {}
+    late = stored("Node", DELETE, "n1", None, factory.LAST + last + 1)  # after a watch that was behind
+    add_block(cluster, last + 40, late)
+    assert "pods" in client.get(address(cluster, "map/"), known).json()
+
+
 def add_block(cluster: Cluster, number: int, *changes: ClusterChange) -> None:
     """Store changes as the follower does."""
     now, data = timezone.now(), encode_changes(changes)
@@ -178,8 +194,8 @@ def add_block(cluster: Cluster, number: int, *changes: ClusterChange) -> None:
     )  # fmt: skip
 
 
-def stored(kind: str, type_: Any, key: str, value: Any = None) -> ClusterChange:
-    return ClusterChange(kind, type_, key, 5, 0.0, value)
+def stored(kind: str, type_: Any, key: str, value: Any = None, version: int = 5) -> ClusterChange:
+    return ClusterChange(kind, type_, key, version, 0.0, value)
 
 
 def test_changes_of_pods_for_the_map() -> None:
