@@ -107,7 +107,7 @@ VARIABLES: Mapping[str, Variable] = {
     "ROOMS_MAX": Variable("200", "Live classes that are open at once."),
     # Live clusters
     "CLUSTERS": Variable("", "Live clusters, comma-separated: `NAME` or `NAME=CONTEXT`; CONTEXT may be `in-cluster`."),
-    "CLUSTERS_ALWAYS": Variable("", "Names of those that are followed even without an open page."),
+    "CLUSTERS_ALWAYS": Variable("", "Names of the clusters that are followed even without an open page."),
     "CLUSTERS_FILE": Variable("", "YAML file that names live clusters (docs/live.md)."),
     "CONTEXTS": Variable("1 on a loopback address without accounts", "1: offer the contexts of the kubeconfig."),
     "HISTORY_HOURS": Variable("24", "Hours of history of each live cluster."),

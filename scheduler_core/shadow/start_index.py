@@ -173,7 +173,7 @@ class StartIndex:
         return sampled
 
     def explains(self, sampled: Sampled) -> bool:
-        """Whether the paths that cost least, of those that existed at the decision, agree with it."""
+        """Whether the paths that cost least, of those at the decision, agree with it."""
         alive = {id(path) for path in self._paths}
         there = [path for path in sampled.paths if id(path) in alive]
         if sampled.lost or not there:
