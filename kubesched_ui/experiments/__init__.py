@@ -1,0 +1,1 @@
+"""Experiments: stored documents, cells and their distribution to workers (docs/experiments.md)."""

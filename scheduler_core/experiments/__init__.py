@@ -1,0 +1,1 @@
+"""Experiments: questions about a scenario that many runs answer together (docs/experiments.md)."""

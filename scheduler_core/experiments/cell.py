@@ -1,0 +1,40 @@
+"""A cell of an experiment: one computation, and its result."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+Result = dict[str, Any]
+"""The result of a cell, as JSON data. `metrics`: name -> number, as in docs/experiments.md; the other keys are those of
+the question."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One computation of an experiment. Its result depends on these fields and the scenario's content, and on nothing
+    else; `labels` are only shown.
+
+    `scenario`: the key of a ScenarioInput. `configuration`: a KubeSchedulerConfiguration; "" for the default of the
+    release. `changes`: as those of a fork, applied before the first cycle. `parameters`: those of the question, such as
+    the weights of a trial or the nodes that are lost.
+    """
+
+    question: str
+    scenario: str
+    release: str
+    configuration: str = ""
+    seed: int = 0
+    changes: list[dict[str, Any]] = []
+    virtual_time: bool = False
+    until: float | None = None
+    parameters: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+
+
+class Done(NamedTuple):
+    """A finished cell: its result, or why it failed."""
+
+    cell: Cell
+    result: Result | None
+    error: str = ""

@@ -1,0 +1,7 @@
+"""The questions by name."""
+
+from __future__ import annotations
+
+from scheduler_core.experiments.question import ExperimentQuestion
+
+QUESTIONS: dict[str, ExperimentQuestion] = {}
