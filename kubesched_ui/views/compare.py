@@ -35,18 +35,14 @@ from scheduler_core.debugger import actions
 from scheduler_core.debugger.compare.comparison import CHANGES, OTHER, SAME, Comparison, PodComparison
 from scheduler_core.debugger.compare.steps import WORDS
 from scheduler_core.errors import InputError
+from scheduler_core.metrics.groups import POOLS
 
 ROWS = 100
 SHOWN = 50  # maximum number of settings and objects
 LABELS = 40
 MAX_GROUPS = 50  # of nodes, by one label
 # Labels by which nodes are grouped by default, best first, as on the map (static/js/map/grouping.js).
-GROUPINGS = (
-    *ZONES,
-    *("pool", "node-pool", "nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup"),
-    *("alpha.eksctl.io/nodegroup-name", "kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool"),
-    *("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
-)
+GROUPINGS = (*ZONES, *POOLS)
 NO_OWNER, ALIKE, UNKNOWN, ONE_TRIED = "no owner", "no difference", "not compared", "scheduled in one run at most"
 
 SORTS: dict[str, Callable[[PodComparison], Any]] = {
