@@ -10,11 +10,12 @@ from kubesched_ui.ingest import redact as door
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.kinds import PRIVATE, lookup
 from kubesched_ui.ingest.result import Record
+from scheduler_core.config.document import line_of
 from scheduler_core.controllers.pod_template import KINDS, makes_pods
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot.defaults import is_typed
-from scheduler_core.virtual_time.scenario import API_VERSION, KIND, line_of, load_scenario
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 # Members of a Scenario's spec that a snapshot also has, and those of the scheduler. All others are about virtual time.

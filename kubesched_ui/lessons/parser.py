@@ -21,7 +21,7 @@ from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.machine import LABELS
-from scheduler_core.virtual_time.scenario import line_of
+from scheduler_core.config.document import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
 REVEALED = "### Revealed"

@@ -1,7 +1,6 @@
 """python -m scheduler_core state, find, remedies, provenance: runs and records a file, then queries the recording."""
 
 import argparse
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,10 +37,8 @@ from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
-from scheduler_core.virtual_time.scenario import API_VERSION, load_scenario
+from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
-
-_SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario"', re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +101,6 @@ def play(args: argparse.Namespace, keep: bool = False, stages: Sequence[Stage] =
     recorder.rest()
     settings = {"in_time": False, "release": release.name, "seed": seed, "tie_break": tie_break}
     return _played(recorder, simulation, settings, cycles)
-
-
-def is_scenario(data: bytes) -> bool:
-    """Return whether a file is a Scenario, which runs in virtual time."""
-    return API_VERSION.encode() in data and _SCENARIO.search(data) is not None
 
 
 def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Sequence[Stage]) -> Played:

@@ -11,7 +11,6 @@ import msgspec
 
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
-from scheduler_core.commands.query import is_scenario
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome
 from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
@@ -19,7 +18,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.snapshot.files import objects_in, read_bytes
-from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 
 ROWS = 200
 MOST_NAMED = 10

@@ -211,3 +211,38 @@ def _at(where: str, event: yaml.Event, problem: str) -> InputError:
 
 def _place(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+
+
+# ---- lines
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+
+
+def located(source: str | bytes, where: str, path: str, problem: str) -> InputError:
+    """Return an error about the field at `path` of a document, with its line number if it is found."""
+    try:
+        line = line_of(source, path)
+    except (yaml.YAMLError, RecursionError, UnicodeError):  # such as several documents
+        return InputError(where, path, problem)
+    return InputError(where, f"line {line}: {path}" if path else f"line {line}", problem)
+
+
+def line_of(source: str | bytes, path: str) -> int:
+    """Return the 1-based line of a path such as `spec.timeline[3].at`, or of its innermost part that exists."""
+    node = yaml.compose(source, Loader=_LOADER)
+    if node is None:
+        return 1
+    line = node.start_mark.line
+    for match in _STEP.finditer(path):
+        key, index = match[1], match[2]
+        if isinstance(node, yaml.MappingNode) and key is not None:
+            found = next(((k, v) for k, v in node.value if k.value == key), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        elif isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
+            node = node.value[int(index)]
+            line = node.start_mark.line
+        else:
+            break
+    return int(line) + 1

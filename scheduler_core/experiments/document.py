@@ -5,16 +5,30 @@ docs/experiments.md describes the format. docs/experiment.schema.json is its JSO
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 
+from scheduler_core.api.duration import seconds
+from scheduler_core.config.document import NullEntry, located, read_documents
+from scheduler_core.debugger.mutations import read_changes
+from scheduler_core.errors import InputError
 from scheduler_core.experiments import parameters
-from scheduler_core.releases import NEWEST
+from scheduler_core.experiments.cell import Cell
+from scheduler_core.legacy.configuration import load
+from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct
 
 KIND = "Experiment"
+MAX_BYTES = 2_000_000
 MAX_CELLS = 10_000
+MAX_CELL_BYTES = 100_000_000  # configurations and changes of all cells together
+MAX_SEED = 2**63 - 1
+MAX_NAME = 200
+OUTCOMES_UP_TO = 1000  # cells; more store the outcomes of their pods only on request
 
 QuestionName = Literal["compare", "noise", "capacity", "loss", "buy", "tune", "moves", "packing"]
 
@@ -26,6 +40,11 @@ class ScenarioReference(StrictStruct, kw_only=True):
     file: str | None = None
     name: str = ""
 
+    @property
+    def key(self) -> str:
+        """The name under which cells and results refer to the scenario."""
+        return self.name or self.file or f"scenario {self.id}"
+
 
 class NamedConfiguration(StrictStruct, kw_only=True):
     """A KubeSchedulerConfiguration, as text or object, under the name that results show. Without `config`, the default
@@ -33,6 +52,13 @@ class NamedConfiguration(StrictStruct, kw_only=True):
 
     name: str
     config: str | dict[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The configuration as text, "" for the default of the release."""
+        if isinstance(self.config, dict):
+            return msgspec.json.encode(self.config, order="sorted").decode()
+        return self.config or ""
 
 
 class NamedChanges(StrictStruct, kw_only=True):
@@ -51,18 +77,19 @@ class SeedRange(StrictStruct, kw_only=True):
 
 class ExperimentSpec(StrictStruct, kw_only=True):
     """A grid of runs, and the question that they answer: every scenario with every release, configuration, seed and set
-    of changes."""
+    of changes. `outcomes`: whether each cell stores where its pods are; by default, if there are few cells."""
 
     question: QuestionName = "compare"
     scenarios: list[ScenarioReference]
-    releases: list[str] = [NEWEST]
+    releases: list[str] = msgspec.field(default_factory=lambda: [NEWEST])
     configurations: list[NamedConfiguration] = msgspec.field(
         default_factory=lambda: [NamedConfiguration(name="default")]
     )
-    seeds: SeedRange | list[int] = [0]
+    seeds: SeedRange | list[int] = msgspec.field(default_factory=lambda: [0])
     changes: list[NamedChanges] = msgspec.field(default_factory=lambda: [NamedChanges(name="unchanged")])
     virtual_time: bool = False
     until: Duration | None = None
+    outcomes: bool | None = None
     noise: parameters.NoiseParameters | None = None
     capacity: parameters.CapacityParameters | None = None
     loss: parameters.LossParameters | None = None
@@ -71,9 +98,203 @@ class ExperimentSpec(StrictStruct, kw_only=True):
     moves: parameters.MovesParameters | None = None
     packing: parameters.PackingParameters | None = None
 
+    @property
+    def each_seed(self) -> range | list[int]:
+        """The seeds."""
+        if isinstance(self.seeds, SeedRange):
+            return range(self.seeds.first, self.seeds.first + self.seeds.count)
+        return self.seeds
+
+    @property
+    def size(self) -> int:
+        """The number of cells of the grid. Nothing is expanded."""
+        seeds = self.seeds.count if isinstance(self.seeds, SeedRange) else len(self.seeds)
+        return len(self.scenarios) * len(self.releases) * len(self.configurations) * len(self.changes) * seeds
+
 
 class Experiment(StrictStruct, kw_only=True):
+    """An experiment document."""
+
     api_version: Literal["kubesched.dev/v1alpha1"]
     kind: Literal["Experiment"]
     metadata: Meta = msgspec.field(default_factory=Meta)
     spec: ExperimentSpec
+
+
+def load_experiment(source: str | bytes, where: str = "experiment") -> Experiment:
+    """Load an experiment from JSON or YAML and check it. Nothing is computed, and no scenario is read.
+
+    Raises InputError whose field begins with the line: `line 12: spec.configurations[1].config`.
+    """
+    try:
+        documents = read_documents(source, where, MAX_BYTES)
+    except NullEntry as error:
+        raise located(source, where, error.field, error.problem) from None
+    if len(documents) != 1:
+        raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
+    try:
+        experiment = msgspec.convert(documents[0], Experiment)
+        _check(experiment.spec)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        raise located(source, where, path.rstrip("`").lstrip("."), problem) from None
+    except InputError as error:
+        raise located(source, where, error.field, error.problem) from None
+    return experiment
+
+
+def export_experiment(experiment: Experiment) -> dict[str, Any]:
+    """Return the experiment as plain data; `load_experiment` restores the same experiment from its JSON or YAML."""
+    return cast("dict[str, Any]", msgspec.to_builtins(experiment))
+
+
+def experiment_schema() -> dict[str, Any]:
+    """Return the JSON schema of experiment documents."""
+    schema = msgspec.json.schema(Experiment)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KubeSched experiment", **schema}
+
+
+def cells_of(experiment: Experiment) -> Iterator[Cell]:
+    """Yield the cells of the grid, the seed changing first: each is one run. Questions that vary more begin with these
+    and replace `parameters` and `labels`."""
+    spec = experiment.spec
+    stored = spec.outcomes if spec.outcomes is not None else spec.size <= OUTCOMES_UP_TO
+    until = seconds(spec.until) if spec.until is not None else None
+    configurations = [(one.name, one.text) for one in spec.configurations]
+    for scenario, release, (configuration, text), changes, seed in product(
+        spec.scenarios, spec.releases, configurations, spec.changes, spec.each_seed
+    ):
+        yield Cell(
+            question=spec.question,
+            scenario=scenario.key,
+            release=release,
+            configuration=text,
+            seed=seed,
+            changes=changes.changes,
+            virtual_time=spec.virtual_time,
+            until=until,
+            parameters={"outcomes": stored},
+            labels={
+                "scenario": scenario.key,
+                "release": release,
+                "configuration": configuration,
+                "changes": changes.name,
+                "seed": str(seed),
+            },
+        )
+
+
+# ---- checks
+
+
+def _refuse(wrong: bool, path: str, problem: str) -> None:
+    if wrong:
+        raise InputError("", path, problem)
+
+
+def _check(spec: ExperimentSpec) -> None:
+    _check_size(spec)
+    _check_scenarios(spec)
+    _check_unique(spec.releases, "spec.releases[{}]")
+    _check_unique([one.name for one in spec.configurations], "spec.configurations[{}].name")
+    _check_unique([one.name for one in spec.changes], "spec.changes[{}].name")
+    if not isinstance(spec.seeds, SeedRange):
+        _check_unique(spec.seeds, "spec.seeds[{}]")
+        for i, seed in enumerate(spec.seeds):
+            _refuse(abs(seed) > MAX_SEED, f"spec.seeds[{i}]", "must be an integer of 64 bits")
+    _check_time(spec)
+    for i, changes in enumerate(spec.changes):
+        with _inside(f"spec.changes[{i}]"):
+            read_changes(changes.changes)
+    _check_configurations(spec)
+    _check_sections(spec)
+
+
+def _check_size(spec: ExperimentSpec) -> None:
+    for name in ("scenarios", "releases", "configurations", "changes"):
+        _refuse(not getattr(spec, name), f"spec.{name}", "must not be empty")
+    if isinstance(spec.seeds, SeedRange):
+        _refuse(spec.seeds.count < 1, "spec.seeds.count", f"must be 1 or more, got {spec.seeds.count}")
+        last = spec.seeds.first + spec.seeds.count - 1
+        _refuse(max(abs(spec.seeds.first), abs(last)) > MAX_SEED, "spec.seeds", "must be integers of 64 bits")
+    _refuse(spec.seeds == [], "spec.seeds", "must not be empty")
+    _refuse(spec.size > MAX_CELLS, "spec", f"would have {spec.size:,} cells; at most {MAX_CELLS:,} are allowed")
+    texts = sum(len(one.text) for one in spec.configurations) / len(spec.configurations)
+    changes = len(msgspec.json.encode(spec.changes)) / len(spec.changes)
+    stored = int(spec.size * (texts + changes))
+    problem = (
+        f"would store {stored / 1e6:,.0f} MB of configurations and changes; at most {MAX_CELL_BYTES / 1e6:,.0f} MB"
+    )
+    _refuse(stored > MAX_CELL_BYTES, "spec", f"{problem} are allowed")
+
+
+def _check_scenarios(spec: ExperimentSpec) -> None:
+    for i, one in enumerate(spec.scenarios):
+        path = f"spec.scenarios[{i}]"
+        _refuse((one.id is None) == (one.file is None), path, "must have exactly one of id, file")
+        _refuse(one.id is not None and not 0 < one.id <= MAX_SEED, f"{path}.id", f"must be 1 or more, got {one.id}")
+        _refuse(one.file == "", f"{path}.file", "must not be empty")
+        _refuse(len(one.name) > MAX_NAME, f"{path}.name", f"must have at most {MAX_NAME} characters")
+    _check_unique([one.key for one in spec.scenarios], "spec.scenarios[{}]")
+    _check_unique([(one.id, one.file) for one in spec.scenarios], "spec.scenarios[{}]")
+
+
+def _check_unique(values: Iterable[Any], path: str) -> None:
+    found = set()
+    for i, value in enumerate(values):
+        at = path.format(i)
+        if isinstance(value, str):
+            _refuse(not value.strip(), at, "must not be empty")
+            _refuse(len(value) > MAX_NAME, at, f"must have at most {MAX_NAME} characters")
+        _refuse(value in found, at, "occurs twice")
+        found.add(value)
+
+
+def _check_time(spec: ExperimentSpec) -> None:
+    if spec.until is None:
+        return
+    _refuse(not spec.virtual_time, "spec.until", "is only for virtual time; set virtualTime: true")
+    try:
+        seconds(spec.until)
+    except ValueError as problem:
+        raise InputError("", "spec.until", str(problem)) from None
+
+
+def _check_configurations(spec: ExperimentSpec) -> None:
+    releases = []
+    for i, name in enumerate(spec.releases):
+        with _inside(f"spec.releases[{i}]"):
+            releases.append(get_release(name))
+    canonical = [release.name for release in releases]
+    _check_unique(canonical, "spec.releases[{}]")
+    checked = set()
+    for i, one in enumerate(spec.configurations):
+        if one.config is None or one.text in checked:
+            continue
+        checked.add(one.text)
+        for release in releases:
+            with _inside(f"spec.configurations[{i}].config", f"Kubernetes {release.name}: "):
+                load(one.text, release)
+
+
+def _check_sections(spec: ExperimentSpec) -> None:
+    for question in get_args(QuestionName):
+        section = getattr(spec, question, None)
+        if section is None:
+            continue
+        path = f"spec.{question}"
+        _refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
+        check: Callable[[str], None] | None = getattr(section, "check", None)
+        if check is not None:
+            check(path)
+
+
+@contextmanager
+def _inside(path: str, prefix: str = "") -> Iterator[None]:
+    """A context that reports an InputError at a field of the document."""
+    try:
+        yield
+    except InputError as error:
+        if error.where.startswith("changes"):  # a field of the document itself
+            raise InputError("", ".".join(filter(None, (path, error.where, error.field))), error.problem) from None
+        raise InputError("", path, f"{prefix}{error}") from None

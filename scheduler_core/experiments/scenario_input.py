@@ -1,56 +1,112 @@
-"""The scenario of a cell: its objects, and the simulation of a cell on them."""
+"""The scenario of a cell: its objects, and the run of a cell on them."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
-from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
+import msgspec
+
+from scheduler_core.api.objects import Node, Pod
+from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.mutations import read_changes
+from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
+from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario, is_scenario, load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 CACHED = 4  # prepared scenarios
+MAX_PODS = 1_000_000
+MAX_RECORDS = 20_000_000
+
+
+def _no_time() -> int:
+    return 0
 
 
 @dataclass
 class ScenarioInput:
     """A scenario. `key`: as cells name it. `digest`: of its content, for the content address of cells. `objects`:
     returns new raw objects at each call; they are read when they are first needed. `time`: the fields of a Scenario
-    document other than objects; {} for a snapshot."""
+    document's spec other than objects; {} for a snapshot. `max_pods`, `max_records`: limits of a run."""
 
     key: str
     digest: str
     objects: Callable[[], list[dict[str, Any]]]
     time: dict[str, Any] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
+    max_pods: int = MAX_PODS
+    max_records: int = MAX_RECORDS
     _prepared: dict[tuple[str, frozenset[str], int], Prepared] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_file(cls, path: str | Path, key: str = "", choices: Choices | None = None) -> Self:
+        """Read a snapshot (as kubectl writes it) or a Scenario file. Raises InputError."""
+        data = read_bytes(str(path))
+        time: dict[str, Any] = {}
+        if is_scenario(data):
+            time = msgspec.to_builtins(load_scenario(data, str(path)).spec)
+            time.pop("objects", None)
+        encoded = msgspec.json.encode(objects_in(data, str(path)))
+        digest = hashlib.sha256(msgspec.json.encode(time, order="sorted") + encoded).hexdigest()
+        return cls(key or str(path), digest, lambda: msgspec.json.decode(encoded), time, choices or Choices())
 
     def prepared(self, release_name: str, configuration: str = "", seed: int = 0) -> Prepared:
         """Return the prepared objects for a release and the schedulers of a configuration. Cells share them, so the
-        objects must not be changed. Raises InputError."""
+        objects must not be changed. `seed`: for the names of pods that are created for workloads. Raises InputError."""
         release = get_release(release_name)
         schedulers = frozenset(load(configuration or None, release).schedulers)
+        first = self._prepare(release_name, schedulers, 0)
+        # Without such pods, all seeds have the same objects.
+        return self._prepare(release_name, schedulers, seed) if first.made and seed else first
+
+    def _prepare(self, release_name: str, schedulers: frozenset[str], seed: int) -> Prepared:
         key = (release_name, schedulers, seed)
         if key not in self._prepared:
             while len(self._prepared) >= CACHED:
                 del self._prepared[next(iter(self._prepared))]
+            release = get_release(release_name)
             found = prepare(self.objects(), release=release, schedulers=schedulers, choices=self.choices, seed=seed)
+            if not any(isinstance(obj, Node | Pod) for obj in found.objects):
+                raise InputError(self.key, "", "has neither nodes nor pods")
+            if len(found.made) > self.max_pods:
+                problem = f"would have {len(found.made):,} pods, which is more than {self.max_pods:,}"
+                raise InputError(self.key, "", f"workloads that have no pods yet {problem}")
             self._prepared[key] = found
         return self._prepared[key]
 
     def simulation(self, cell: Cell) -> Simulation:
-        """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. Raises
-        InputError."""
-        prepared = self.prepared(cell.release, cell.configuration)
-        simulation = Simulation(
-            prepared.objects, release=cell.release, config=cell.configuration or None, seed=cell.seed
-        )
+        """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. It
+        decides as a run with these settings does. Raises InputError."""
+        prepared = self.prepared(cell.release, cell.configuration, cell.seed)
+        config = cell.configuration or None
+        simulation = Simulation(prepared.objects, release=cell.release, config=config, seed=cell.seed, timer=_no_time)
         if cell.changes:
             plan_single_pass(simulation, [Stage(at=1, changes=read_changes(cell.changes))], 0)
         return simulation
+
+    def virtual_time_run(self, cell: Cell) -> ScenarioRun:
+        """Return the run of a cell in virtual time at its beginning, with the changes planned before its first cycle.
+        Raises InputError."""
+        spec: dict[str, Any] = {"kubernetes": "", "featureGates": {}, "config": None, "seed": cell.seed}
+        if cell.until is not None:
+            spec["until"] = cell.until
+        plain = {"apiVersion": API_VERSION, "kind": KIND, "spec": self.time | spec}
+        scenario = msgspec.convert(plain, Scenario)
+        scenario.spec.objects = self.objects()
+        release = get_release(cell.release)
+        configuration = load(cell.configuration or None, release)
+        run = ScenarioRun(scenario, choices=self.choices, release=release, configuration=configuration)
+        run.engine.max_records, run.engine.max_pods = self.max_records, self.max_pods
+        if cell.changes:
+            plan_virtual_time(run, [Stage(at=1, changes=read_changes(cell.changes))])
+        return run

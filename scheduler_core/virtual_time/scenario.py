@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
-import yaml
 
 from scheduler_core.api.duration import seconds
-from scheduler_core.config.document import NullEntry, read_documents
+from scheduler_core.config.document import NullEntry, located, read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 from scheduler_core.snapshot.files import each_object, is_list
@@ -22,6 +21,7 @@ API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
 MAX_BYTES = 64_000_000
 MAX_ARRIVALS = 1_000_000
+_SCENARIO = re.compile(rb'^\s*"?kind"?\s*:\s*"?Scenario\b|"kind"\s*:\s*"Scenario"', re.M)
 TAIL_SECONDS = 600.0  # default duration of a run after the last planned change
 
 Duration = str | int | float
@@ -180,7 +180,7 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
     try:
         documents = read_documents(source, where, MAX_BYTES)
     except NullEntry as error:
-        raise _located(source, where, error.field, error.problem) from None
+        raise located(source, where, error.field, error.problem) from None
     if len(documents) != 1:
         raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
     try:
@@ -188,15 +188,20 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
         _check(scenario)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
-        raise _located(source, where, path.rstrip("`").lstrip("."), problem) from None
+        raise located(source, where, path.rstrip("`").lstrip("."), problem) from None
     except InputError as error:
-        raise _located(source, where, error.field, error.problem) from None
+        raise located(source, where, error.field, error.problem) from None
     return scenario
+
+
+def is_scenario(data: bytes) -> bool:
+    """Return whether the content of a file is a Scenario, which runs in virtual time."""
+    return API_VERSION.encode() in data and _SCENARIO.search(data) is not None
 
 
 def at_line(source: str | bytes, error: InputError, path: str) -> InputError:
     """Return an error about the object at `path` of a scenario file, with its line number."""
-    return _located(source, error.where, f"{path}.{error.field}" if error.field else path, error.problem)
+    return located(source, error.where, f"{path}.{error.field}" if error.field else path, error.problem)
 
 
 def json_schema() -> dict[str, Any]:
@@ -277,35 +282,3 @@ def _duration(value: Duration | None, path: str) -> None:
         seconds(value if value is not None else 0)
     except ValueError as problem:
         raise InputError("", path, str(problem)) from None
-
-
-# ---- lines
-
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
-
-
-def _located(source: str | bytes, where: str, path: str, problem: str) -> InputError:
-    line = line_of(source, path)
-    return InputError(where, f"line {line}: {path}" if path else f"line {line}", problem)
-
-
-def line_of(source: str | bytes, path: str) -> int:
-    """Return the 1-based line of a path such as `spec.timeline[3].at`, or of its innermost part that exists."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    node = yaml.compose(source, Loader=loader)
-    if node is None:
-        return 1
-    line = node.start_mark.line
-    for match in _STEP.finditer(path):
-        key, index = match[1], match[2]
-        if isinstance(node, yaml.MappingNode) and key is not None:
-            found = next(((k, v) for k, v in node.value if k.value == key), None)
-            if found is None:
-                break
-            line, node = found[0].start_mark.line, found[1]
-        elif isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
-            node = node.value[int(index)]
-            line = node.start_mark.line
-        else:
-            break
-    return int(line) + 1

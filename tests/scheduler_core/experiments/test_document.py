@@ -1,0 +1,136 @@
+"""Experiment documents: fields, errors with lines, limits, the grid of cells."""
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scheduler_core.errors import InputError
+from scheduler_core.experiments import document
+from scheduler_core.experiments.document import (
+    Experiment,
+    ExperimentSpec,
+    cells_of,
+    experiment_schema,
+    export_experiment,
+    load_experiment,
+)
+
+DOCS = Path(__file__).parents[3] / "docs"
+EXAMPLE = re.search(r"```yaml\n(.*?)```", (DOCS / "experiments.md").read_text(), re.S)
+assert EXAMPLE
+TEXT = EXAMPLE[1]
+
+
+def spec(**fields: object) -> str:
+    given = {"scenarios": [{"id": 1}], **fields}
+    return json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Experiment", "spec": given})
+
+
+def refusal(source: str | bytes) -> str:
+    with pytest.raises(InputError) as error:
+        load_experiment(source, "e.yaml")
+    return str(error.value)
+
+
+def test_the_schema_agrees_with_the_code() -> None:
+    # .venv/bin/python -m scheduler_core experiment --schema > docs/experiment.schema.json
+    assert json.loads((DOCS / "experiment.schema.json").read_text()) == experiment_schema()
+
+
+def test_every_field_is_documented() -> None:
+    text = (DOCS / "experiments.md").read_text()
+    names = [field.encode_name for field in msgspec.structs.fields(ExperimentSpec)]
+    assert [name for name in names if f"`{name}" not in text] == []
+
+
+def test_the_example_is_unchanged_when_exported() -> None:
+    loaded = load_experiment(TEXT)
+    assert load_experiment(json.dumps(export_experiment(loaded))) == loaded
+    assert msgspec.convert(export_experiment(loaded), Experiment) == loaded
+
+
+def test_the_grid_has_every_combination_once() -> None:
+    cells = list(cells_of(load_experiment(TEXT)))
+    assert len(cells) == load_experiment(TEXT).spec.size == 12
+    assert len({json.dumps(cell.labels, sort_keys=True) for cell in cells}) == 12
+    assert [cell.seed for cell in cells[:4]] == [1, 2, 3, 1]
+    packed = [cell for cell in cells if "MostAllocated" in cell.configuration]
+    assert {cell.labels["configuration"] for cell in packed} == {"packed"}
+    assert {cell.labels["changes"] for cell in cells if cell.changes} == {"without n1"}
+    assert all(cell.parameters == {"outcomes": True} for cell in cells)
+
+
+def test_outcomes_of_many_cells_are_stored_on_request_only() -> None:
+    first = next(cells_of(load_experiment(spec(seeds={"count": 1001}))))
+    assert first.parameters == {"outcomes": False}
+    first = next(cells_of(load_experiment(spec(seeds={"count": 1001}, outcomes=True))))
+    assert first.parameters == {"outcomes": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("question: compare", "question: compose", "e.yaml: line 5: spec.question: Invalid enum value 'compose'"),
+        ("  releases:", "  release:", "e.yaml: line 4: spec: Object contains unknown field `release`"),
+        ("file: cluster.json", "id: 0", "e.yaml: line 7: spec.scenarios[0].id: must be 1 or more, got 0"),
+        (
+            *("file: cluster.json", "id: 3\n      file: cluster.json"),
+            "e.yaml: line 7: spec.scenarios[0]: must have exactly one of id, file",
+        ),
+        ('["1.36"]', '["1.36", "1.99"]', "e.yaml: line 8: spec.releases[1]: Kubernetes release: '1.99' is not"),
+        ('["1.36"]', '["1.36", "v1.36.2"]', "e.yaml: line 8: spec.releases[1]: occurs twice"),
+        ('["1.36"]', "[]", "e.yaml: line 8: spec.releases: must not be empty"),
+        (
+            *("type: MostAllocated", "type: Most"),
+            "e.yaml: line 12: spec.configurations[1].config: Kubernetes 1.36: ",
+        ),
+        ("name: packed", "name: default", "e.yaml: line 11: spec.configurations[1].name: occurs twice"),
+        ("count: 3", "count: 0", "e.yaml: line 21: spec.seeds.count: must be 1 or more, got 0"),
+        ("{first: 1, count: 3}", "[1, 1]", "e.yaml: line 21: spec.seeds[1]: occurs twice"),
+        ("{first: 1, count: 3}", f"[{2**63}]", "e.yaml: line 21: spec.seeds[0]: must be an integer of 64 bits"),
+        ("cordon: n1", "cordons: n1", "spec.changes[1].changes[0]: Object contains unknown field `cordons`"),
+        ("name: unchanged", "name: ' '", "spec.changes[0].name: must not be empty"),
+        ("name: unchanged", "name: [~]", "spec.changes[0].name[0]: is null; leave it out"),
+        ("virtualTime: false", "until: 60", "spec.until: is only for virtual time; set virtualTime: true"),
+        ("virtualTime: false", "virtualTime: true\n  until: soon", "spec.until: 'soon' is not a duration"),
+        ("virtualTime: false", "tune: {}", "spec.tune: is only for the question tune, got compare"),
+        ("count: 3", "count: 1000000000", "e.yaml: line 4: spec: would have 4,000,000,000 cells; at most 10,000"),
+        ("first: 1", f"first: {2**63}", "spec.seeds: must be integers of 64 bits"),
+    ],
+)
+def test_an_error_is_named_with_its_line(old: str, new: str, words: str) -> None:
+    assert old in TEXT
+    assert words in refusal(TEXT.replace(old, new, 1))
+
+
+def test_scenarios_are_distinct() -> None:
+    assert "spec.scenarios[1]: occurs twice" in refusal(spec(scenarios=[{"id": 1}, {"id": 1}]))
+    assert "spec.scenarios[1]: occurs twice" in refusal(spec(scenarios=[{"id": 1}, {"id": 1, "name": "again"}]))
+    assert "spec.scenarios: must not be empty" in refusal(spec(scenarios=[]))
+    assert len(load_experiment(spec(scenarios=[{"id": 1}, {"id": 2}])).spec.scenarios) == 2
+
+
+def test_a_large_configuration_is_not_multiplied() -> None:
+    large = {"name": "large", "config": "# " + "x" * 500_000}
+    text = spec(configurations=[large], seeds={"count": 1000})
+    assert "would store 500 MB of configurations and changes; at most 100 MB are allowed" in refusal(text)
+
+
+def test_hostile_documents_are_refused() -> None:
+    assert "is larger than 2 MB" in refusal("x" * (document.MAX_BYTES + 1))
+    assert "is nested deeper than 64 levels" in refusal('{"spec": ' * 5000 + "1" + "}" * 5000)
+    assert "is nested deeper than 64 levels" in refusal("[" * 500 + "]" * 500)
+    assert "YAML aliases are not accepted" in refusal("spec: &a {x: 1}\nkind: *a")
+    assert "must hold one document" in refusal("a: 1\n---\nb: 2")
+    assert "is null" in refusal("a: [~]\n---\nb: 2")
+    assert "Expected `object`, got `array`" in refusal("[]")
+    assert "must hold one document" in refusal(b"")
+    assert "is not UTF-8 text" in refusal(b"\xff\xfe")
+    assert "would be more" in refusal(spec(seeds={"count": 10**30})) or "cells" in refusal(
+        spec(seeds={"count": 10**18})
+    )
+    many = [{"name": f"c{i}"} for i in range(200)]
+    assert "would have 40,000 cells" in refusal(spec(configurations=many, changes=many))
