@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from scheduler_core.experiments.capacity import Capacity
 from scheduler_core.experiments.question import ExperimentQuestion
 
-QUESTIONS: dict[str, ExperimentQuestion] = {}
+QUESTIONS: dict[str, ExperimentQuestion] = {
+    "capacity": Capacity(),
+}
