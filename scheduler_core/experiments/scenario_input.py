@@ -16,6 +16,7 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.legacy.configuration import load
+from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import objects_in, read_bytes
@@ -47,6 +48,7 @@ class ScenarioInput:
     max_pods: int = MAX_PODS
     max_records: int = MAX_RECORDS
     _prepared: dict[tuple[str, frozenset[str], int], Prepared] = field(default_factory=dict, repr=False)
+    _workloads: tuple[Prepared, dict[str, str]] | None = field(default=None, repr=False)
 
     @classmethod
     def from_file(cls, path: str | Path, key: str = "", choices: Choices | None = None) -> Self:
@@ -83,6 +85,20 @@ class ScenarioInput:
                 raise InputError(self.key, "", f"workloads that have no pods yet {problem}")
             self._prepared[key] = found
         return self._prepared[key]
+
+    def stable_names(self, cell: Cell) -> dict[str, str]:
+        """Map pods that were created for workloads to the names that they have with seed 0, so that the outcomes of
+        different seeds can be compared. Raises InputError."""
+        made = self.prepared(cell.release, cell.configuration, cell.seed).made
+        first = self.prepared(cell.release, cell.configuration).made if cell.seed else made
+        return {pod.key: stable.key for pod, stable in zip(made, first, strict=True)} if cell.seed else {}
+
+    def workload_of(self, cell: Cell) -> dict[str, str]:
+        """Map each pod of the scenario to its workload (`metrics.groups.workloads`). Raises InputError."""
+        prepared = self.prepared(cell.release, cell.configuration, cell.seed)
+        if self._workloads is None or self._workloads[0] is not prepared:
+            self._workloads = prepared, workloads(obj for obj in prepared.objects if isinstance(obj, Pod))
+        return self._workloads[1]
 
     def simulation(self, cell: Cell) -> Simulation:
         """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. It

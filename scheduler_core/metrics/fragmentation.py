@@ -10,8 +10,9 @@ USENIX ATC 2023, section 3; hkust-adsl/kubernetes-scheduler-simulator, pkg/utils
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -97,3 +98,45 @@ def fragments(typical: TypicalPods, cpu: Int64, devices: Int64, models: Any) -> 
     too_small = np.where(large_enough, 0, devices[:, None, :]).sum(axis=2)
     lost = np.where(fits, too_small, devices.sum(axis=1)[:, None])
     return np.asarray((lost * typical.popularity).sum(axis=1), np.float64)
+
+
+MAX_DEVICES = 64  # of a node; further ones are not considered
+_ROWS = 512  # nodes that are computed at once
+_GPU = re.compile(r"(?:^|[./-])gpu(-milli)?$")
+
+
+def gpu_fragmentation(free: Mapping[str, Int64], pods: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    """Map each GPU resource of the nodes (`nvidia.com/gpu`, or `.../gpu-milli` in thousandths) to its fragmentation in
+    GPUs, over all nodes and for the typical pods among `pods` (their requests).
+
+    `free`: resource -> int64 over nodes. Resources name no single devices, so at most one device of a node counts as
+    partly used, and every pod accepts every GPU model.
+    """
+    found = {}
+    for name, column in free.items():
+        match = _GPU.search(name)
+        if match is None:
+            continue
+        unit = 1 if match[1] else DEVICE
+        idle = np.minimum(column, MAX_DEVICES * DEVICE // unit) * unit
+        typical = TypicalPods.from_shapes(
+            (_shape(requests.get("cpu", 0), requests.get(name, 0) * unit) for requests in pods), [""]
+        )
+        nodes, count = np.unique(
+            np.stack((free.get("cpu", np.zeros_like(idle))[idle > 0], idle[idle > 0])), axis=1, return_counts=True
+        )
+        first = DEVICE * np.arange(-(-int(idle.max(initial=0)) // DEVICE))
+        total = 0.0
+        for start in range(0, len(count), _ROWS):
+            cpu, milli = nodes[:, start : start + _ROWS]
+            devices = np.clip(milli[:, None] - first, 0, DEVICE)
+            lost = fragments(typical, cpu, devices, np.zeros(len(cpu), np.intp))
+            total += float(lost @ count[start : start + _ROWS])
+        found[name] = round(total / DEVICE, 6)
+    return found
+
+
+def _shape(cpu: int, gpu: int) -> GPUShape:
+    if gpu < DEVICE:
+        return GPUShape(cpu, 1 if gpu > 0 else 0, max(gpu, 0))
+    return GPUShape(cpu, -(-gpu // DEVICE), DEVICE)

@@ -1,0 +1,32 @@
+"""Statistics of a column of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+FIGURES = ("mean", "stddev", "min", "max", "jain")
+
+
+def figures(values: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Return mean, population standard deviation, min, max and Jain's index of at least one value."""
+    found = (values.mean(), values.std(), values.min(), values.max(), jain_index(values))
+    return {name: round(float(figure), 6) for name, figure in zip(FIGURES, found, strict=True)}
+
+
+def jain_index(values: npt.NDArray[np.float64]) -> float:
+    """Return (sum x)² / (n sum x²): 1 if all values are equal (also if all are 0), 1/n if all but one are 0.
+
+    Source: Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource Allocation in Shared
+    Computer Systems", DEC-TR-301, 1984.
+    """
+    squares = float((values * values).sum())
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
+
+
+def percentile(ascending: Sequence[float], percent: float) -> float:
+    """Return the smallest value that is at least as large as `percent` % of all values (nearest rank)."""
+    return ascending[max(math.ceil(len(ascending) * percent / 100) - 1, 0)]
