@@ -129,7 +129,7 @@ class Simulation:
         if wanted is None:
             # Source: pkg/scheduler/schedule_one.go (skipPodSchedule)
             mine = [p for p in pending if p.pod.spec.scheduler_name in profiles and not p.terminating]
-            return self._in_queue_order(mine)
+            return self.in_queue_order(mine)
         by_key = {pod.key: pod for pod in pending}
         chosen = []
         for key in wanted:
@@ -145,7 +145,7 @@ class Simulation:
             chosen.append(found)
         return chosen
 
-    def _in_queue_order(self, pods: list[PodInfo]) -> list[PodInfo]:
+    def in_queue_order(self, pods: list[PodInfo]) -> list[PodInfo]:
         """Sort pods, given as listed, in the order in which the queue pops them."""
         sort = next(iter(self.scheduler.profiles.values())).queue_sort
         keys = {pod.key: sort.sort_key(pod, float(index)) for index, pod in enumerate(pods)}
@@ -154,7 +154,7 @@ class Simulation:
     def sort_pods(self) -> None:
         """Sort the pods to schedule, which the caller named in any order, in queue order."""
         chosen = {pod.key for pod in self.to_try}
-        self.to_try = self._in_queue_order([pod for pod in self.pending if pod.key in chosen])
+        self.to_try = self.in_queue_order([pod for pod in self.pending if pod.key in chosen])
 
     @property
     def nodes(self) -> list[str]:

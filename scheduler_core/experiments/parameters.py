@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from scheduler_core.errors import InputError
-from scheduler_core.virtual_time.scenario import StrictStruct
+from scheduler_core.virtual_time.scenario import Duration, StrictStruct
 
 MAX_MIX = 20  # pods of a capacity mix
 MAX_WEIGHT = 1_000
@@ -70,7 +70,18 @@ class CapacityParameters(StrictStruct, kw_only=True):
 
 
 class LossParameters(StrictStruct, kw_only=True):
-    """Parameters of drain and loss."""
+    """Parameters of drain and loss. `mode`: the nodes are drained, or deleted with their pods. `scope`: what is lost at
+    once: each node, each node group or each zone. `label`: the node label whose values are the groups; "" for the
+    label of a cloud provider, else equal quantities. `only`: names of nodes, groups or zones; all by default.
+    `virtual_time`: whether a lost zone is also computed in virtual time, where its nodes become unreachable and return
+    after `outage`."""
+
+    mode: Literal["drain", "loss"] = "loss"
+    scope: Literal["node", "group", "zone"] = "node"
+    label: str = ""
+    only: list[str] = []
+    virtual_time: bool = True
+    outage: Duration = "30m"
 
 
 class BuyParameters(StrictStruct, kw_only=True):

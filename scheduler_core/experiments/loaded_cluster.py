@@ -1,0 +1,61 @@
+"""The cluster of a cell at the end of its run, from which any number of continuations begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.fork.prefix import prefix_of, resume_batching, simulation_from
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recorder, Recording
+from scheduler_core.debugger.recording import facts_from, objects_from
+from scheduler_core.experiments.cell import Cell
+from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.simulation import Simulation
+
+
+class LoadedCluster:
+    """The run of a cell, played to its end once. `end`: its simulation, which must not be changed. `cycles`: number of
+    its cycles. `check`: called between cycles. Raises InputError.
+
+    If the run has no cycle, a continuation begins with the scenario's objects; otherwise with the recording of the
+    run, as a fork does.
+    """
+
+    def __init__(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> None:
+        self._cell, self._scenario = cell, scenario
+        self.end = simulation = scenario.simulation(cell)
+        self._recorded = bool(simulation.to_try or cell.changes)
+        self._last: list[CycleTrace] = []  # the cycles that opportunistic batching continues
+        if not self._recorded:
+            self.cycles = 0
+            return
+        recorder = Recorder(simulation)
+        for trace in simulation.run():
+            check()
+            recorder.cycle(trace)
+            if trace.preenqueue is not None:
+                continue
+            if not trace.node or trace.batch_hint != trace.node:
+                self._last.clear()
+            self._last.append(trace)
+        recorder.rest()
+        simulation.cluster.journal.entries = None
+        blocks = recorder.drain()
+        parts = {part: [block.data for block in blocks if block.part == part] for part in (MOVES_PART, FACTS_PART)}
+        objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
+        self.cycles = simulation.scheduler.cycles
+        self._fetch = objects.__getitem__
+        recording, facts = Recording(parts[MOVES_PART]), facts_from(parts[FACTS_PART])
+        self._prefix = prefix_of(recording, facts, self._fetch, self.cycles + 1)
+
+    def continuation(self) -> Simulation:
+        """Return a new simulation at the end of the run, as a fork before the next cycle has it."""
+        if not self._recorded:
+            return self._scenario.simulation(self._cell)
+        cell, end = self._cell, self.end
+        make = partial(Simulation, release=end.release, config=end.configuration, seed=cell.seed)
+        start = end.scheduler.next_start_index
+        simulation = simulation_from(self._prefix, self._fetch, make, end.release, (), start)
+        resume_batching(simulation, reversed(self._last))
+        return simulation

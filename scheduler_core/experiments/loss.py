@@ -1,0 +1,179 @@
+"""The question loss: which node may be drained, and which node, node group or zone may be lost."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster.formatting import count, some
+from scheduler_core.cluster.nodes import zone_key
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
+from scheduler_core.experiments.document import Experiment
+from scheduler_core.experiments.loaded_cluster import LoadedCluster
+from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PLACED, PREEMPTED, NodeLosses
+from scheduler_core.experiments.parameters import LossParameters
+from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.metrics.groups import node_groups, workloads
+
+BATCH = 50  # single nodes of a cell
+LARGE = 40  # workloads that the answer lists
+SCOPES = {"node": "node", "group": "node group", "zone": "zone"}
+
+
+class Loss:
+    """Each loss is computed on its own, from the end of the scenario's run. A cell is a batch of losses."""
+
+    def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
+        spec = experiment.spec
+        wanted = spec.loss or LossParameters()
+        if spec.virtual_time:
+            raise InputError("Experiment", "spec.virtualTime", "is not for loss; a zone has spec.loss.virtualTime")
+        if wanted.label and wanted.scope != "group":
+            raise InputError("Experiment", "spec.loss.label", "is only for the scope group")
+        if wanted.mode == "drain":
+            wanted = msgspec.structs.replace(wanted, virtual_time=False)
+        seeds = spec.seeds if isinstance(spec.seeds, list) else range(spec.seeds.first, spec.seeds.first + spec.seeds.count)
+        grid = itertools.product(scenarios.values(), spec.releases, spec.configurations, seeds, spec.changes)
+        for scenario, release, named, seed, changes in grid:
+            config = named.config if isinstance(named.config, str) else msgspec.json.encode(named.config or "").decode()
+            config = "" if not named.config else config
+            nodes = [obj for obj in scenario.prepared(release, config).objects if isinstance(obj, Node)]
+            labels = {"configuration": named.name, "changes": changes.name, "release": release, "seed": str(seed)}
+            for batch in _batches(wanted, _chosen(wanted, nodes)):
+                yield Cell(
+                    question="loss",
+                    scenario=scenario.key,
+                    release=release,
+                    configuration=config,
+                    seed=seed,
+                    changes=changes.changes,
+                    parameters={"mode": wanted.mode, "scope": wanted.scope} | batch,
+                    labels=labels,
+                )
+
+    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
+        return ()
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        loaded = LoadedCluster(cell, scenario, check)
+        cluster, mode = loaded.end.cluster, cell.parameters["mode"]
+        budgets = DisruptionBudgets(cluster, scenario.objects()) if mode == "drain" and cluster.budgets else None
+        workload_of = workloads(pod.pod for pod in cluster.pods.values())
+        losses = NodeLosses(loaded, mode, workload_of, budgets)
+        known, found = cluster.nodes.rows, []
+        for one in cell.parameters["losses"]:
+            check()
+            if missing := [node for node in one["nodes"] if node not in known]:
+                raise InputError("Experiment", "spec.changes", f"remove node {missing[0]}, which cannot be lost")
+            found.append(losses.run(one["name"], one["nodes"], check))
+        pending = sum(pods_down(one) for one in found)
+        return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": found}
+
+    def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
+        wanted = experiment.spec.loss or LossParameters()
+        rows = [row for number, one in enumerate(done) if one.result for row in _rows(number, one)]
+        rows.sort(key=lambda row: (-row["down"], -row["blocks"], -row["counts"].get(NOMINATED, 0), -row["counts"].get(LOST, 0)))
+        suffering: dict[str, Counter[str]] = {}
+        for one in done:
+            for loss in one.result["losses"] if one.result else ():
+                for workload, pods in loss["workloads"].items():
+                    suffering.setdefault(workload, Counter()).update(pods=pods, losses=1)
+        worst = sorted(suffering.items(), key=lambda item: (-item[1]["pods"], item[0]))
+        return {
+            "answer": _sentence(wanted, rows),
+            "mode": wanted.mode,
+            "scope": wanted.scope,
+            "losses": rows,
+            "down": sum(row["down"] > 0 for row in rows),
+            "blocked": sum(row["blocks"] for row in rows),
+            "lost": sum(row["counts"].get(LOST, 0) > 0 for row in rows),
+            "workloads": [{"workload": name, **numbers} for name, numbers in worst[:LARGE]],
+        }
+
+
+def pods_down(loss: Mapping[str, Any]) -> int:
+    """Return how many pods no longer run after a loss: those that stay pending, and those that they preempt."""
+    return int(loss["counts"].get(PENDING, 0) + loss["counts"].get(PREEMPTED, 0))
+
+
+def _chosen(wanted: LossParameters, nodes: Sequence[Node]) -> dict[str, list[str]]:
+    """Return the losses: name -> nodes. Raises InputError."""
+    if not nodes:
+        raise InputError("Experiment", "spec.scenarios", "have no nodes")
+    if wanted.scope == "node":
+        found = {node.name: [node.name] for node in nodes}
+    else:
+        group_of = node_groups(nodes, wanted.label) if wanted.scope == "group" else _zones(nodes)
+        found = {}
+        for node, group in group_of.items():
+            found.setdefault(group, []).append(node)
+    if unknown := [name for name in wanted.only if name not in found]:
+        problem = f"{SCOPES[wanted.scope]} {unknown[0][:253]} does not exist; there are {some(list(found))}"
+        raise InputError("Experiment", "spec.loss.only", problem)
+    return {name: nodes for name, nodes in found.items() if not wanted.only or name in wanted.only}
+
+
+def _zones(nodes: Sequence[Node]) -> dict[str, str]:
+    """Return node -> zone, for the nodes that have one: its name, with its region if regions have equal zones."""
+    found = {node.name: zone_key(node).split(":\0:") for node in nodes if zone_key(node)}
+    if not found:
+        raise InputError("Experiment", "spec.loss.scope", "no node has the label topology.kubernetes.io/zone")
+    alone = len({zone for _, zone in found.values()}) == len({tuple(key) for key in found.values()})
+    return {node: zone if alone and zone else "/".join(filter(None, (region, zone))) for node, (region, zone) in found.items()}
+
+
+def _batches(wanted: LossParameters, losses: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
+    size = BATCH if wanted.scope == "node" else 1
+    named = [{"name": name, "nodes": nodes} for name, nodes in losses.items()]
+    for first in range(0, len(named), size):
+        yield {"losses": named[first : first + size]}
+
+
+def _rows(number: int, done: Done) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the answer for the losses of a cell: without pods, with the cell and the place in it."""
+    assert done.result is not None
+    for place, loss in enumerate(done.result["losses"]):
+        budgets = loss.get("budgets", ())
+        yield {
+            "name": loss["name"],
+            "nodes": len(loss["nodes"]),
+            "pods": loss["pods"],
+            "counts": loss["counts"],
+            "down": pods_down(loss),
+            "blocked": loss.get("blocked", 0),
+            "blocks": any(budget["blocks"] for budget in budgets),
+            "budgets": [budget["name"] for budget in budgets],
+            "local_data": loss["local_data"],
+            "cell": number,
+            "place": place,
+        }
+
+
+def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]]) -> str:
+    verb = "drained" if wanted.mode == "drain" else "lost"
+    what = SCOPES[wanted.scope]
+    if not rows:
+        return "No loss was computed."
+    down = [row for row in rows if row["down"]]
+    blocked = sum(row["blocks"] for row in rows)
+    budgets = ""
+    if blocked:
+        budgets = f" PodDisruptionBudgets block the drain of {count(blocked, what)}."
+    if len(rows) == 1:
+        row = rows[0]
+        name = f"{what.capitalize()} {row['name']}"
+        if not down:
+            return f"{name} can be {verb}: all of its {row['counts'].get(PLACED, 0):,} pods that are created again are placed again.{budgets}"
+        return f"{name} cannot be {verb} without leaving pods pending: {count(row['down'], 'pod')} of {row['pods']:,}.{budgets}"
+    total = count(len(rows), what)
+    if not down:
+        return f"Each of {total} can be {verb} without leaving pods pending.{budgets}"
+    worst = f"the worst is {down[0]['name']}: {count(down[0]['down'], 'pod')}"
+    return f"{len(down):,} of {total} cannot be {verb} without leaving pods pending; {worst}.{budgets}"

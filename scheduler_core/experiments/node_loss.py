@@ -1,0 +1,247 @@
+"""One drain or loss of some nodes: its changes as those of a fork, and what happens to each pod.
+
+Drain: the nodes are cordoned and their pods evicted. Loss: the nodes and their pods are deleted. In both cases the pods
+that have a controller are created again under the same name, and the scheduler tries them in queue order.
+
+Source: staging/src/k8s.io/kubectl/pkg/drain (filters.go), pkg/controller/podgc.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from scheduler_core.api.objects import Object, PersistentVolumeClaim, Pod, PodStatus
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.controllers import device_claims
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.dra.claims import claims_used, owned
+from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
+from scheduler_core.experiments.loaded_cluster import LoadedCluster
+from scheduler_core.simulation import Simulation
+
+Raw = dict[str, Any]
+Mode = Literal["drain", "loss"]
+
+PLACED, PENDING, NOMINATED, PREEMPTED = "placed", "pending", "nominated", "preempted"
+LOST, STAYS, ENDS, DELETING = "lost", "stays", "ends", "deleting"
+OUTCOMES = {
+    PENDING: "is created again and stays pending",
+    NOMINATED: "is created again, preempts other pods and waits for their node",
+    PREEMPTED: "runs on another node and is preempted",
+    LOST: "has no controller that creates it again",
+    PLACED: "is created again and placed",
+    STAYS: "stays on the drained node: a pod of a DaemonSet or of the kubelet",
+    ENDS: "ends with its node: a pod of a DaemonSet or of the kubelet",
+    DELETING: "was being deleted before",
+}
+"""What can happen to a pod, the worst first."""
+MAX_PODS = 3_000  # pods of one loss that its result lists
+NOT_TRIED = "scheduler {scheduler} is not part of the run"
+
+
+def returns(pod: Pod) -> bool:
+    """Whether a controller creates the pod again after its deletion, possibly on another node."""
+    controlled = any(owner.controller for owner in pod.metadata.owner_references)
+    return controlled and not pod.stays_in_drain and not pod.metadata.deletion_timestamp
+
+
+def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> list[Raw]:
+    """Return the changes of a fork that drains or deletes the nodes and creates their pods again, in queue order."""
+    cluster = simulation.cluster
+    changes: list[Raw] = []
+    again: list[Pod] = []
+    created: list[Raw] = []
+    for node in nodes:
+        pods = list(cluster.nodes.entries[node].pods.values())
+        changes.append({"drain": node})
+        for info in pods:
+            if mode == "loss" and info.pod.stays_in_drain:
+                changes.append({"delete": _named("Pod", info.pod)})
+            if returns(info.pod):
+                again.append(_pending(info.pod))
+                created += _claims_again(cluster, info)
+        if mode == "loss":
+            changes.append({"delete": {"kind": "Node", "namespace": "", "name": node}})
+    infos = simulation.in_queue_order([PodInfo(pod, cluster.release) for pod in again])
+    known = dict(cluster.device_claims)
+    for claim in [claim for info in infos for claim in claims_used(info, known) if owned(claim, info)]:
+        del known[claim.key]  # it is deleted with its pod
+    for info in infos:
+        pod = replace(info.pod, status=PodStatus())
+        for made in device_claims.make(pod, cluster.claim_templates, known):
+            known[made.key] = made
+            created.append({"create": _raw(made)})
+        created.append({"create": _raw(pod)})
+    return changes + created
+
+
+def _pending(pod: Pod) -> Pod:
+    """Return the pod as its controller creates it. It has the same name, so that a comparison shows the move."""
+    spec = replace(pod.spec, node_name="")
+    status = PodStatus(resource_claim_statuses=pod.status.resource_claim_statuses)
+    return replace(pod, metadata=replace(pod.metadata, finalizers=[]), spec=spec, status=status)
+
+
+def _claims_again(cluster: Cluster, info: PodInfo) -> list[Raw]:
+    """Return the changes that replace the claims of generic ephemeral volumes: they are deleted with their pod."""
+    changes: list[Raw] = []
+    for volume in info.volumes:
+        claim = cluster.claims.get(f"{info.namespace}/{info.name}-{volume.name}") if volume.ephemeral else None
+        if claim is None or claim.metadata.deletion_timestamp:
+            continue
+        changes.append({"delete": _named("PersistentVolumeClaim", claim)})
+        template = (volume.ephemeral.volume_claim_template or {}) if volume.ephemeral else {}
+        raw = _raw(replace(claim, metadata=replace(claim.metadata, annotations={})))
+        changes.append({"create": raw | {"spec": template.get("spec") or {}, "status": {}}})
+    return changes
+
+
+def _named(kind: str, obj: Object) -> Raw:
+    return {"kind": kind, "namespace": obj.namespace, "name": obj.name}
+
+
+def _raw(obj: Object) -> Raw:
+    version = {Pod: "v1", PersistentVolumeClaim: "v1"}.get(type(obj), "resource.k8s.io/v1")
+    return {"apiVersion": version, "kind": type(obj).__name__, **msgspec.to_builtins(obj)}
+
+
+class NodeLosses:
+    """Losses of nodes of a loaded cluster, each computed on its own. `workload_of`: pod -> its workload. `budgets`: for
+    drains."""
+
+    def __init__(
+        self, loaded: LoadedCluster, mode: Mode, workload_of: Mapping[str, str], budgets: DisruptionBudgets | None
+    ) -> None:
+        self._loaded, self._mode, self._workload_of, self._budgets = loaded, mode, workload_of, budgets
+
+    def run(self, name: str, nodes: Sequence[str], check: Callable[[], None]) -> Raw:
+        """Return the result of one loss, as docs/experiments.md describes it."""
+        simulation = self._loaded.continuation()
+        there = [info for node in nodes for info in simulation.cluster.nodes.entries[node].pods.values()]
+        was = {info.key: (info.node, info.pod) for info in there}
+        refused, needed = self._evictions(there)
+        changes = loss_changes(simulation, nodes, self._mode)
+        stage = Stage(at=self._loaded.cycles + 1, changes=[msgspec.convert(one, Change) for one in changes])
+        plan_single_pass(simulation, [stage], 0)
+        traces: dict[str, CycleTrace] = {}
+        for number, trace in enumerate(simulation.run()):
+            traces[trace.pod] = trace
+            if number % 50 == 0:
+                check()
+        pods = [self._row(key, node, pod, simulation, traces, refused) for key, (node, pod) in was.items()]
+        victims = {victim: trace.pod for trace in traces.values() for victim in trace.victims}
+        pods += self._preempted(victims, was)
+        order = list(OUTCOMES)
+        pods.sort(key=lambda row: (order.index(row["outcome"]), row["pod"]))
+        counts = Counter(row["outcome"] for row in pods)
+        workloads = Counter(row["workload"] for row in pods if row["outcome"] in (PENDING, PREEMPTED))
+        reasons = list(dict.fromkeys(row["reason"] for row in pods if row.get("reason")))
+        index = {reason: i for i, reason in enumerate(reasons)}
+        for row in pods:
+            if reason := row.pop("reason", ""):
+                row["why"] = index[reason]
+        evicted = [pod for _, pod in was.values() if not pod.stays_in_drain]
+        found: Raw = {
+            "name": name,
+            "nodes": list(nodes),
+            "pods": len(was),
+            "counts": dict(counts),
+            "workloads": dict(workloads),
+            "local_data": sum(_has_local_data(pod) for pod in evicted),
+            "reasons": reasons,
+            "rows": pods[:MAX_PODS],
+            "more": max(0, len(pods) - MAX_PODS),
+        }
+        if self._mode == "drain":
+            found["budgets"] = self._blocking(refused, needed, pods)
+            found["blocked"] = len(refused)
+        return found
+
+    def _evictions(self, pods: Sequence[PodInfo]) -> tuple[dict[str, str], dict[str, int]]:
+        if self._budgets is None:
+            return {}, {}
+        return self._budgets.evict(pod for pod in pods if not pod.pod.stays_in_drain)
+
+    def _blocking(self, refused: Mapping[str, str], needed: Mapping[str, int], pods: Sequence[Raw]) -> list[Raw]:
+        """Return the budgets that refuse evictions. `blocks`: whether the drain never ends: the budget allows nothing,
+        or pods that it counts stay pending. Otherwise the drain evicts its pods in turns."""
+        stuck = {row["pod"] for row in pods if row["outcome"] in (PENDING, PREEMPTED, NOMINATED, LOST)}
+        found: list[Raw] = []
+        for state in self._budgets.states if self._budgets is not None else ():
+            mine = [pod for pod, why in refused.items() if why.startswith(f"PodDisruptionBudget {state.key} ")]
+            if not mine:
+                continue
+            counted = {row["pod"] for row in pods if self._budgets and state.key in self._budgets.selecting(row["pod"])}
+            blocks = state.allowed == 0 or bool(counted & stuck)
+            found.append(
+                {
+                    "name": state.key,
+                    "text": state.text,
+                    "allowed": state.allowed,
+                    "needed": needed[state.key],
+                    "blocks": blocks,
+                }
+            )
+        return found
+
+    def _row(
+        self,
+        key: str,
+        node: str,
+        pod: Pod,
+        simulation: Simulation,
+        traces: Mapping[str, CycleTrace],
+        refused: Mapping[str, str],
+    ) -> Raw:
+        row: Raw = {"pod": key, "from": node, "workload": self._workload_of.get(key, key)}
+        if key in refused:
+            row["refused"] = refused[key]
+        if not pod.stays_in_drain and _has_local_data(pod):
+            row["local_data"] = True
+        if pod.stays_in_drain:
+            row["outcome"] = STAYS if self._mode == "drain" else ENDS
+        elif pod.metadata.deletion_timestamp:
+            row["outcome"] = DELETING
+        elif not returns(pod):
+            row["outcome"] = LOST
+        elif (placed := simulation.cluster.pods.get(key)) is not None:
+            row |= {"outcome": PLACED, "to": placed.node}
+        else:
+            trace = traces.get(key)
+            if trace is None:
+                return row | {"outcome": PENDING, "reason": NOT_TRIED.format(scheduler=pod.spec.scheduler_name)}
+            if trace.nominated_node:
+                row |= {"outcome": NOMINATED, "to": trace.nominated_node, "victims": list(trace.victims)}
+            elif trace.result == "scheduled":  # preempted by a later pod
+                row |= {"outcome": PREEMPTED, "to": trace.node}
+            else:
+                row["outcome"] = PENDING
+            held = trace.preenqueue.message if trace.preenqueue is not None else ""
+            row["reason"] = held or trace.message or trace.error
+        return row
+
+    def _preempted(self, victims: Mapping[str, str], was: Mapping[str, Any]) -> list[Raw]:
+        pods = self._loaded.end.cluster.pods
+        return [
+            {
+                "pod": key,
+                "from": pods[key].node,
+                "workload": self._workload_of.get(key, key),
+                "outcome": PREEMPTED,
+                "by": by,
+            }
+            for key, by in victims.items()
+            if key not in was and key in pods
+        ]
+
+
+def _has_local_data(pod: Pod) -> bool:
+    return any(volume.empty_dir is not None for volume in pod.spec.volumes)
