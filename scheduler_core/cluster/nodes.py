@@ -190,6 +190,11 @@ class NodeTable:
             self.entries[name].image_spread = counts
             self.version += 1
 
+    def touch(self, names: Iterable[str]) -> None:
+        """Let the next `refresh` count the images of these nodes again, as if their pods had changed."""
+        if self._touched is not None:
+            self._touched.update(names)
+
     @contextmanager
     def keep_image_counts(self) -> Iterator[None]:
         """A context in which changes do not count as changes of nodes: they are undone at its end."""

@@ -224,7 +224,7 @@ class Edit:
             self.cluster.remove_pod(pod)
         else:
             self.cluster.nominator.forget(pod)
-            self._swap(pod, None)
+        self._swap(pod, None)  # also one that this run placed
         for claim, left in list(device_claims.release_claims(pod, self.cluster.device_claims)):
             if left is None:
                 self.cluster.remove(claim)

@@ -140,7 +140,9 @@ class DisruptionBudgets:
             if len(selecting) != 1:
                 continue
             i, state = selecting[0], self.states[selecting[0]]
-            if not is_healthy(pod) and (state.always or (state.desired or 0) > 0 and state.healthy >= (state.desired or 0)):
+            if not is_healthy(pod) and (
+                state.always or ((state.desired or 0) > 0 and state.healthy >= (state.desired or 0))
+            ):
                 continue
             found.needed[state.key] = found.needed.get(state.key, 0) + 1
             left[i] -= 1

@@ -7,8 +7,17 @@ from functools import partial
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.prefix import prefix_of, resume_batching, simulation_from
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recorder, Recording
-from scheduler_core.debugger.recording import facts_from, objects_from
+from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
+from scheduler_core.debugger.mutations import Edit, read_changes
+from scheduler_core.debugger.recording import (
+    FACTS_PART,
+    MOVES_PART,
+    OBJECTS_PART,
+    Recorder,
+    Recording,
+    facts_from,
+    objects_from,
+)
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation
@@ -16,20 +25,13 @@ from scheduler_core.simulation import Simulation
 
 class LoadedCluster:
     """The run of a cell, played to its end once. `end`: its simulation, which must not be changed. `cycles`: number of
-    its cycles. `check`: called between cycles. Raises InputError.
-
-    If the run has no cycle, a continuation begins with the scenario's objects; otherwise with the recording of the
-    run, as a fork does.
-    """
+    its cycles. `check`: called between cycles. Raises InputError."""
 
     def __init__(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> None:
-        self._cell, self._scenario = cell, scenario
+        self._seed = cell.seed
+        self._decisions = decisions([Stage(at=1, changes=read_changes(cell.changes))])
         self.end = simulation = scenario.simulation(cell)
-        self._recorded = bool(simulation.to_try or cell.changes)
         self._last: list[CycleTrace] = []  # the cycles that opportunistic batching continues
-        if not self._recorded:
-            self.cycles = 0
-            return
         recorder = Recorder(simulation)
         for trace in simulation.run():
             check()
@@ -51,11 +53,10 @@ class LoadedCluster:
 
     def continuation(self) -> Simulation:
         """Return a new simulation at the end of the run, as a fork before the next cycle has it."""
-        if not self._recorded:
-            return self._scenario.simulation(self._cell)
-        cell, end = self._cell, self.end
-        make = partial(Simulation, release=end.release, config=end.configuration, seed=cell.seed)
+        end = self.end
+        make = partial(Simulation, release=end.release, config=end.configuration, seed=self._seed, timer=lambda: 0)
         start = end.scheduler.next_start_index
         simulation = simulation_from(self._prefix, self._fetch, make, end.release, (), start)
         resume_batching(simulation, reversed(self._last))
+        apply_again(Edit(simulation), self._decisions)
         return simulation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,9 +14,9 @@ from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
-from scheduler_core.experiments.document import Experiment
+from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
-from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PLACED, PREEMPTED, NodeLosses
+from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PREEMPTED, NodeLosses
 from scheduler_core.experiments.parameters import LossParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups, workloads
@@ -31,32 +30,14 @@ class Loss:
     """Each loss is computed on its own, from the end of the scenario's run. A cell is a batch of losses."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
-        spec = experiment.spec
-        wanted = spec.loss or LossParameters()
-        if spec.virtual_time:
-            raise InputError("Experiment", "spec.virtualTime", "is not for loss; a zone has spec.loss.virtualTime")
-        if wanted.label and wanted.scope != "group":
-            raise InputError("Experiment", "spec.loss.label", "is only for the scope group")
-        if wanted.mode == "drain":
-            wanted = msgspec.structs.replace(wanted, virtual_time=False)
-        seeds = spec.seeds if isinstance(spec.seeds, list) else range(spec.seeds.first, spec.seeds.first + spec.seeds.count)
-        grid = itertools.product(scenarios.values(), spec.releases, spec.configurations, seeds, spec.changes)
-        for scenario, release, named, seed, changes in grid:
-            config = named.config if isinstance(named.config, str) else msgspec.json.encode(named.config or "").decode()
-            config = "" if not named.config else config
-            nodes = [obj for obj in scenario.prepared(release, config).objects if isinstance(obj, Node)]
-            labels = {"configuration": named.name, "changes": changes.name, "release": release, "seed": str(seed)}
+        wanted = experiment.spec.loss or LossParameters()
+        if experiment.spec.virtual_time:
+            raise InputError("", "spec.virtualTime", "is not for loss; spec.loss.virtualTime is for zones")
+        for cell in cells_of(experiment):
+            prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
+            nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
             for batch in _batches(wanted, _chosen(wanted, nodes)):
-                yield Cell(
-                    question="loss",
-                    scenario=scenario.key,
-                    release=release,
-                    configuration=config,
-                    seed=seed,
-                    changes=changes.changes,
-                    parameters={"mode": wanted.mode, "scope": wanted.scope} | batch,
-                    labels=labels,
-                )
+                yield msgspec.structs.replace(cell, parameters={"mode": wanted.mode, **batch})
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         return ()
@@ -71,30 +52,25 @@ class Loss:
         for one in cell.parameters["losses"]:
             check()
             if missing := [node for node in one["nodes"] if node not in known]:
-                raise InputError("Experiment", "spec.changes", f"remove node {missing[0]}, which cannot be lost")
+                raise InputError("", "spec.changes", f"remove node {missing[0]}, which cannot be lost")
             found.append(losses.run(one["name"], one["nodes"], check))
         pending = sum(pods_down(one) for one in found)
         return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": found}
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         wanted = experiment.spec.loss or LossParameters()
-        rows = [row for number, one in enumerate(done) if one.result for row in _rows(number, one)]
-        rows.sort(key=lambda row: (-row["down"], -row["blocks"], -row["counts"].get(NOMINATED, 0), -row["counts"].get(LOST, 0)))
-        suffering: dict[str, Counter[str]] = {}
-        for one in done:
-            for loss in one.result["losses"] if one.result else ():
-                for workload, pods in loss["workloads"].items():
-                    suffering.setdefault(workload, Counter()).update(pods=pods, losses=1)
-        worst = sorted(suffering.items(), key=lambda item: (-item[1]["pods"], item[0]))
+        varied = _varied(experiment)
+        rows = [row for number, one in enumerate(done) if one.result for row in _rows(number, one, varied)]
+        rows.sort(key=_badness)
         return {
-            "answer": _sentence(wanted, rows),
+            "answer": _sentence(wanted, rows, experiment.spec.size),
             "mode": wanted.mode,
             "scope": wanted.scope,
             "losses": rows,
             "down": sum(row["down"] > 0 for row in rows),
             "blocked": sum(row["blocks"] for row in rows),
             "lost": sum(row["counts"].get(LOST, 0) > 0 for row in rows),
-            "workloads": [{"workload": name, **numbers} for name, numbers in worst[:LARGE]],
+            "workloads": _suffering(done),
         }
 
 
@@ -103,20 +79,49 @@ def pods_down(loss: Mapping[str, Any]) -> int:
     return int(loss["counts"].get(PENDING, 0) + loss["counts"].get(PREEMPTED, 0))
 
 
+def _badness(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    counts = row["counts"]
+    return (-row["down"], -row["blocks"], -row["blocked"], -counts.get(NOMINATED, 0), -counts.get(LOST, 0))
+
+
+def _suffering(done: Sequence[Done]) -> list[dict[str, Any]]:
+    """Return the workloads whose pods no longer run after losses, those with most such pods first."""
+    found: dict[str, Counter[str]] = {}
+    for one in done:
+        for loss in one.result["losses"] if one.result else ():
+            for workload, pods in loss["workloads"].items():
+                found.setdefault(workload, Counter()).update(pods=pods, losses=1)
+    worst = sorted(found.items(), key=lambda item: (-item[1]["pods"], item[0]))
+    return [{"workload": name, **numbers} for name, numbers in worst[:LARGE]]
+
+
+def _varied(experiment: Experiment) -> list[str]:
+    """Return the labels of cells in which the cases of the grid differ."""
+    spec = experiment.spec
+    sizes = {
+        "scenario": len(spec.scenarios),
+        "release": len(spec.releases),
+        "configuration": len(spec.configurations),
+        "changes": len(spec.changes),
+        "seed": len(spec.each_seed),
+    }
+    return [name for name, size in sizes.items() if size > 1]
+
+
 def _chosen(wanted: LossParameters, nodes: Sequence[Node]) -> dict[str, list[str]]:
     """Return the losses: name -> nodes. Raises InputError."""
     if not nodes:
-        raise InputError("Experiment", "spec.scenarios", "have no nodes")
+        raise InputError("", "spec.scenarios", "have no nodes")
+    found: dict[str, list[str]] = {}
     if wanted.scope == "node":
         found = {node.name: [node.name] for node in nodes}
     else:
         group_of = node_groups(nodes, wanted.label) if wanted.scope == "group" else _zones(nodes)
-        found = {}
         for node, group in group_of.items():
             found.setdefault(group, []).append(node)
     if unknown := [name for name in wanted.only if name not in found]:
         problem = f"{SCOPES[wanted.scope]} {unknown[0][:253]} does not exist; there are {some(list(found))}"
-        raise InputError("Experiment", "spec.loss.only", problem)
+        raise InputError("", "spec.loss.only", problem)
     return {name: nodes for name, nodes in found.items() if not wanted.only or name in wanted.only}
 
 
@@ -124,9 +129,12 @@ def _zones(nodes: Sequence[Node]) -> dict[str, str]:
     """Return node -> zone, for the nodes that have one: its name, with its region if regions have equal zones."""
     found = {node.name: zone_key(node).split(":\0:") for node in nodes if zone_key(node)}
     if not found:
-        raise InputError("Experiment", "spec.loss.scope", "no node has the label topology.kubernetes.io/zone")
+        raise InputError("", "spec.loss.scope", "no node has the label topology.kubernetes.io/zone")
     alone = len({zone for _, zone in found.values()}) == len({tuple(key) for key in found.values()})
-    return {node: zone if alone and zone else "/".join(filter(None, (region, zone))) for node, (region, zone) in found.items()}
+    return {
+        node: zone if alone and zone else "/".join(filter(None, (region, zone)))
+        for node, (region, zone) in found.items()
+    }
 
 
 def _batches(wanted: LossParameters, losses: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
@@ -136,7 +144,7 @@ def _batches(wanted: LossParameters, losses: Mapping[str, list[str]]) -> Iterato
         yield {"losses": named[first : first + size]}
 
 
-def _rows(number: int, done: Done) -> Iterator[dict[str, Any]]:
+def _rows(number: int, done: Done, varied: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the answer for the losses of a cell: without pods, with the cell and the place in it."""
     assert done.result is not None
     for place, loss in enumerate(done.result["losses"]):
@@ -153,27 +161,31 @@ def _rows(number: int, done: Done) -> Iterator[dict[str, Any]]:
             "local_data": loss["local_data"],
             "cell": number,
             "place": place,
+            "case": ", ".join(f"{name} {done.cell.labels.get(name, '')}" for name in varied),
         }
 
 
-def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]]) -> str:
+def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]], cases: int) -> str:
     verb = "drained" if wanted.mode == "drain" else "lost"
     what = SCOPES[wanted.scope]
     if not rows:
         return "No loss was computed."
     down = [row for row in rows if row["down"]]
     blocked = sum(row["blocks"] for row in rows)
-    budgets = ""
-    if blocked:
-        budgets = f" PodDisruptionBudgets block the drain of {count(blocked, what)}."
+    end = f" PodDisruptionBudgets block the drain of {count(blocked, what)}." if blocked else ""
     if len(rows) == 1:
         row = rows[0]
         name = f"{what.capitalize()} {row['name']}"
         if not down:
-            return f"{name} can be {verb}: all of its {row['counts'].get(PLACED, 0):,} pods that are created again are placed again.{budgets}"
-        return f"{name} cannot be {verb} without leaving pods pending: {count(row['down'], 'pod')} of {row['pods']:,}.{budgets}"
-    total = count(len(rows), what)
+            return f"{name} can be {verb}: none of its {count(row['pods'], 'pod')} stays pending.{end}"
+        pods = f"{row['down']:,} of {count(row['pods'], 'pod')}"
+        return f"{name} cannot be {verb} without leaving pods pending: {pods}.{end}"
+    total = (
+        count(len(rows), what)
+        if cases == 1
+        else f"{len(rows):,} cases ({count(len(rows) // cases, what)}, {cases:,} each)"
+    )
     if not down:
-        return f"Each of {total} can be {verb} without leaving pods pending.{budgets}"
+        return f"Each of {total} can be {verb} without leaving pods pending.{end}"
     worst = f"the worst is {down[0]['name']}: {count(down[0]['down'], 'pod')}"
-    return f"{len(down):,} of {total} cannot be {verb} without leaving pods pending; {worst}.{budgets}"
+    return f"{len(down):,} of {total} cannot be {verb} without leaving pods pending; {worst}.{end}"

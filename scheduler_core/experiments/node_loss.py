@@ -23,7 +23,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.dra.claims import claims_used, owned
-from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
+from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.simulation import Simulation
 
@@ -176,21 +176,20 @@ class NodeLosses:
         stuck = {row["pod"] for row in pods if row["outcome"] in (PENDING, PREEMPTED, NOMINATED, LOST)}
         found: list[Raw] = []
         for state in self._budgets.states if self._budgets is not None else ():
-            mine = [pod for pod, why in refused.items() if why.startswith(f"PodDisruptionBudget {state.key} ")]
-            if not mine:
+            if needed.get(state.key, 0) <= state.allowed:
                 continue
-            counted = {row["pod"] for row in pods if self._budgets and state.key in self._budgets.selecting(row["pod"])}
+            counted = {row["pod"] for row in pods if state.key in self._selecting(row["pod"])}
             blocks = state.allowed == 0 or bool(counted & stuck)
-            found.append(
-                {
-                    "name": state.key,
-                    "text": state.text,
-                    "allowed": state.allowed,
-                    "needed": needed[state.key],
-                    "blocks": blocks,
-                }
-            )
+            numbers = {"allowed": state.allowed, "needed": needed[state.key], "blocks": blocks}
+            found.append({"name": state.key, "text": state.text, **numbers})
+        several = {name for pod, why in refused.items() if why == SEVERAL for name in self._selecting(pod)}
+        found += [
+            {"name": name, "text": SEVERAL, "allowed": 0, "needed": 0, "blocks": True} for name in sorted(several)
+        ]
         return found
+
+    def _selecting(self, pod: str) -> set[str]:
+        return self._budgets.selecting(pod) if self._budgets is not None else set()
 
     def _row(
         self,

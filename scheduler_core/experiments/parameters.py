@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from scheduler_core.api.duration import seconds
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario import Duration, StrictStruct
 
@@ -13,6 +14,7 @@ MAX_ADDED = 1_000_000
 MAX_TARGETS = 64  # pending pods that moves make fit together
 MAX_MOVES = 20
 MAX_EFFORT = 1_000_000
+MAX_OUTAGE = 7 * 86400.0
 
 PendingPods = Literal["first", "ignore"]
 """What happens to the pending pods of the scenario: scheduled first, or left out."""
@@ -81,7 +83,18 @@ class LossParameters(StrictStruct, kw_only=True):
     label: str = ""
     only: list[str] = []
     virtual_time: bool = True
-    outage: Duration = "30m"
+    outage: Duration = "1h"
+
+    def check(self, path: str) -> None:
+        """Raises InputError."""
+        if self.label and self.scope != "group":
+            raise InputError("", f"{path}.label", f"is only for the scope group, got {self.scope}")
+        try:
+            longest = seconds(self.outage)
+        except ValueError as problem:
+            raise InputError("", f"{path}.outage", str(problem)) from None
+        if not 0 < longest <= MAX_OUTAGE:
+            raise InputError("", f"{path}.outage", f"must be more than 0 and at most 7 days, got {self.outage}")
 
 
 class BuyParameters(StrictStruct, kw_only=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from scheduler_core.experiments.capacity import Capacity
+from scheduler_core.experiments.loss import Loss
 from scheduler_core.experiments.question import ExperimentQuestion
 
 QUESTIONS: dict[str, ExperimentQuestion] = {
     "capacity": Capacity(),
+    "loss": Loss(),
 }

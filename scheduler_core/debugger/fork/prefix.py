@@ -13,7 +13,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import cycle_index
 from scheduler_core.debugger import recording as records
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.debugger.cluster_state import StateAtTimepoint, places_at
 from scheduler_core.debugger.columnar import Table, pack
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.objects import Fetch
@@ -105,7 +105,20 @@ def simulation_from(
     simulation.to_try = [waiting[key] for key in pods if key in waiting]
     simulation.scheduler.cycles = prefix.cycle - 1
     simulation.placed = prefix.placed
+    if simulation.cluster.nodes.images:
+        simulation.cluster.nodes.touch(_touched(prefix))
     return simulation
+
+
+def _touched(prefix: Prefix) -> set[str]:
+    """Return the nodes whose pods changed since the last cycle began, which the next cycle looks at again."""
+    recording = prefix.recording
+    _, after, _ = places_at(recording, recording.end)
+    if prefix.cycle == 1:
+        return {recording.names[name] for name in np.unique(after[after >= 0]).tolist()}
+    _, before, _ = places_at(recording, recording.before_cycle(prefix.cycle - 1))
+    moved = before != after
+    return {recording.names[name] for name in {*before[moved].tolist(), *after[moved].tolist()} if name >= 0}
 
 
 def next_start_index(trace: CycleTrace) -> int:
