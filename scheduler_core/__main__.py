@@ -28,6 +28,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     _add(commands, "releases", "releases:run", help="print the changes of each release: docs/releases.md")
     _add_bench(commands)
     _add_openb(commands)
+    _add_experiment(commands)
     _add_explain(commands)
     _add_queries(commands)
     _add_comparisons(commands)
@@ -115,6 +116,22 @@ def _add_openb(commands: Commands) -> None:
     openb.add_argument("pods", metavar="PODS", help="openb_pod_list_*.csv, may be gzipped")
     openb.add_argument("--policies", nargs="+", default=[], metavar="POLICY", help="default: all")
     openb.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each policy (default: 10)")
+
+
+def _add_experiment(commands: Commands) -> None:
+    experiment = _add(
+        commands,
+        "experiment",
+        "experiment:run",
+        help="answer a question by many runs of a scenario: docs/experiments.md",
+        description="Computes the cells of an Experiment document and prints each as a JSON line when it is finished, "
+        "and last the answer.",
+        epilog="Exit code: 0, 1 if a cell failed, 2 for bad usage or input.",
+    )
+    add = experiment.add_argument
+    add("file", metavar="FILE", nargs="?", help="an Experiment (YAML or JSON), or - for standard input")
+    add("--schema", action="store_true", help="print the JSON schema of Experiment documents")
+    _add_choices(experiment)
 
 
 def _add_explain(commands: Commands) -> None:
@@ -277,7 +294,12 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
     constant: dict[str, Any] = {"action": "store_const", "const": "leave_out", "default": "error"}
     text = "leave out plugins of the configuration that do not exist here"
     add("--leave-out-unknown", dest="unknown_plugins", **constant, help=text)
-    constant = {"action": "store_const", "const": "take", "default": "leave"}
+    _add_choices(command)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    constant: dict[str, Any] = {"action": "store_const", "const": "take", "default": "leave"}
     text = "let the default profile schedule the pods of schedulers that are not configured"
     add("--take-other-schedulers", dest="other_schedulers", **constant, help=text)
     text = "how to treat claims that pods name but the snapshot lacks (default: error)"

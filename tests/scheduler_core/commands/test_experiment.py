@@ -1,0 +1,115 @@
+"""The command `experiment`: lines, answer, errors, stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.__main__ import main
+from scheduler_core.errors import InputError
+from scheduler_core.experiments import local_run
+from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.document import Experiment, cells_of, experiment_schema
+from scheduler_core.experiments.run_cell import run_cell
+from scheduler_core.experiments.scenario_input import ScenarioInput
+from tests.scheduler_core.build import node, pod
+
+
+class TwoRounds:
+    """Runs the grid, then one more cell. Fails for seed 13; counts its computations."""
+
+    def __init__(self) -> None:
+        self.computed = 0
+
+    def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
+        return cells_of(experiment)
+
+    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
+        first = done[0].cell
+        return [first] if len(done) == experiment.spec.size else []
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        self.computed += 1
+        if cell.seed == 13:
+            raise InputError("seed", "", "brings bad luck")
+        if cell.seed == 99:
+            raise KeyboardInterrupt
+        return run_cell(scenario, cell, check)
+
+    def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
+        return {"answer": f"{len(done)} cells, {sum(one.result is None for one in done)} failed."}
+
+
+@pytest.fixture
+def question(monkeypatch: pytest.MonkeyPatch) -> TwoRounds:
+    question = TwoRounds()
+    monkeypatch.setattr(local_run, "QUESTIONS", {"compare": question})
+    return question
+
+
+def document(folder: Path, **fields: Any) -> str:
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": [node("n1"), pod("p")]}))
+    spec = {"scenarios": [{"file": "cluster.json"}], **fields}
+    file = folder / "experiment.yaml"
+    head = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "e"}}
+    file.write_text(json.dumps(head | {"spec": spec}))
+    return str(file)
+
+
+def test_a_line_for_each_cell_and_the_answer_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
+) -> None:
+    assert main(["experiment", document(tmp_path, seeds=[1, 13, 2])]) == 1
+    *cells, summary = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [(line["cell"], line["seed"]) for line in cells] == [(1, 1), (2, 13), (3, 2), (4, 1)]
+    assert cells[0]["result"]["metrics"]["placed"] == 1
+    assert cells[1]["error"] == "seed: brings bad luck"
+    assert cells[3]["result"] == cells[0]["result"]
+    assert question.computed == 3  # the last cell equals the first one
+    assert summary == {"experiment": "e", "question": "compare", "answer": "4 cells, 1 failed."}
+    assert main(["experiment", document(tmp_path)]) == 0
+
+
+def test_errors_are_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
+) -> None:
+    for fields, words in (
+        ({"seeds": []}, "spec.seeds: must not be empty"),
+        ({"scenarios": [{"id": 4}]}, "spec.scenarios[0].id: names a scenario that is stored in the application"),
+        ({"scenarios": [{"file": "missing.json"}]}, "missing.json: cannot be read: No such file or directory"),
+        ({"question": "tune"}, "spec.question: 'tune' is not available; there are compare"),
+        ({"seeds": {"count": 10**9}}, "spec: would have 1,000,000,000 cells; at most 10,000 are allowed"),
+    ):
+        assert main(["experiment", document(tmp_path, **fields)]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert words in err
+    assert main(["experiment", str(tmp_path / "none.yaml")]) == main(["experiment"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_the_lines_of_finished_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
+) -> None:
+    assert main(["experiment", document(tmp_path, seeds=[1, 99, 2])]) == 130
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["cell"] for line in out.splitlines()] == [1]
+    assert err == ""
+
+
+def test_a_question_cannot_plan_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_run, "MAX_CELLS", 3)
+    cell = Cell(question="compare", scenario="", release="1.34")
+    assert local_run.planned([cell] * 3) == [cell] * 3
+    for cells, before in (([cell] * 4, 0), ([cell], 3)):
+        with pytest.raises(InputError, match="more than 3 cells"):
+            local_run.planned(cells, before)
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == experiment_schema()
