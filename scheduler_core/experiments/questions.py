@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from scheduler_core.experiments.capacity import Capacity
+from scheduler_core.experiments.compare import Compare
 from scheduler_core.experiments.loss import Loss
+from scheduler_core.experiments.noise import Noise
 from scheduler_core.experiments.question import ExperimentQuestion
 
 QUESTIONS: dict[str, ExperimentQuestion] = {
+    "compare": Compare(),
+    "noise": Noise(),
     "capacity": Capacity(),
     "loss": Loss(),
 }

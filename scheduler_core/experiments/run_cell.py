@@ -37,13 +37,15 @@ Check = Callable[[], None]
 class RunOutcome:
     """A run and what came of it. `cluster`: at the end. `outcomes`: of the pods that the run tried to schedule, and of
     those that were evicted. `bottlenecks`: of the pending pods, (plugin, reason). `disturbed`: pods that lost their
-    node. `requests`, `workload_of`: of all pods that existed. `metrics`: those that do not follow from the cluster."""
+    node. `requests`, `priorities`, `workload_of`: of all pods that existed. `metrics`: those that do not follow from
+    the cluster."""
 
     cluster: Cluster
     outcomes: dict[str, PodOutcome] = field(default_factory=dict)
     bottlenecks: dict[str, tuple[str, str]] = field(default_factory=dict)
     disturbed: set[str] = field(default_factory=set)
     requests: dict[str, Requests] = field(default_factory=dict)
+    priorities: dict[str, int] = field(default_factory=dict)
     workload_of: Mapping[str, str] = field(default_factory=dict)
     preemptions: int = 0
     metrics: dict[str, float] = field(default_factory=dict)
@@ -65,8 +67,11 @@ class RunOutcome:
         self.disturbed.add(pod)
 
     def exists(self, pods: Iterable[PodInfo]) -> None:
-        """Count the requests of pods, except those that belong to a node."""
-        self.requests.update((pod.key, pod.requests) for pod in pods if not pod.pod.stays_in_drain)
+        """Note pods. The requests of those that belong to a node do not count."""
+        for pod in pods:
+            self.priorities[pod.key] = pod.priority
+            if not pod.pod.stays_in_drain:
+                self.requests[pod.key] = pod.requests
 
 
 class Checker:

@@ -1,0 +1,135 @@
+"""Charts of experiments: variants as points, their nodes as lines, counts as bars. Figures are those of charts.py."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kubesched_ui.presenters.charts import SERIES, Figure
+
+MAX_LINES = 6
+MAX_LABELLED = 24  # points; of more, only the Pareto front is labelled
+MAX_LABEL = 28
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS = ("", "/", "x", ".")
+
+
+class ChartPoint(NamedTuple):
+    """A point. `spread`: standard deviations of x and y, 0 for none."""
+
+    label: str
+    x: float
+    y: float
+    spread: tuple[float, float] = (0.0, 0.0)
+
+
+def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) -> Figure:
+    """Return the points with error bars. Those of the Pareto front (positions in `front`) are filled diamonds with a
+    dashed line through them, the others open circles. Points with equal coordinates are one with all their labels.
+    `x`, `y`: titles."""
+    groups: list[tuple[str, list[int]]] = [
+        ("Pareto front", sorted(front, key=lambda i: (points[i].x, points[i].y))),
+        ("Others", [index for index in range(len(points)) if index not in set(front)]),
+    ]
+    data = []
+    for number, (name, members) in enumerate(groups):
+        merged: dict[tuple[float, float], list[ChartPoint]] = {}
+        for index in members:
+            merged.setdefault((points[index].x, points[index].y), []).append(points[index])
+        labelled = number == 0 or len(points) <= MAX_LABELLED
+        alike = list(merged.values())
+        data.append(
+            {
+                "type": "scatter",
+                "name": name,
+                "mode": ("lines+" if number == 0 else "") + "markers" + ("+text" if labelled else ""),
+                "x": [of[0].x for of in alike],
+                "y": [of[0].y for of in alike],
+                "text": [_label(of, 2) for of in alike],
+                "hovertext": [_label(of, 12) for of in alike],
+                "hovertemplate": f"%{{hovertext}}<br>{x}: %{{x}}<br>{y}: %{{y}}<extra></extra>",
+                "textposition": "top center",
+                "cliponaxis": False,
+                "line": {"dash": "dash", "width": 1},
+                "marker": {
+                    "symbol": "diamond" if number == 0 else "circle-open",
+                    "size": 11,
+                    "color": SERIES[number],
+                    "line": {"width": 2, "color": SERIES[number]},
+                },
+                "error_x": _bars([max(one.spread[0] for one in of) for of in alike]),
+                "error_y": _bars([max(one.spread[1] for one in of) for of in alike]),
+            }
+        )
+    return _figure([trace for trace in data if trace["x"]], x, y)
+
+
+def _label(points: Sequence[ChartPoint], most: int) -> str:
+    names = [point.label if len(point.label) <= MAX_LABEL else point.label[: MAX_LABEL - 1] + "…" for point in points]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return escape(", ".join(names[:most]) + more)
+
+
+def escape(text: str) -> str:
+    """Return text that Plotly, which reads some HTML elements in labels, shows as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _bars(values: Sequence[float]) -> dict[str, Any]:
+    return {"type": "data", "array": list(values), "visible": any(values), "thickness": 1}
+
+
+def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figure:
+    """Return the number of nodes by their requested share of a resource, a line per series, of at most MAX_LINES.
+    Values: nodes in equal intervals from 0 to 100%. Lines differ in colour, dash and marker."""
+    data = []
+    for number, (name, bins) in enumerate([*series.items()][:MAX_LINES]):
+        width = 100 / len(bins)
+        data.append(
+            {
+                "type": "scatter",
+                "name": escape(name),
+                "mode": "lines+markers",
+                "x": [round((index + 0.5) * width, 3) for index in range(len(bins))],
+                "y": list(bins),
+                "text": [f"{index * width:g} to {(index + 1) * width:g}%" for index in range(len(bins))],
+                "hovertemplate": "%{text}: %{y:.4~g}",
+                "line": {"color": SERIES[number], "dash": DASHES[number], "width": 2},
+                "marker": {"symbol": SYMBOLS[number], "size": 7},
+            }
+        )
+    figure = _figure(data, f"{resource} requested", "nodes")
+    figure["layout"]["xaxis"] |= {"ticksuffix": "%", "range": [0, 100]}
+    return figure
+
+
+def stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[float]], x: str, y: str) -> Figure:
+    """Return a bar per label, stacked of the series, which differ in colour and pattern."""
+    data = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": list(labels),
+            "y": list(values),
+            "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
+            "hovertemplate": "%{x}: %{y}",
+        }
+        for number, (name, values) in enumerate(series.items())
+        if any(values)
+    ]
+    figure = _figure(data, x, y)
+    figure["layout"] |= {"barmode": "stack", "bargap": 0.15}
+    figure["layout"]["xaxis"] |= {"type": "category"}
+    return figure
+
+
+def _figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
+    axis: dict[str, Any] = {"fixedrange": True, "automargin": True}
+    layout = {
+        "margin": {"l": 8, "r": 24, "t": 24, "b": 8},
+        "dragmode": False,
+        "showlegend": len(data) > 1,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "xaxis": axis | {"title": {"text": x}},
+        "yaxis": axis | {"title": {"text": y}, "rangemode": "tozero"},
+    }
+    return {"data": data, "layout": layout}

@@ -1,0 +1,182 @@
+"""Noise: what depends on the seed, which breaks ties between nodes of equal score.
+
+The cells of a variant (scenario, release, configuration and changes) differ in the seed only. A pod depends on luck if
+its outcome is not the same in all of them. The entropy of a pod's outcomes is -sum p log2 p over the shares p of its
+outcomes: 0 bits if it is always the same, 1 bit for two equally frequent nodes.
+
+Source: Shannon, "A Mathematical Theory of Communication", 1948, section 6.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cluster.formatting import count
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.compare import Variant, lowest_mean_highest, statistics_of, variants_of
+from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
+from scheduler_core.experiments.placements import KINDS, PLACED, SAME, Placements, placements_of, run_with_kinds
+from scheduler_core.experiments.scenario_input import ScenarioInput
+
+MAX_CELLS = OUTCOMES_UP_TO  # all store the outcomes of their pods
+MAX_WORKLOADS = 200
+MAX_PODS = 20  # of a workload
+MAX_OUTCOMES = 5  # of a pod
+
+
+class Noise:
+    """The question noise."""
+
+    def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
+        spec = experiment.spec
+        if len(spec.each_seed) < 2:
+            raise InputError("", "spec.seeds", "must be at least 2 seeds, because noise is the difference between them")
+        if spec.size > MAX_CELLS:
+            raise InputError("", "spec", f"would have {spec.size:,} cells; noise allows at most {MAX_CELLS:,}")
+        if spec.outcomes is False:
+            raise InputError("", "spec.outcomes", "must not be false, because noise compares the outcomes of pods")
+        return cells_of(experiment)
+
+    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
+        return []
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        return run_with_kinds(cell, scenario, check)
+
+    def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
+        """Return the answer: for each of `variants`, the metrics over the seeds, the number of pods by how they depend
+        on the seed, and the workloads, the most important first."""
+        variants = [noise_of(variant, done) for variant in variants_of(done)]
+        return {"answer": sentence(variants), "variants": variants}
+
+
+def noise_of(variant: Variant, done: Sequence[Done]) -> dict[str, Any]:
+    """Return how the results of a variant depend on the seed."""
+    results = [result for cell in variant.cells if (result := done[cell].result) is not None]
+    found = {
+        "title": variant.title,
+        "labels": variant.labels,
+        "cells": variant.cells,
+        "seeds": len(results),
+        "failed": len(variant.cells) - len(results),
+        "metrics": statistics_of([result["metrics"] for result in results]),
+    }
+    placements = placements_of(done, variant.cells)
+    if placements is None:
+        return found
+    workloads = [_workload(placements, number, rows) for number, rows in placements.by_workload()]
+    lucky = [one for one in workloads if one["kind"] != SAME]
+    lucky.sort(key=lambda one: (-one["unsure"], -KINDS.index(one["kind"]), -one["priority"], -one["pods"]))
+    return found | {
+        "pods": pods_by_luck(placements.where),
+        "outcomes": pods_by_outcomes(placements.where),
+        "workloads": lucky[:MAX_WORKLOADS],
+        "more_workloads": max(0, len(lucky) - MAX_WORKLOADS),
+        "varying_workloads": sum(one["kind"] == PLACED for one in lucky),
+        "same_workloads": len(workloads) - len(lucky),
+    }
+
+
+def pods_by_luck(where: npt.NDArray[np.int32]) -> dict[str, int]:
+    """Count the pods: `fixed` (always on the same node), `moving` (always placed, on several nodes), `unsure` (placed
+    with some seeds only) and `pending` (never placed). `where`: as in Placements."""
+    bound = where >= 0
+    every, some = bound.all(axis=1), bound.any(axis=1)
+    fixed = every & (where == where[:, :1]).all(axis=1)
+    return {
+        "fixed": int(fixed.sum()),
+        "moving": int((every & ~fixed).sum()),
+        "unsure": int((some & ~every).sum()),
+        "pending": int((~some).sum()),
+    }
+
+
+def pods_by_outcomes(where: npt.NDArray[np.int32]) -> list[dict[str, int]]:
+    """Return, for each number of distinct outcomes of a pod, how many pods have it: `always` placed, `unsure`, and
+    `pending` (never placed), with `outcomes` nodes, pending counting as one."""
+    bound = where >= 0
+    every, some = bound.all(axis=1), bound.any(axis=1)
+    ordered = np.sort(where, axis=1)
+    distinct = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
+    return [
+        {
+            "outcomes": int(number),
+            "always": int((every & (distinct == number)).sum()),
+            "unsure": int((some & ~every & (distinct == number)).sum()),
+            "pending": int((~some & (distinct == number)).sum()),
+        }
+        for number in np.unique(distinct)
+    ]
+
+
+def entropy(outcomes: Iterable[int]) -> float:
+    """Return the entropy in bits of outcomes that occur so many times."""
+    times = np.array(list(outcomes), np.float64)
+    shares = times[times > 0] / times.sum()
+    return float(-(shares * np.log2(shares)).sum()) + 0.0
+
+
+def _workload(placements: Placements, number: int, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+    counts = placements.counts(rows)
+    placed = (counts.where >= 0).sum(axis=1)
+    outcomes = [Counter(row) for row in counts.where.tolist()]
+    entropies = [entropy(of.values()) for of in outcomes]
+    lucky = [row for row in range(len(rows)) if len(outcomes[row]) > 1]
+    lucky.sort(key=lambda row: (placed[row] == len(counts.placed), -entropies[row]))
+    return {
+        "workload": placements.workloads[number],
+        "priority": int(placements.priority[rows].max()),
+        "pods": len(rows),
+        "kind": counts.kind,
+        "placed": lowest_mean_highest(counts.placed),
+        "unsure": int(((placed > 0) & (placed < len(counts.placed))).sum()),
+        "nodes": int((np.unique(counts.where) >= 0).sum()),
+        "entropy": float(np.mean(entropies)),
+        "groups": {name: lowest_mean_highest(row) for name, row in counts.by_group.items()},
+        "shown": [
+            {
+                "pod": placements.pods[int(rows[row])],
+                "placed": int(placed[row]),
+                "nodes": sum(code >= 0 for code in outcomes[row]),
+                "entropy": entropies[row],
+                "outcomes": [
+                    [placements.outcome(code), seeds] for code, seeds in outcomes[row].most_common(MAX_OUTCOMES)
+                ],
+            }
+            for row in lucky[:MAX_PODS]
+        ],
+        "more_pods": max(0, len(lucky) - MAX_PODS),
+    }
+
+
+def sentence(variants: Sequence[Mapping[str, Any]]) -> str:
+    """Return the answer, for the variant that depends on luck most."""
+    known = [variant for variant in variants if "pods" in variant]
+    if not known:
+        return "No run succeeded."
+    one = max(known, key=lambda variant: (variant["pods"]["unsure"], variant["pods"]["moving"]))
+    pods, seeds = one["pods"], count(one["seeds"], "seed")
+    total, always = count(sum(pods.values()), "pod"), pods["fixed"] + pods["moving"]
+    prefix = f"{one['title']}: " if len(variants) > 1 else ""
+    if not any(pods.values()):
+        return f"{prefix}No pod waits for a node, so no seed decides anything."
+    if not pods["unsure"] and not pods["moving"]:
+        return f"{prefix}Nothing is luck: every pod has the same outcome with {seeds}."
+    if not pods["unsure"]:
+        moving = f"{pods['moving']:,} of them {'changes its' if pods['moving'] == 1 else 'change their'} node"
+        return f"{prefix}The same {always:,} of {total} are placed with each of {seeds}; {moving}."
+    luck = f"Whether {pods['unsure']:,} of {total} {'is' if pods['unsure'] == 1 else 'are'} placed depends on the seed"
+    changes = "changes its" if pods["moving"] == 1 else "change their"
+    moving = f"of the {always:,} that are always placed, {pods['moving']:,} {changes} node"
+    varying = one["varying_workloads"]
+    if varying:
+        placed = f"The number of placed pods changes in {count(varying, 'workload')}."
+    else:
+        placed = "Equal pods exchange places: each workload always has the same number of placed pods."
+    return f"{prefix}{luck} ({seeds}); {moving}. {placed}"
