@@ -23,6 +23,7 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.local_fit import is_local
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -40,13 +41,6 @@ GROUP_LABEL = "kubesched.dev/node-group"
 """The label by which the copies are restricted to a node group."""
 MAX_NODE_CYCLES = 200_000_000
 """Cycles times nodes of a cell; a cell with more nodes tries fewer pods one by one."""
-
-# The Filter plugins whose verdict on a node depends on the pods of this node only, and the other plugins that have no
-# effect on a pod without volumes, claims and groups.
-_LOCAL_FILTERS = frozenset({"NodePorts"})
-_INERT = frozenset(
-    {"VolumeBinding", "DynamicResources", "GangScheduling", "Coscheduling", "DefaultBinder", "SchedulingGates"}
-)
 
 
 @dataclass
@@ -215,7 +209,7 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
             break
         filled.placed[made.template.name] += 1
         filled.landed[trace.node] += 1
-        if len(copies) == 1 and not filled.at_once and _is_local(simulation, pod):
+        if len(copies) == 1 and not filled.at_once and is_local(simulation.scheduler.framework_of(pod), pod):
             filled.at_once = True
             _fill(simulation, made, filled, limit, check)
         if filled.placed.total() >= limit or trace.number - first > cycles:
@@ -236,22 +230,6 @@ def _by_weight(weights: Sequence[int]) -> Iterator[int]:
         first = max(range(len(weights)), key=lambda index: (behind[index], -index))
         behind[first] -= sum(weights)
         yield first
-
-
-def _is_local(simulation: Simulation, pod: PodInfo) -> bool:
-    """Return whether the pods on other nodes, and the order of placement, cannot change whether a node takes pods like
-    this one."""
-    scheduler, cluster = simulation.scheduler, simulation.cluster
-    framework = scheduler.framework_of(pod)
-    if simulation.release.predicates or scheduler.extenders or scheduler.places or cluster.nominator:
-        return False
-    if pod.group or pod.pod.spec.resource_claims or pod.pod.spec.volumes:
-        return False
-    others = (framework.reserve, framework.permit, framework.pre_bind, framework.bind, framework.pre_enqueue)
-    if not {plugin.name for plugins in others for plugin in plugins} <= _INERT:
-        return False
-    equivalent = framework.equivalence.find(pod) or framework.equivalence.find(pod)
-    return equivalent is not None and {plugin.name for plugin in equivalent.filter} <= _LOCAL_FILTERS
 
 
 def _fill(simulation: Simulation, made: PodCopies, filled: FillResult, limit: int, check: Callable[[], None]) -> None:

@@ -32,7 +32,7 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.missing_claims import stand_ins
 
 MAX_TEMPLATE = 100_000  # bytes
-_OF_ONE_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+OF_ONE_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
 
 
 class PodToCopy(msgspec.Struct, omit_defaults=True):
@@ -118,7 +118,7 @@ def _copied(pod: Pod, wanted: CapacityPod, name: str) -> PodToCopy:
 
 def _stripped(pod: Pod) -> Pod:
     """Return the pod without its node, state and pod group."""
-    gone = (*POD_GROUP, GROUP, MIN_AVAILABLE, *_OF_ONE_POD)
+    gone = (*POD_GROUP, GROUP, MIN_AVAILABLE, *OF_ONE_POD)
     metadata = Metadata(
         name=pod.name,
         namespace=pod.namespace,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_core.experiments.capacity import Capacity
 from scheduler_core.experiments.compare import Compare
 from scheduler_core.experiments.loss import Loss
+from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.noise import Noise
 from scheduler_core.experiments.question import ExperimentQuestion
 
@@ -13,4 +14,5 @@ QUESTIONS: dict[str, ExperimentQuestion] = {
     "noise": Noise(),
     "capacity": Capacity(),
     "loss": Loss(),
+    "moves": Moves(),
 }

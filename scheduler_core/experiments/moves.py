@@ -1,0 +1,340 @@
+"""Moves: the fewest moves of running pods after which a pending pod, or a gang, fits, and what they cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import amount, count, listing, some
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.move_search import Board, PodMove, MoveResult, MoveSearch, as_new
+from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
+from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.plugins.volumes import BIND_COMPLETED
+from scheduler_core.preemption.victims import Budgets
+from scheduler_core.simulation import Simulation
+
+
+class Moves:
+    """The question moves. It has one cell per scenario, release, configuration, seed and set of changes."""
+
+    def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
+        """Yield the cells. Raises InputError."""
+        wanted = experiment.spec.moves
+        if wanted is None:
+            raise InputError("", "spec.moves", "is missing; it names the pending pods")
+        for base in cells_of(experiment):
+            yield msgspec.structs.replace(base, parameters=msgspec.to_builtins(wanted))
+
+    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
+        return ()
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        wanted = msgspec.convert(cell.parameters, MovesParameters)
+        simulation, targets = _prepared(cell, scenario, wanted, check)
+        waiting = [pod for pod in targets if not pod.node]
+        names = [pod.key for pod in targets]
+        if not waiting:
+            placed = {pod.key: pod.node for pod in targets}
+            result: Result = {"metrics": {"moves": 0}, "pods": names, "moves": [], "placed": placed}
+            return {**result, "minimal": True, "placed_by_run": True}
+        movable, fixed = sort_pods(simulation)
+        board = Board(simulation, waiting, movable, wanted.effort, check)
+        costs = _Costs(simulation.cluster)
+        found = MoveSearch(board, wanted.most).run()
+        result = {
+            "pods": names,
+            "at_least": found.at_least,
+            "impossible": found.impossible,
+            "ended": found.ended,
+            "most": wanted.most,
+            "fixed": dict(fixed),
+            "movable": len(movable),
+            "before": _usage(simulation.cluster, found.moves or [], {}),
+        }
+        if found.moves is None:
+            return {**result, "metrics": {}, "reason": _why_none(found, wanted.most)}
+        moves = [costs.move_cost(board.original[move.pod], move) for move in found.moves]
+        placed, problem = verify(cell, scenario, wanted, found, check)
+        return {
+            **result,
+            "metrics": {"moves": len(moves)},
+            "moves": moves,
+            "placed": placed or found.placed,
+            "minimal": found.at_least >= len(moves),
+            "verified": not problem,
+            "problem": problem,
+            "cost": costs.total(moves),
+            "after": _usage(simulation.cluster, found.moves, found.placed, {pod.key: pod for pod in waiting}),
+        }
+
+    def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
+        labels = ("scenario", "release", "configuration", "changes", "seed")
+        rows: list[Result] = [
+            {name: one.cell.labels.get(name, "") for name in labels}
+            | ({"error": one.error} if one.result is None else one.result | {"sentence": sentence(one.result)})
+            for one in done
+        ]
+        answers = [row["sentence"] for row in rows if "sentence" in row]
+        if not answers:
+            failed = next((row["error"] for row in rows), "no cell was computed")
+            return {"answer": f"Not answered: {failed}", "rows": rows}
+        if len(set(answers)) == 1:
+            return {"answer": answers[0], "rows": rows}
+        solved = [len(row["moves"]) for row in rows if row.get("moves") is not None]
+        span = f"between {min(solved)} and {max(solved)} moves" if solved else "no moves were found"
+        return {"answer": f"Over {len(answers)} cases {span}. The first: {answers[0]}", "rows": rows}
+
+
+def _prepared(
+    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, check: Callable[[], None]
+) -> tuple[Simulation, list[PodInfo]]:
+    """Return the cluster in which moves are searched for, and the pending pods that should fit. Raises InputError."""
+    simulation = scenario.simulation(cell)
+    for stage in [simulation.stages.pop(number) for number in sorted(simulation.stages)]:
+        stage()
+    by_key = {pod.key: pod for pod in simulation.pending}
+    if wanted.group:
+        targets = [pod for pod in simulation.pending if group_of(pod) == wanted.group]
+        if not targets:
+            raise InputError("", "spec.moves.group", f"the scenario has no pending pod of group {wanted.group[:253]}")
+        if len(targets) > MAX_TARGETS:
+            raise InputError("", "spec.moves.group", f"has {len(targets)} pending pods; at most {MAX_TARGETS}")
+    else:
+        for number, key in enumerate(wanted.pods):
+            if key not in by_key:
+                runs = simulation.cluster.pods.get(key)
+                problem = f"already runs on {runs.node}" if runs else "is not a pending pod of the scenario"
+                raise InputError("", f"spec.moves.pods[{number}]", f"{key[:253]} {problem}")
+        targets = [by_key[key] for key in dict.fromkeys(wanted.pods)]
+    for pod in targets:
+        simulation.scheduler.framework_of(pod)
+    if wanted.pending == "ignore":
+        for pod in simulation.pending:
+            simulation.cluster.nominator.forget(pod)
+        simulation.pending, simulation.to_try = list(targets), []
+    for _ in simulation.run():
+        check()
+    return simulation, targets
+
+
+def group_of(pod: PodInfo) -> str:
+    """Return the pod group of a pod as namespace/name, also that of the coscheduling plugin; "" for none."""
+    label = pod.labels.get("scheduling.x-k8s.io/pod-group") or pod.labels.get("pod-group.scheduling.sigs.k8s.io/name")
+    return pod.group or (f"{pod.namespace}/{label}" if label else "")
+
+
+# ---- which pods may move
+
+
+def sort_pods(simulation: Simulation) -> tuple[list[PodInfo], Counter[str]]:
+    """Return the running pods that may move, and why the others may not: reason -> number of pods."""
+    cluster = simulation.cluster
+    budgets = Budgets(list(cluster.budgets.values()))
+    movable, fixed = [], Counter[str]()
+    for pod in cluster.pods.values():
+        reason = _fixed(pod, simulation, budgets)
+        if reason:
+            fixed[reason] += 1
+        else:
+            movable.append(pod)
+    return movable, fixed
+
+
+def _fixed(pod: PodInfo, simulation: Simulation, budgets: Budgets) -> str:
+    """Return why a running pod may not move; "" if it may."""
+    raw, cluster = pod.pod, simulation.cluster
+    if pod.terminating:
+        return "it is being deleted"
+    if raw.placed_by == "kubelet":
+        return "it is a static pod"
+    if raw.stays_in_drain:
+        return "its DaemonSet has one pod per node"
+    if not any(owner.controller for owner in raw.metadata.owner_references):
+        return "no controller would create it again"
+    if raw.spec.scheduler_name not in simulation.scheduler.profiles:
+        return "another scheduler places it"
+    if pod.node not in cluster.nodes.rows:
+        return "its node does not exist"
+    of_pod = budgets_of(pod, budgets)
+    if len(of_pod) > 1:
+        return "several PodDisruptionBudgets select it, so it cannot be evicted"
+    if budgets.split([pod])[0]:
+        return "a PodDisruptionBudget allows no disruption"
+    if raw.spec.resource_claims:
+        return "it has devices of its node"
+    for volume in raw.spec.volumes:
+        named = volume.persistent_volume_claim
+        name = named.claim_name if named is not None else f"{pod.name}-{volume.name}" if volume.ephemeral else ""
+        claim = cluster.claims.get(f"{pod.namespace}/{name}") if name else None
+        if name and (claim is None or BIND_COMPLETED not in claim.metadata.annotations):
+            return "one of its claims is not bound"
+    return ""
+
+
+def budgets_of(pod: PodInfo, budgets: Budgets) -> list[str]:
+    """Return the PodDisruptionBudgets that select a pod, as namespace/name."""
+    return [
+        budget.key
+        for budget, selector in budgets.compiled
+        if budget.namespace == pod.namespace and selector.key and selector.matches(pod.labels)
+    ]
+
+
+# ---- costs
+
+
+class _Costs:
+    """What moves cost in a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._budgets = Budgets(list(cluster.budgets.values()))
+        self._replicas = Counter(_controller(pod) for pod in cluster.pods.values())
+
+    def move_cost(self, pod: PodInfo, move: PodMove) -> Result:
+        """Return a move with what it disturbs. `replicas`: the running pods of its controller."""
+        return {
+            "pod": move.pod,
+            "from": move.origin,
+            "to": move.node,
+            "priority": pod.priority,
+            "requests": {name: amount(name, number) for name, number in pod.requests.items() if number},
+            "cpu": pod.requests.get(resources.CPU, 0),
+            "memory": pod.requests.get(resources.MEMORY, 0),
+            "controller": " ".join(_controller(pod)[1:]),
+            "replicas": self._replicas[_controller(pod)],
+            "budgets": budgets_of(pod, self._budgets),
+        }
+
+    @staticmethod
+    def total(moves: Sequence[Result]) -> Result:
+        """Return the cost of all moves together. `single`: the disturbed pods that are the only one of their
+        controller."""
+        pods = {move["pod"]: move for move in moves}
+        return {
+            "pods": len(pods),
+            "restarts": len(moves),
+            "highest_priority": max((move["priority"] for move in moves), default=None),
+            "cpu": sum(move["cpu"] for move in pods.values()),
+            "memory": sum(move["memory"] for move in pods.values()),
+            "single": [name for name, move in pods.items() if move["replicas"] == 1],
+            "budgets": sorted({budget for move in moves for budget in move["budgets"]}),
+        }
+
+
+def _controller(pod: PodInfo) -> tuple[str, str, str]:
+    owner = next((one for one in pod.pod.metadata.owner_references if one.controller), None)
+    return (pod.namespace, owner.kind, owner.name) if owner is not None else (pod.namespace, "Pod", pod.name)
+
+
+def _usage(
+    cluster: Cluster, moves: Sequence[PodMove], placed: Mapping[str, str], targets: Mapping[str, PodInfo] | None = None
+) -> dict[str, Any]:
+    """Return node -> cpu, memory and pods requested and allocatable, of the nodes of these moves. With `targets`, after
+    the moves."""
+    nodes = cluster.nodes
+    names = dict.fromkeys([*(name for move in moves for name in (move.origin, move.node)), *placed.values()])
+    change = {name: Counter[str]() for name in names}
+    if targets is not None:
+        for move in moves:
+            held = {**cluster.pods[move.pod].held, "pods": 1}
+            change[move.origin].subtract(held)
+            change[move.node].update(held)
+        for key, name in placed.items():
+            change[name].update({**targets[key].held, "pods": 1})
+    usage = {}
+    for name in names:
+        row = nodes.rows[name]
+        of = {"pods": [int(nodes.pod_count[row]) + change[name]["pods"], int(nodes.allowed_pods[row])]}
+        for one in (resources.CPU, resources.MEMORY):
+            of[one] = [int(nodes.requested[one][row]) + change[name][one], int(nodes.allocatable[one][row])]
+        usage[name] = of
+    return usage
+
+
+# ---- verification
+
+
+def verify(
+    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, found: MoveResult, check: Callable[[], None]
+) -> tuple[dict[str, str], str]:
+    """Execute the moves in a new run, and then let the scheduler place the pending pods by itself.
+
+    Returns: the node of each pending pod, and what went wrong ("" if each move passes all filters at its time and each
+    pending pod is placed).
+    """
+    simulation, targets = _prepared(cell, scenario, wanted, check)
+    scheduler, cluster = simulation.scheduler, simulation.cluster
+    scheduler.preemption = False
+    for number, move in enumerate(found.moves or [], 1):
+        old = cluster.pods[move.pod]
+        cluster.remove_pod(old)
+        pod = as_new(old)
+        scheduler.places = {pod.key: move.node}
+        simulation.pending.append(pod)
+        simulation.to_try = [pod]
+        for trace in simulation.run():
+            row = cluster.nodes.rows[move.node]
+            passing = trace.passing() if trace.prefilter is None else None
+            refused = trace.prefilter is not None or (passing is not None and not passing[row])
+            if refused or trace.result != "scheduled":
+                return {}, f"move {number}: {move.pod} does not fit on {move.node}"
+    scheduler.places = {}
+    simulation.to_try = [pod for pod in targets if not pod.node]
+    for _ in simulation.run():
+        check()
+    left = [pod.key for pod in targets if pod.key not in cluster.pods]
+    if left:
+        return {}, f"{listing(left)} stayed pending in the run after the moves"
+    return {pod.key: cluster.pods[pod.key].node for pod in targets}, ""
+
+
+# ---- sentences
+
+
+def _why_none(found: MoveResult, most: int) -> str:
+    if found.impossible:
+        return "no moves help"
+    if found.ended:
+        return f"none were found within the effort; fewer than {count(found.at_least, 'move')} do not suffice"
+    return f"{count(most, 'move')} do not suffice"
+
+
+def sentence(result: Result) -> str:
+    """Return the answer of a cell in one sentence or two."""
+    names = result["pods"]
+    what = names[0] if len(names) == 1 else f"the {len(names)} pods ({some(names, 3)})"
+    subject = what[0].upper() + what[1:] if what.startswith("the ") else what
+    fits = "fits" if len(names) == 1 else "fit"
+    if result.get("placed_by_run"):
+        nodes = listing(sorted(set(result["placed"].values())))
+        return f"{subject} {fits} without moves: the scheduler places {'it' if len(names) == 1 else 'them'} on {nodes}."
+    moves = result.get("moves")
+    if moves is None:
+        if result["impossible"]:
+            return f"No moves of running pods let {what} fit."
+        if result["ended"]:
+            least = count(result["at_least"], "move")
+            return f"No moves were found with which {what} {fits}, before the search ended. It needs at least {least}."
+        return f"{subject} {'does' if len(names) == 1 else 'do'} not fit with {count(result['most'], 'move')} or fewer."
+    if not moves:
+        return f"{subject} {fits} without moves."
+    cost, pods = result["cost"], result["cost"]["pods"]
+    text = f"{subject} {fits} after {count(len(moves), 'move')}"
+    if len(moves) != pods:
+        text += f" of {count(pods, 'pod')}"
+    text += ", and fewer do not suffice." if result["minimal"] else f"; at least {result['at_least']} are needed."
+    if cost["single"]:
+        of_one = "is the only pod of its controller" if len(cost["single"]) == 1 else "are the only pods of theirs"
+        text += f" {some(cost['single'], 3)} {of_one}."
+    if not result["verified"]:
+        text += f" But a run with these moves ended otherwise: {result['problem']}."
+    return text
