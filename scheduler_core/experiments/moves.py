@@ -15,7 +15,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
-from scheduler_core.experiments.move_search import Board, PodMove, MoveResult, MoveSearch, as_new
+from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.plugins.volumes import BIND_COMPLETED
