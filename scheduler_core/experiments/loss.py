@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core.api.duration import seconds
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.nodes import zone_key
@@ -19,6 +20,7 @@ from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PREEMPTED, NodeLosses
 from scheduler_core.experiments.parameters import LossParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.experiments.zone_outage import ZoneOutage
 from scheduler_core.metrics.groups import node_groups, workloads
 
 BATCH = 50  # single nodes of a cell
@@ -36,32 +38,43 @@ class Loss:
         for cell in cells_of(experiment):
             prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
-            for batch in _batches(wanted, _chosen(wanted, nodes)):
+            batches = list(_batches(wanted, _chosen(wanted, nodes)))
+            for batch in batches:
                 yield msgspec.structs.replace(cell, parameters={"mode": wanted.mode, **batch})
+            if wanted.scope == "zone" and wanted.mode == "loss" and wanted.virtual_time:
+                for batch in batches:
+                    yield msgspec.structs.replace(cell, parameters={"outage": seconds(wanted.outage), **batch})
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         return ()
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
         loaded = LoadedCluster(cell, scenario, check)
-        cluster, mode = loaded.end.cluster, cell.parameters["mode"]
-        budgets = DisruptionBudgets(cluster, scenario.objects()) if mode == "drain" and cluster.budgets else None
+        cluster = loaded.end.cluster
         workload_of = workloads(pod.pod for pod in cluster.pods.values())
-        losses = NodeLosses(loaded, mode, workload_of, budgets)
-        known, found = cluster.nodes.rows, []
+        if outage := cell.parameters.get("outage"):
+            (one,) = cell.parameters["losses"]
+            clock = ZoneOutage(loaded, _existing(one, loaded), outage, scenario.max_records, scenario.max_pods)
+            course = clock.run(one["name"], workload_of, check)
+            return {"metrics": {"evicted": course["evicted"]}, "losses": [], "outage": course}
+        mode = cell.parameters["mode"]
+        budgets = DisruptionBudgets(cluster, scenario.objects()) if mode == "drain" and cluster.budgets else None
+        batch = NodeLosses(loaded, mode, workload_of, budgets)
+        losses = []
         for one in cell.parameters["losses"]:
             check()
-            if missing := [node for node in one["nodes"] if node not in known]:
-                raise InputError("", "spec.changes", f"remove node {missing[0]}, which cannot be lost")
-            found.append(losses.run(one["name"], one["nodes"], check))
-        pending = sum(pods_down(one) for one in found)
-        return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": found}
+            losses.append(batch.run(one["name"], _existing(one, loaded), check))
+        pending = sum(pods_down(one) for one in losses)
+        return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": losses}
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         wanted = experiment.spec.loss or LossParameters()
         varied = _varied(experiment)
         rows = [row for number, one in enumerate(done) if one.result for row in _rows(number, one, varied)]
         rows.sort(key=_badness)
+        for number, one in enumerate(done):
+            if one.result and "outage" in one.result:
+                _add_outage(rows, number, one, varied)
         return {
             "answer": _sentence(wanted, rows, experiment.spec.size),
             "mode": wanted.mode,
@@ -74,9 +87,33 @@ class Loss:
         }
 
 
+def _existing(loss: Mapping[str, Any], loaded: LoadedCluster) -> list[str]:
+    """Return the nodes of a loss. Raises InputError if the changes of the cell have removed one."""
+    known = loaded.end.cluster.nodes.rows
+    nodes: list[str] = loss["nodes"]
+    if missing := [node for node in nodes if node not in known]:
+        raise InputError("", "spec.changes", f"remove node {missing[0]}, which cannot be lost")
+    return nodes
+
+
 def pods_down(loss: Mapping[str, Any]) -> int:
     """Return how many pods no longer run after a loss: those that stay pending, and those that they preempt."""
     return int(loss["counts"].get(PENDING, 0) + loss["counts"].get(PREEMPTED, 0))
+
+
+def _add_outage(rows: Sequence[dict[str, Any]], number: int, done: Done, varied: Sequence[str]) -> None:
+    """Add the figures of an outage to the row of the zone."""
+    assert done.result is not None
+    found = done.result["outage"]
+    shown = ("pods", "outage", "detected", "counts", "tainted", "evicted", "first", "last", "volumes", "pending_after")
+    figures = {name: found[name] for name in shown}
+    for row in rows:
+        if (row["name"], row["case"]) == (found["name"], _case(done, varied)):
+            row["outage"] = figures | {"cell": number}
+
+
+def _case(done: Done, varied: Sequence[str]) -> str:
+    return ", ".join(f"{name} {done.cell.labels.get(name, '')}" for name in varied)
 
 
 def _badness(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -161,7 +198,7 @@ def _rows(number: int, done: Done, varied: Sequence[str]) -> Iterator[dict[str, 
             "local_data": loss["local_data"],
             "cell": number,
             "place": place,
-            "case": ", ".join(f"{name} {done.cell.labels.get(name, '')}" for name in varied),
+            "case": _case(done, varied),
         }
 
 

@@ -21,6 +21,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.controller import Controller, Loop
+from scheduler_core.controllers.node_lifecycle import is_unreachable
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.event_handlers import EventHandlers
 from scheduler_core.virtual_time.object_diff_text import changes
@@ -47,6 +48,8 @@ class ApiServer:
         self.pods: dict[str, PodInfo] = dict(self.cluster.pods)
         self._births = dict.fromkeys(self.pods, 0)
         self._born = 0
+        # node -> deletions that its kubelet will confirm when it is reachable again: (pod, birth, reason)
+        self._unconfirmed: dict[str, list[tuple[str, int, str]]] = {}
 
     def begin(self, pending: Sequence[PodInfo]) -> None:
         """Start the run: deliver the existing objects to the controllers and add the pending pods to the queue."""
@@ -211,7 +214,21 @@ class ApiServer:
             ),
         )
         self._replace(pod, PodInfo(dying, self.cluster.release))
-        self._when_alive(pod, float(grace), lambda now: self.remove(now, reason))
+        self._when_alive(pod, float(grace), lambda now: self._confirm(now, reason))
+
+    def _confirm(self, pod: PodInfo, reason: str) -> None:
+        """Remove a pod whose grace period is over. An unreachable kubelet confirms nothing: the pod stays."""
+        entry = self.cluster.nodes.entries.get(pod.node)
+        if entry is not None and is_unreachable(entry.node):
+            self._unconfirmed.setdefault(pod.node, []).append((pod.key, self._births[pod.key], reason))
+        else:
+            self.remove(pod, reason)
+
+    def _reachable(self, node: Node) -> None:
+        """Remove the pods that the kubelet of the node could not confirm to be gone."""
+        for key, birth, reason in self._unconfirmed.pop(node.name, ()):
+            if self._births.get(key) == birth:
+                self.remove(self.pods[key], reason)
 
     def _when_alive(self, pod: PodInfo, after: float, action: Callable[[PodInfo], None]) -> None:
         """Call `action` after that many seconds, if the pod (not another one of the same name) still exists then."""
@@ -252,6 +269,8 @@ class ApiServer:
         if before or after:
             for controller in self.controllers:
                 controller.node_changed(before, after)
+            if after is not None and after.name in self._unconfirmed and not is_unreachable(after):
+                self._reachable(after)
 
     def _note_change(self, how: str, obj: Object, old: Object | None = None) -> Any:
         if isinstance(obj, Node):
