@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 
 app = Celery("kubesched_ui")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["kubesched_ui.runs", "kubesched_ui.upgrades"])
+app.autodiscover_tasks(["kubesched_ui.runs", "kubesched_ui.upgrades", "kubesched_ui.experiments"])
 app.autodiscover_tasks(["kubesched_ui.observability"], related_name="task_correlation")  # request ids in the log
 app.autodiscover_tasks(["kubesched_ui.observability"], related_name="worker_watchdog")
 app.autodiscover_tasks(["kubesched_ui.housekeeping"], related_name="tasks")

@@ -68,7 +68,9 @@ VARIABLES: Mapping[str, Variable] = {
     "QUOTA_SCENARIOS": Variable(ACCOUNTS_ON.format("200"), "Scenarios of a user, without samples."),
     "QUOTA_RUNS": Variable(ACCOUNTS_ON.format("500"), "Runs of a user."),
     "QUOTA_PODS": Variable(ACCOUNTS_ON.format("50000"), "Pods of one run."),
-    "QUOTA_RUNNING": Variable(ACCOUNTS_ON.format("5"), "Runs and upgrade previews of a user that wait or run."),
+    "QUOTA_RUNNING": Variable(
+        ACCOUNTS_ON.format("5"), "Runs, upgrade previews and experiments of a user that wait or run."
+    ),
     "KEEP_DAYS": Variable(ACCOUNTS_ON.format("90"), "Days until runs and scenarios are deleted. 0: never."),
     # Runs
     "RUN_LOST_AFTER_S": Variable("10", "Seconds without a heartbeat after which another worker continues a run."),
@@ -80,6 +82,8 @@ VARIABLES: Mapping[str, Variable] = {
     "RUN_MAX_PODS": Variable("200000", "Pods of one run."),
     "RUN_MAX_RECORDS": Variable("2000000", "Changes in one run in virtual time."),
     "RUN_MAX_SECONDS": Variable("604800", "Virtual seconds of one run."),
+    "EXPERIMENT_MAX_CELLS": Variable("10000", "Cells of one experiment."),
+    "EXPERIMENT_MAX_BYTES": Variable("200000000", "Bytes of all results of one experiment, before compression."),
     "UPGRADE_MAX_SECONDS": Variable("600", "Seconds that an upgrade preview searches for causes between two releases."),
     # Web processes
     "SOCKETS_MAX": Variable("2000", "WebSockets of one web process."),

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "kubesched_ui",
     "kubesched_ui.accounts",
     "kubesched_ui.clusters",
+    "kubesched_ui.experiments",
     "kubesched_ui.live_classes",
 ]
 MIDDLEWARE = [
@@ -155,7 +156,12 @@ CELERY_BROKER_URL = (
 )
 # One queue for short and one for long runs (kubesched_ui/runs/queue.py). Tasks without a route may take long.
 CELERY_TASK_DEFAULT_QUEUE = "long"
-CELERY_TASK_ROUTES = {"kubesched.take_short": {"queue": "short"}, "kubesched.explain_upgrade": {"queue": "upgrades"}}
+CELERY_TASK_ROUTES = {
+    "kubesched.take_short": {"queue": "short"},
+    "kubesched.explain_upgrade": {"queue": "upgrades"},
+    "kubesched.compute_cell": {"queue": "experiments"},
+    "kubesched.advance_experiment": {"queue": "experiments"},
+}
 CELERY_TASK_IGNORE_RESULT = True  # results are in the database
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -187,6 +193,12 @@ RUN_MAX_PODS = env.number("RUN_MAX_PODS", 200_000)
 RUN_MAX_RECORDS = env.number("RUN_MAX_RECORDS", 2_000_000)  # maximum number of changes in a run with virtual time
 RUN_MAX_SECONDS = env.number("RUN_MAX_SECONDS", 7 * 86_400)  # maximum virtual time
 UPGRADE_MAX_SECONDS = env.number("UPGRADE_MAX_SECONDS", 600)  # to search for causes between two consecutive releases
+
+# Experiments (docs/experiments.md)
+EXPERIMENT_MAX_CELLS = env.number("EXPERIMENT_MAX_CELLS", 10_000)
+EXPERIMENT_MAX_ATTEMPTS = 3  # of a cell that fails for another reason than its input
+EXPERIMENT_RESULT_MAX_BYTES = 2_000_000  # JSON of the result of one cell
+EXPERIMENT_MAX_BYTES = env.number("EXPERIMENT_MAX_BYTES", 200_000_000)  # JSON of all results of an experiment
 
 # Expensive requests, which separate worker processes answer (kubesched_ui/offload)
 OFFLOAD = True

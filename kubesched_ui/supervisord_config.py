@@ -93,7 +93,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
 
     found = {
         # Long runs have a lower priority, because users wait for short ones.
-        "program:worker": worker("long", "long,upgrades", settings.RUN_LONG_SLOTS, *nice),
+        "program:worker": worker("long", "long,upgrades,experiments", settings.RUN_LONG_SLOTS, *nice),
         "program:worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         **(followers(prepared) if may_have_clusters() else {}),
         **web(host, port, "TERM"),

@@ -77,16 +77,16 @@ def _scenarios(who: Viewer) -> Q:
     return found if who.user_id is None else found | Q(origin=SAMPLE)
 
 
-def _with_scenario(who: Viewer) -> Q:
+def shared_with_scenario(who: Viewer) -> Q:
     """Return a condition for rows whose owner shares their scenario."""
     return Q(Exists(who.shares().filter(scenario=OuterRef("scenario"), owner=OuterRef("owner"))))
 
 
 VISIBLE: dict[Any, Callable[[Viewer], Q]] = {
     Scenario: _scenarios,
-    Run: lambda who: who.owned() | _with_scenario(who) | Q(Exists(who.shares().filter(run=OuterRef("pk")))),
-    Upgrade: lambda who: who.owned() | _with_scenario(who),
-    WrittenLesson: lambda who: who.owned() | _with_scenario(who),
+    Run: lambda who: who.owned() | shared_with_scenario(who) | Q(Exists(who.shares().filter(run=OuterRef("pk")))),
+    Upgrade: lambda who: who.owned() | shared_with_scenario(who),
+    WrittenLesson: lambda who: who.owned() | shared_with_scenario(who),
 }
 
 

@@ -1,1 +1,1 @@
-"""Experiments: stored documents, cells and their distribution to workers (docs/experiments.md)."""
+"""Experiments: many computations about scenarios, distributed to workers, with one answer (docs/experiments.md)."""

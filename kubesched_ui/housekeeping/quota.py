@@ -6,7 +6,7 @@ at once would all pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -19,10 +19,13 @@ from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade, Work, WrittenLesson
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
+# Further work that counts as active, and functions owner -> further stored bytes. Applications of upper layers append.
+COUNTED: list[Any] = [Upgrade]
+SIZES: list[Callable[[int | None], int]] = []
 NAMED = 3  # number of objects to delete that a message names
 
 _as_one: ContextVar[bool] = ContextVar("as_one", default=False)
@@ -73,6 +76,13 @@ def check_run(scenario: Scenario, pods: Sequence[str] | None, copies: int) -> No
     check_size(owner, limits)
 
 
+def check_experiment() -> None:
+    """Call in the transaction that creates an experiment. Raises OverQuota."""
+    owner, limits = lock_owner()
+    check_running(owner, limits)
+    check_size(owner, limits)
+
+
 def check_number(what: str, have: QuerySet[Any], limit: int) -> None:
     if limit and (number := have.count()) >= limit:
         oldest = names_of(have.order_by("created_at", "pk"))
@@ -83,10 +93,10 @@ def check_number(what: str, have: QuerySet[Any], limit: int) -> None:
 
 def check_running(owner: int | None, limits: QuotaLimits) -> None:
     if limits.running and not _as_one.get() and (number := active_count(owner)) >= limits.running:
-        have = runs_of(owner).filter(state__in=Run.ACTIVE).order_by("created_at", "pk")
+        have = [thing for rows in active_work(owner) for thing in rows.order_by("created_at", "pk")[:NAMED]]
+        names = ", ".join(map(name_of, sorted(have, key=lambda thing: thing.created_at)[:NAMED]))
         raise OverQuota(
-            f"You have {number:,} of {limits.running:,} active runs ({names_of(have)}). Wait until one finishes, "
-            f"or cancel one."
+            f"You have {number:,} of {limits.running:,} active runs ({names}). Wait until one finishes, or cancel one."
         )
 
 
@@ -127,7 +137,7 @@ def names_of(rows: QuerySet[Any]) -> str:
     return ", ".join(name_of(thing) for thing in rows[:NAMED]) or "all pinned"
 
 
-def name_of(thing: Run | Scenario | WrittenLesson) -> str:
+def name_of(thing: Any) -> str:
     return f"{thing._meta.verbose_name} {thing.pk}"
 
 
@@ -161,9 +171,15 @@ def runs_of(owner: int | None) -> models.QuerySet[Run]:
 
 
 def active_count(owner: int | None) -> int:
-    """Return the number of queued and running runs. All runs of an upgrade preview count as one."""
-    previews = Upgrade._base_manager.filter(owner_id=owner, state__in=Upgrade.ACTIVE)
-    return runs_of(owner).filter(state__in=Run.ACTIVE, upgrades=None).count() + previews.count()
+    """Return the number of queued and running runs, upgrade previews and experiments. All runs of a preview count as
+    one."""
+    return sum(rows.count() for rows in active_work(owner))
+
+
+def active_work(owner: int | None) -> list[QuerySet[Any]]:
+    """Return the active runs that belong to no upgrade preview, and further active work."""
+    runs = runs_of(owner).filter(state__in=Run.ACTIVE, upgrades=None)
+    return [runs, *(model._base_manager.filter(owner=owner, state__in=Work.ACTIVE) for model in COUNTED)]
 
 
 def size_of(owner: int | None) -> int:
@@ -174,7 +190,8 @@ def size_of(owner: int | None) -> int:
     for scenario in scenarios_of(owner).filter(stored_bytes=None, storing_at=None).only("pk"):
         scenarios_of(owner).filter(pk=scenario.pk).update(stored_bytes=measure(scenario))
     rows: tuple[models.QuerySet[Any], ...] = (runs_of(owner), scenarios_of(owner))
-    return sum(found.aggregate(size=Coalesce(Sum("stored_bytes"), 0))["size"] for found in rows)
+    measured = sum(found.aggregate(size=Coalesce(Sum("stored_bytes"), 0))["size"] for found in rows)
+    return int(measured) + sum(size(owner) for size in SIZES)
 
 
 def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:

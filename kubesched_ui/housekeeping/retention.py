@@ -15,10 +15,11 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from kubesched_ui.housekeeping.quota import limits_of, limits_with
-from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade, Work, WrittenLesson
 
 logger = logging.getLogger(__name__)
 
+EXPIRING: list[type[Work]] = [Upgrade]  # besides runs and scenarios; applications of upper layers append
 WARNING_DAYS = 7
 AT_ONCE = 100  # per kind; the next sweep deletes further ones
 
@@ -77,7 +78,7 @@ def store_periods() -> None:
 
 
 def expired() -> Iterator[Any]:
-    """Yield QuerySets of expired objects: runs, upgrade previews, then scenarios, because these contain the others."""
+    """Yield QuerySets of expired objects: runs, further work, then scenarios, because these contain the others."""
     now = timezone.now()
     for whose, owner, days in owners():
         before = now - timedelta(days=days)
@@ -86,8 +87,9 @@ def expired() -> Iterator[Any]:
             continue
         runs = Run._base_manager.filter(whose, pinned=False).exclude(state__in=Run.ACTIVE)
         yield runs.alias(used=last_used()).filter(used__lt=before)
-        previews = Upgrade._base_manager.filter(whose).exclude(state__in=Upgrade.ACTIVE)
-        yield previews.alias(used=last_used()).filter(used__lt=before)
+        for model in EXPIRING:
+            over = model._base_manager.filter(whose).exclude(state__in=Work.ACTIVE)
+            yield over.alias(used=last_used()).filter(used__lt=before)
         idle = Scenario._base_manager.filter(whose, pinned=False).exclude(origin=Scenario.Origin.SAMPLE)
         idle = idle.alias(run_used=Coalesce(Max(Coalesce("runs__finished_at", "runs__created_at")), F("created_at")))
         idle = idle.alias(lesson_used=Coalesce(Max("lessons__updated_at"), F("created_at")))

@@ -360,7 +360,7 @@ def post_button(context: Any, text: str, address: str, *args: Any, css: str = ""
 
 SECTIONS = {
     "clusters": "Clusters", "scenarios": "Scenarios", "runs": "Runs", "learn": "Learn", "account": "Account",
-    "people": "Groups", "docs": "Documentation",
+    "people": "Groups", "docs": "Documentation", "experiments": "Experiments",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ SECTIONS = {
     "compare": "runs",
     "compose": "scenarios",
     "upgrades": "scenarios",
+    "experiments": "experiments",
     "learn": "learn",
     "rooms": "learn",
     "join": "learn",
@@ -35,10 +36,10 @@ SECTIONS = {
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Return the values for the base template.
 
-    `section`: home, clusters, scenarios, runs, learn, account, or "" for an unknown path. `here`: URL name. `version`:
-    of KubeSched. `accounts`: whether accounts are enabled. `space_problem`: why nothing new can be started (low disk
-    space), or "". `layout`: the base template. `read_only`: whether the page is for a live class, without controls and
-    scripts. `doc`: the documentation about this page. `page_path`: the beginning of links to other queries.
+    `section`: the part of the navigation, or "" for an unknown path. `here`: URL name. `version`: of KubeSched.
+    `accounts`: whether accounts are enabled. `space_problem`: why nothing new can be started (low disk space), or "".
+    `layout`: the base template. `read_only`: whether the page is for a live class, without controls and scripts. `doc`:
+    the documentation about this page. `page_path`: the beginning of links to other queries.
     """
     here = (request.resolver_match.url_name or "") if request.resolver_match else ""
     section = SECTIONS.get(request.path.split("/")[1], "") if here else ""

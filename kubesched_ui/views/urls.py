@@ -33,6 +33,7 @@ from kubesched_ui.views import (
     upgrades,
     written_lessons,
 )
+from kubesched_ui.views.experiments import pages as experiments
 
 urlpatterns = [
     path("", home.home, Permission(USERS), "home"),
@@ -143,6 +144,18 @@ urlpatterns = [
     path("runs/<int:run_id>/fork/", compare.fork, starts("fork"), "fork"),
     path("runs/<int:run_id>/what-if/", compare.what_if, starts("fork"), "what-if"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, starts("start pair"), "pair"),
+    path("scenarios/<int:scenario_id>/experiments/", experiments.questions, SHOW, "scenario-experiments"),
+    path(
+        "scenarios/<int:scenario_id>/experiments/<slug:question>/",
+        experiments.question,
+        starts("start experiment"),
+        "question",
+    ),
+    path("experiments/", experiments.experiments, Permission(VISITORS, USERS, "start experiment"), "experiments"),
+    path("experiments/<int:experiment_id>/", experiments.experiment, SHOW, "experiment"),
+    path("experiments/<int:experiment_id>/cancel/", experiments.cancel, owns("cancel"), "experiment-cancel"),
+    path("experiments/<int:experiment_id>/delete/", experiments.delete, owns("delete"), "experiment-delete"),
+    path("experiments/<int:experiment_id>/cells/<int:number>/", experiments.cell, SHOW, "experiment-cell"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, starts("start upgrade preview"), "upgrade-start"),
     path("upgrades/<int:upgrade_id>/", upgrades.upgrade, SHOW, "upgrade"),
     path("upgrades/<int:upgrade_id>/cancel/", upgrades.cancel, owns("cancel"), "upgrade-cancel"),

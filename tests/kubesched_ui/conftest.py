@@ -7,6 +7,7 @@ import pytest
 from channels.layers import InMemoryChannelLayer
 from django.test import Client
 
+from kubesched_ui.experiments import services as experiments_services
 from kubesched_ui.live_classes.hub import LiveClassHub
 from kubesched_ui.runs import services, tasks
 from kubesched_ui.websockets import consumers, hub
@@ -23,6 +24,8 @@ def client() -> Client:
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Execute runs in the test, without a broker."""
     monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(experiments_services, "messages", lambda: 0)
+    monkeypatch.setattr(experiments_services, "send", lambda number: None)
 
 
 @pytest.fixture

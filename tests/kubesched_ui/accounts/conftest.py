@@ -15,11 +15,14 @@ from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.clusters.models import Cluster
+from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.lessons.written_lessons import START
 from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.uploads import store_upload
+from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
+from kubesched_ui.views.experiments.registry import PAGES
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.live_clusters.factory import live_cluster
 
@@ -31,6 +34,14 @@ def accounts_on(settings: Any, in_process: None) -> None:
     settings.ACCOUNTS = True
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def page_of_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = QuestionPage(
+        "compare", "Compare", "A sentence.", QuestionForm, lambda _, cluster: document_of("compare", cluster)
+    )
+    monkeypatch.setitem(PAGES, "compare", page)
 
 
 def client_of(user: User | None = None) -> Client:
@@ -62,6 +73,7 @@ class World:
     upgrade: Upgrade
     lesson: WrittenLesson
     cluster: Cluster
+    experiment: Experiment
     clients: dict[str, Client] = field(default_factory=dict)
 
     def as_ada(self) -> access.Viewer:
@@ -95,7 +107,11 @@ def world(db: None) -> World:
         upgrade = Upgrade.objects.create(scenario=scenario, releases=["1.33", "1.34"], state="done")
         upgrade.runs.set([run])
         lesson = WrittenLesson.objects.create(scenario=scenario, name="undercover lesson", text=START.format(**PARTS))
+        experiment = Experiment.objects.create(
+            scenario=scenario, name="undercover experiment", question="compare", state="done"
+        )
+        experiment.cells.create(number=1, address="0", cell={}, state="done", metrics={"placed": 1})
     live = live_cluster("undercover live cluster", nodes=2, pending=1, decided=1)
     live.users.add(ada)
     live.groups.add(group)
-    return World(ada, bob, eve, root, group, scenario, run, other, upgrade, lesson, live)
+    return World(ada, bob, eve, root, group, scenario, run, other, upgrade, lesson, live, experiment)

@@ -48,12 +48,13 @@ def permissions() -> dict[str, Permission]:
 def values(world: World, gone: bool = False) -> dict[str, Any]:
     """Return the arguments of the example URLs. `gone`: primary keys that do not exist."""
     there = (world.scenario.pk, world.run.pk, world.other.pk, world.upgrade.pk, world.lesson.pk, world.cluster.pk)
+    experiment = 9007 if gone else world.experiment.pk
     scenario, run, other, upgrade, lesson, cluster = (9001, 9002, 9003, 9004, 9005, 9006) if gone else there
     thing = world.scenario.cluster_objects.get(name="p1").pk
     return {
         "<int:scenario_id>": scenario, "<int:run_id>": run, "<int:a>": run, "<int:b>": other,
         "<int:upgrade_id>": upgrade, "<int:lesson_id>": lesson, "<int:cluster_id>": cluster,
-        "<int:decision_id>": 1,
+        "<int:decision_id>": 1, "<int:experiment_id>": experiment, "<slug:question>": "compare",
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",

@@ -1,0 +1,41 @@
+"""Experiment documents of the application: their scenarios are stored ones that the user may see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.models import Scenario
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.document import Experiment, load_experiment
+
+WHERE = "experiment"
+MAX_SCENARIOS = 100
+
+
+def parse(document: str | dict[str, Any]) -> tuple[Experiment, str]:
+    """Return the validated document and its text. Raises InputError."""
+    text = document if isinstance(document, str) else to_yaml(document)
+    experiment, most = load_experiment(text, WHERE), settings.EXPERIMENT_MAX_CELLS
+    if experiment.spec.size > most:
+        raise InputError(WHERE, "spec", f"would have {experiment.spec.size:,} cells; at most {most:,} are allowed")
+    return experiment, text
+
+
+def scenarios_of(experiment: Experiment) -> list[Scenario]:
+    """Return the scenarios of a document in its order, of which the current viewer may see each. Raises InputError."""
+    wanted = experiment.spec.scenarios
+    if len(wanted) > MAX_SCENARIOS:
+        raise InputError(WHERE, "spec.scenarios", f"must name at most {MAX_SCENARIOS} scenarios, got {len(wanted):,}")
+    for index, one in enumerate(wanted):
+        if one.file is not None:
+            problem = "only the command line reads files; give the id of a stored scenario"
+            raise InputError(WHERE, f"spec.scenarios[{index}].file", problem)
+    numbers = [one.id for one in wanted if one.id is not None]
+    found = Scenario.objects.in_bulk(numbers)
+    for index, number in enumerate(numbers):
+        if number not in found:
+            raise InputError(WHERE, f"spec.scenarios[{index}].id", f"there is no scenario {number}")
+    return [found[number] for number in numbers]

@@ -1,0 +1,104 @@
+"""Operations on experiments: create, wake workers, cancel, recover after the loss of a worker."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+from celery import group
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from kubesched_ui.celery import app
+from kubesched_ui.event_log.log import LostClaim
+from kubesched_ui.experiments import documents, planning, queue
+from kubesched_ui.experiments.models import Experiment, ExperimentCell
+from kubesched_ui.housekeeping import disk_space, quota
+from kubesched_ui.models import MAX_NAME, Work, silent
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.questions import QUESTIONS
+
+logger = logging.getLogger(__name__)
+
+COMPUTE = "kubesched.compute_cell"
+QUEUE = "experiments"
+MESSAGES_AT_ONCE = 500  # a sweep sends at most as many, since it must be short
+
+
+def create_experiment(document: str | dict[str, Any], name: str = "") -> Experiment:
+    """Create a queued experiment from its document: YAML or JSON text, or an object. A worker plans its cells.
+
+    Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
+    """
+    disk_space.check_space()
+    parsed, text = documents.parse(document)
+    scenarios = documents.scenarios_of(parsed)
+    question = parsed.spec.question
+    if question not in QUESTIONS:
+        raise InputError(documents.WHERE, "spec.question", f"{question!r} is not available")
+    with transaction.atomic():
+        quota.check_experiment()
+        experiment = Experiment.objects.create(
+            scenario=scenarios[0],
+            scenarios_total=len(scenarios),
+            name=(name or parsed.metadata.name)[:MAX_NAME],
+            question=question,
+            document=text,
+            scenario_ids={one.key: scenario.pk for one, scenario in zip(parsed.spec.scenarios, scenarios, strict=True)},
+        )
+        transaction.on_commit(wake_workers)
+    return experiment
+
+
+def wake_workers(most: int = 1) -> None:
+    """Send a message for each job that waits for a worker and has none, at most `most`. If the broker is unavailable,
+    the sweep sends them."""
+    try:
+        have = messages()
+        send(queue.waiting_jobs(have + most) - have)
+    except (OperationalError, OSError) as error:
+        logger.warning("Experiments wait for the broker: %s", error)
+
+
+def messages() -> int:
+    """Return the number of messages that wait in the broker. Raises OperationalError, OSError."""
+    with app.connection_or_acquire() as connection:
+        return int(connection.default_channel.queue_declare(QUEUE).message_count)
+
+
+def send(number: int) -> None:
+    """Send messages, each of which wakes one worker. Raises OperationalError, OSError."""
+    if number > 0:
+        group(app.signature(COMPUTE) for _ in range(number)).apply_async()
+
+
+def cancel(experiment: Experiment) -> None:
+    """Cancel an active experiment and its unfinished cells. Results of finished cells are kept."""
+    now = timezone.now()
+    with transaction.atomic():
+        cancelled = {"state": Work.State.CANCELLED, "cancel_requested": True, "finished_at": now}
+        if Experiment.objects.filter(pk=experiment.pk, state__in=Work.ACTIVE).update(**cancelled):
+            planning.stop_cells(experiment)
+    experiment.refresh_from_db()
+
+
+def sweep() -> None:
+    """Fail work that has lost too many workers, and send messages for jobs that have none. Safe to run in any
+    process."""
+    experiments = Experiment.everything.filter(state__in=Work.ACTIVE)
+    if not experiments.exists():
+        return
+    experiments.filter(worker="").filter(silent() | Q(heartbeat_at__lt=Now())).update(heartbeat_at=Now())
+    for experiment in experiments.lost().exclude(worker="").filter(starts__gte=settings.RUN_MAX_STARTS):
+        problem = f"The worker was lost {experiment.starts} times; the experiment may need more memory."
+        with suppress(LostClaim):
+            planning.finish(experiment, Work.State.FAILED, problem)
+    for cell in ExperimentCell.objects.lost().filter(starts__gte=settings.RUN_MAX_STARTS).defer("cell", "result"):
+        with suppress(LostClaim):
+            planning.finish_cell(cell, f"The worker was lost {cell.starts} times; the cell may need more memory.")
+    wake_workers(MESSAGES_AT_ONCE)

@@ -1,0 +1,1 @@
+"""Pages of experiments: a module for each question, and what all have in common."""

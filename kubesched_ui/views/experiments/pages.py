@@ -1,0 +1,121 @@
+"""Pages of experiments: the list, the questions of a scenario, the form of a question, an experiment, a cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kubesched_ui.experiments import services
+from kubesched_ui.experiments.models import Experiment
+from kubesched_ui.models import Work
+from kubesched_ui.views.experiments.registry import PAGES, page_of
+from kubesched_ui.views.form_fields import named
+from kubesched_ui.views.lists import ROWS, values_of
+from kubesched_ui.views.scenarios import find as find_scenario
+from scheduler_core.errors import InputError
+
+CELLS = 100
+
+
+def find(experiment_id: int) -> Experiment:
+    """Return the experiment with its scenario. Raises Http404."""
+    return named(Experiment.objects.select_related("scenario"), experiment_id)
+
+
+@require_http_methods(["GET", "POST"])
+def experiments(request: HttpRequest) -> HttpResponse:
+    """List the experiments; start one from a document."""
+    text, error = "", ""
+    if request.method == "POST":
+        file = request.FILES.get("file")
+        text = file.read().decode(errors="replace") if file else request.POST.get("document", "")
+        try:
+            return redirect("experiment", services.create_experiment(text).pk)
+        except InputError as problem:
+            error = str(problem)
+    values = values_of(request, "q", "question", "state")
+    rows = Experiment.objects.listed().matching(values["q"], values["question"], values["state"])
+    page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {
+        "page": page,
+        "states": Work.State.values,
+        "questions": [(one.slug, one.title) for one in PAGES.values()],
+        "any": page.object_list or Experiment.objects.exists(),
+        "text": text,
+        "error": error,
+    }
+    return render(request, "experiments/list.html", context | values, status=400 if error else 200)
+
+
+@require_GET
+def questions(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Show the questions about a scenario, each with the sentence that says what it answers."""
+    scenario = find_scenario(scenario_id)
+    context = {"scenario": scenario, "tab": "experiments", "pages": PAGES.values()}
+    context["experiments"] = scenario.experiments.listed()[:10]
+    return render(request, "experiments/questions.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def question(request: HttpRequest, scenario_id: int, question: str) -> HttpResponse:
+    """Show the form of a question; start its experiment."""
+    scenario = find_scenario(scenario_id)
+    page = PAGES.get(question)
+    if page is None:
+        raise Http404(f"There is no question {question}.")
+    form = page.form(request.POST if request.method == "POST" else None, scenario=scenario)
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                return redirect("experiment", services.create_experiment(page.document(form, scenario)).pk)
+        except InputError as error:
+            form.add_error(None, str(error))
+    context = {"scenario": scenario, "tab": "experiments", "page": page, "form": form}
+    return render(request, page.form_template, context, status=400 if form.errors else 200)
+
+
+@require_GET
+def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
+    """Show the answer of an experiment, its progress and its cells."""
+    found = find(experiment_id)
+    page = page_of(found.question)
+    cells = found.cells.listed()
+    context = {
+        "experiment": found,
+        "scenario": found.scenario,
+        "page": page,
+        "cells": Paginator(cells, CELLS).get_page(request.GET.get("page")),
+        "failed": found.cells.filter(state=Work.State.FAILED).listed()[:20],
+    }
+    return render(request, page.template, context | page.context(found))
+
+
+@require_POST
+def cancel(request: HttpRequest, experiment_id: int) -> HttpResponse:
+    services.cancel(find(experiment_id))
+    return redirect("experiment", experiment_id)
+
+
+@require_POST
+def delete(request: HttpRequest, experiment_id: int) -> HttpResponse:
+    """Delete the experiment with its cells. Runs that were opened from cells are kept."""
+    found = find(experiment_id)
+    found.delete()
+    messages.info(request, "The experiment was deleted.")
+    return redirect("scenario-experiments", found.scenario_id)
+
+
+@require_GET
+def cell(request: HttpRequest, experiment_id: int, number: int) -> HttpResponse:
+    """Show the settings and the result of a cell."""
+    found = find(experiment_id)
+    row = found.cells.filter(number=number).first()
+    if row is None:
+        raise Http404(f"Experiment {experiment_id} has no cell {number}.")
+    return render(request, "experiments/cell.html", {"experiment": found, "scenario": found.scenario, "cell": row})

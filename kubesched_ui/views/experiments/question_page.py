@@ -1,0 +1,70 @@
+"""What a question contributes to the pages: its form, the document that the form makes, and the context of its
+template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from kubesched_ui.experiments.models import Experiment
+from kubesched_ui.models import Scenario
+from kubesched_ui.runs import config_resolution
+from kubesched_ui.runs.services import defaults
+from scheduler_core.experiments.document import KIND
+from scheduler_core.virtual_time.scenario import API_VERSION
+
+
+class QuestionForm(forms.Form):
+    """The form of a question. A question without settings uses it as it is."""
+
+    def __init__(self, *args: Any, scenario: Scenario, **kwargs: Any) -> None:
+        self.scenario = scenario
+        super().__init__(*args, **kwargs)
+
+
+def no_context(experiment: Experiment) -> dict[str, Any]:
+    """Return nothing, for a template that needs nothing else."""
+    return {}
+
+
+@dataclass(frozen=True)
+class QuestionPage:
+    """The pages of a question.
+
+    `slug`: the name of the question in documents and URLs. `sentence`: what the question answers. `document`: returns
+    the Experiment document of a valid form; may raise InputError. `context`: for the template, of an experiment whose
+    `answer` may be None. `template`: extends experiments/experiment_base.html. `form_template`: extends
+    experiments/question_form.html, whose block `fields` has the form.
+    """
+
+    slug: str
+    title: str
+    sentence: str
+    form: type[QuestionForm]
+    document: Callable[[Any, Scenario], dict[str, Any]]
+    context: Callable[[Experiment], dict[str, Any]] = no_context
+    template: str = "experiments/experiment_base.html"
+    form_template: str = "experiments/question_form.html"
+
+
+def document_of(question: str, scenario: Scenario, **spec: Any) -> dict[str, Any]:
+    """Return a document that asks a question about a scenario, with its release and the configuration that a run of it
+    has by default. `spec`: fields of the document, in its spelling, that replace these."""
+    settings = defaults(scenario, in_time=False)
+    config, _ = config_resolution.chosen(scenario, None, settings["release"], "leave_out")
+    own = {"name": "uploaded", "config": config} if config else {"name": "default"}
+    wanted = {
+        "question": question,
+        "scenarios": [{"id": scenario.pk}],
+        "releases": [settings["release"]],
+        "configurations": [own],
+    }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": f"{question} of {scenario.name}"[:100]},
+        "spec": wanted | spec,
+    }
