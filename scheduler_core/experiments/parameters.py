@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario import Duration, StrictStruct
@@ -15,6 +16,13 @@ MAX_TARGETS = 64  # pending pods that moves make fit together
 MAX_MOVES = 20
 MAX_EFFORT = 1_000_000
 MAX_OUTAGE = 7 * 86400.0
+MAX_NODE_TYPES = 50
+MAX_BOUGHT = 100_000  # nodes of a type
+MAX_PRICE = 1_000_000
+MAX_RESOURCES = 50  # of a node type
+MAX_LABELS = 100
+MAX_TEXT = 100
+MAX_SEARCH_SECONDS = 300
 
 PendingPods = Literal["first", "ignore"]
 """What happens to the pending pods of the scenario: scheduled first, or left out."""
@@ -97,8 +105,77 @@ class LossParameters(StrictStruct, kw_only=True):
             raise InputError("", f"{path}.outage", f"must be more than 0 and at most 7 days, got {self.outage}")
 
 
+class NodeTypeTaint(StrictStruct, kw_only=True):
+    """A taint of new nodes."""
+
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+
+class NodeType(StrictStruct, kw_only=True):
+    """A type of nodes that can be bought. `price`: of one node, with at most 6 decimals. `allocatable`: as in the
+    status of a node; `pods` is 110 if it is missing. `max_count`: the most nodes of this type."""
+
+    name: str
+    price: float
+    allocatable: dict[str, str | int | float]
+    labels: dict[str, str] = {}
+    taints: list[NodeTypeTaint] = []
+    max_count: int | None = None
+
+    def check(self, path: str) -> None:
+        """Raises InputError that names the field below `path`."""
+        if not self.name.strip() or len(self.name) > MAX_TEXT:
+            raise InputError("", f"{path}.name", f"must have 1..{MAX_TEXT} characters")
+        if not 0 <= self.price <= MAX_PRICE:
+            raise InputError("", f"{path}.price", f"must be in 0..{MAX_PRICE:,}, got {self.price}")
+        if round(self.price, 6) != self.price:
+            raise InputError("", f"{path}.price", f"must have at most 6 decimals, got {self.price}")
+        if self.max_count is not None and not 0 <= self.max_count <= MAX_BOUGHT:
+            raise InputError("", f"{path}.maxCount", f"must be in 0..{MAX_BOUGHT:,}, got {self.max_count}")
+        for field, most, number in (
+            ("allocatable", MAX_RESOURCES, len(self.allocatable)),
+            ("labels", MAX_LABELS, len(self.labels)),
+            ("taints", MAX_LABELS, len(self.taints)),
+        ):
+            if number > most:
+                raise InputError("", f"{path}.{field}", f"must be at most {most}, got {number}")
+        for resource, text in self.allocatable.items():
+            try:
+                wrong = quantity.nano_value(text) < 0
+            except ValueError as problem:
+                raise InputError("", f"{path}.allocatable.{resource[:63]}", str(problem)) from None
+            if wrong:
+                raise InputError("", f"{path}.allocatable.{resource[:63]}", f"must not be negative, got {text}")
+
+
 class BuyParameters(StrictStruct, kw_only=True):
-    """Parameters of buy."""
+    """Parameters of buy.
+
+    `workload`: "pending" places the pending pods, on free space of the existing nodes first; "all" places every pod on
+    new nodes alone. `currency`: stands before prices. `seconds`: the time for the search, of each cell.
+    """
+
+    catalog: list[NodeType]
+    workload: Literal["pending", "all"] = "pending"
+    currency: str = "$"
+    seconds: float = 10.0
+
+    def check(self, path: str) -> None:
+        """Raises InputError that names the field below `path`."""
+        if not 1 <= len(self.catalog) <= MAX_NODE_TYPES:
+            raise InputError("", f"{path}.catalog", f"must have 1..{MAX_NODE_TYPES} types, got {len(self.catalog)}")
+        names = set[str]()
+        for number, one in enumerate(self.catalog):
+            one.check(f"{path}.catalog[{number}]")
+            if one.name in names:
+                raise InputError("", f"{path}.catalog[{number}].name", f"{one.name!r} occurs twice")
+            names.add(one.name)
+        if len(self.currency) > 4:
+            raise InputError("", f"{path}.currency", "must have at most 4 characters")
+        if not 1 <= self.seconds <= MAX_SEARCH_SECONDS:
+            raise InputError("", f"{path}.seconds", f"must be in 1..{MAX_SEARCH_SECONDS}, got {self.seconds}")
 
 
 class TuneParameters(StrictStruct, kw_only=True):

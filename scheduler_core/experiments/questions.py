@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_core.experiments.buy import Buy
 from scheduler_core.experiments.capacity import Capacity
 from scheduler_core.experiments.compare import Compare
 from scheduler_core.experiments.loss import Loss
@@ -12,6 +13,7 @@ from scheduler_core.experiments.question import ExperimentQuestion
 QUESTIONS: dict[str, ExperimentQuestion] = {
     "compare": Compare(),
     "noise": Noise(),
+    "buy": Buy(),
     "capacity": Capacity(),
     "loss": Loss(),
     "moves": Moves(),
