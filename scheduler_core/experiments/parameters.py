@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
 from scheduler_core.errors import InputError
@@ -15,6 +17,7 @@ MAX_ADDED = 1_000_000
 MAX_TARGETS = 64  # pending pods that moves make fit together
 MAX_MOVES = 20
 MAX_EFFORT = 1_000_000
+MAX_ORDERS = 1_000  # of nodes
 MAX_OUTAGE = 7 * 86400.0
 MAX_NODE_TYPES = 50
 MAX_BOUGHT = 100_000  # nodes of a type
@@ -26,6 +29,9 @@ MAX_SEARCH_SECONDS = 300
 
 PendingPods = Literal["first", "ignore"]
 """What happens to the pending pods of the scenario: scheduled first, or left out."""
+
+
+Measure = Literal["compaction", "replicas", "requests"]
 
 
 class NoiseParameters(StrictStruct, kw_only=True):
@@ -210,4 +216,23 @@ class MovesParameters(StrictStruct, kw_only=True):
 
 
 class PackingParameters(StrictStruct, kw_only=True):
-    """Parameters of compaction and workload inflation."""
+    """Parameters of compaction and workload inflation.
+
+    `measures`: `compaction` (the fewest nodes), `replicas` and `requests` (the largest factor). `pending`: whether the
+    pending pods of the scenario belong to the workload. `orders`: random orders of the nodes, a cell for each.
+    `picky`: the share of pods that may stay pending.
+    """
+
+    measures: list[Measure] = msgspec.field(default_factory=lambda: ["compaction", "replicas"])
+    pending: PendingPods = "first"
+    orders: int = 11
+    picky: float = 0.002
+
+    def check(self, path: str) -> None:
+        """Raises InputError that names the field below `path`."""
+        if not self.measures or len(set(self.measures)) < len(self.measures):
+            raise InputError("", f"{path}.measures", "must name at least one measure, each once")
+        if not 1 <= self.orders <= MAX_ORDERS:
+            raise InputError("", f"{path}.orders", f"must be in 1..{MAX_ORDERS}, got {self.orders}")
+        if not 0 <= self.picky <= 0.5:
+            raise InputError("", f"{path}.picky", f"must be in 0..0.5, got {self.picky:g}")

@@ -8,6 +8,7 @@ from scheduler_core.experiments.compare import Compare
 from scheduler_core.experiments.loss import Loss
 from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.noise import Noise
+from scheduler_core.experiments.packing import PackingQuestion
 from scheduler_core.experiments.question import ExperimentQuestion
 
 QUESTIONS: dict[str, ExperimentQuestion] = {
@@ -17,4 +18,5 @@ QUESTIONS: dict[str, ExperimentQuestion] = {
     "capacity": Capacity(),
     "loss": Loss(),
     "moves": Moves(),
+    "packing": PackingQuestion(),
 }

@@ -36,6 +36,8 @@ METRICS = {
     "stranded": Metric("Stranded {}", better="lower"),
     "hole_filling": Metric("Mean pods that still fit", better="higher"),
     "gpu_fragmentation": Metric("Fragmented {}", "GPUs", "lower"),
+    "compaction": Metric("Nodes that the workload needs", better="lower"),
+    "inflation": Metric("Largest factor of {}", better="higher"),
     "attempts": Metric("Attempts", better="lower"),
     "wasted_attempts": Metric("Wasted attempts", better="lower"),
     "wait": Metric("Wait, {}", "s", "lower"),
