@@ -247,7 +247,8 @@ class Scheduler:
             processed = self._find_all_feasible(trace, passing)
         else:
             processed = self._find_enough_feasible(trace, passing, wanted, count)
-            if nominated >= 0 and trace.looked is not None and not trace.looked[nominated]:
+            if nominated >= 0 and not trace.has_looked(nominated):
+                trace.looked = trace.looked_mask()
                 trace.looked[nominated] = True
                 processed += 1
         whole = trace.nodes
@@ -269,16 +270,28 @@ class Scheduler:
     def _find_enough_feasible(
         self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int
     ) -> int:
-        order, first = np.arange(count) if trace.subset is None else trace.subset, self.next_start_index % count
-        order = np.concatenate((order[first:], order[:first]))
-        fits = np.ones(count, np.bool_) if passing is None else passing[order]
-        found = np.cumsum(fits)
-        # The search ends at the first feasible node beyond those wanted; that node is not counted.
-        end = int(np.searchsorted(found, wanted + 1)) if found[-1] > wanted else count
-        trace.looked = np.zeros(trace.nodes, np.bool_)
-        trace.looked[order[:end]] = True
-        trace.feasible = np.sort(order[:end][fits[:end]])
-        return end
+        """Find the first `wanted` feasible nodes from `next_start_index` on, in a ring. Return how many nodes the
+        search evaluated: it ends at the first feasible node beyond those wanted, which is not counted."""
+        first = self.next_start_index % count
+        if trace.subset is None:
+            found = trace.passing_rows()
+        else:
+            found = None if passing is None else np.flatnonzero(passing[trace.subset])
+        if found is None:  # all fit
+            begin, feasible, processed = first, count, wanted
+        elif len(found) <= wanted:
+            return self._find_all_feasible(trace, passing)
+        else:
+            begin, feasible = int(found.searchsorted(first)), len(found)
+            processed = (int(found[(begin + wanted) % feasible]) - first) % count
+        looked = trace.looked = np.zeros(trace.nodes, np.bool_)
+        for part in _ring(first, processed, count):
+            looked[part if trace.subset is None else trace.subset[part]] = True
+        parts = _ring(begin, wanted, feasible)[::-1]  # ascending
+        chosen = [np.arange(part.start, part.stop) if found is None else found[part] for part in parts]
+        positions = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+        trace.feasible = positions if trace.subset is None else trace.subset[positions]
+        return processed
 
     # ---- no feasible node
 
@@ -420,6 +433,12 @@ def nodes_to_find(percentage: int | None, nodes: int) -> int:
         return nodes
     share = percentage or max(50 - nodes // 125, MIN_FEASIBLE_PERCENTAGE)
     return max(nodes * share // 100, MIN_FEASIBLE_NODES)
+
+
+def _ring(first: int, length: int, size: int) -> list[slice]:
+    """Return the slices of `length` positions from `first` on in a ring of `size`, at most two."""
+    end = first + length
+    return [slice(first, end)] if end <= size else [slice(first, size), slice(0, end - size)]
 
 
 def unusable_claim(cluster: Cluster, pod: PodInfo) -> str:
