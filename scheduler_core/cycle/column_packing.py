@@ -15,8 +15,8 @@ Packed = tuple[int, int, int, bytes]
 
 _MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small when packed but not when unpacked
 # Kinds of packed columns; larger values are the bits of the integer type. Few: the rows (uint32) and then the values
-# (uint16) of those that are not 0.
-_CONSTANT, _BIT, _FEW, _NIBBLE = 0, 1, 2, 4
+# (uint16) of those that are not 0. Consecutive: the lowest value and those that follow it, one by one.
+_CONSTANT, _BIT, _FEW, _CONSECUTIVE, _NIBBLE = 0, 1, 2, 3, 4
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -52,6 +52,14 @@ def pack_codes(column: npt.NDArray[np.uint16], rows: npt.NDArray[np.intp] | None
     return len(column), 0, _FEW, rows.astype(np.uint32).tobytes() + column[rows].tobytes()
 
 
+def pack_rows(rows: npt.NDArray[np.intp]) -> Packed:
+    """Pack rows, which follow each other if they are those of all nodes."""
+    size = len(rows)
+    if size > 1 and rows[-1] - rows[0] == size - 1 and bool((np.diff(rows) == 1).all()):
+        return size, int(rows[0]), _CONSECUTIVE, b""
+    return pack(rows)
+
+
 def unpack(packed: Sequence[Any]) -> Int64:
     """Return the column that `pack` packed. Raises ValueError for a wrong length."""
     size, lowest, kind, data = packed
@@ -59,6 +67,8 @@ def unpack(packed: Sequence[Any]) -> Int64:
         raise ValueError("column length")
     if kind == _CONSTANT:
         return np.full(size, lowest, np.int64)
+    if kind == _CONSECUTIVE:
+        return np.arange(lowest, lowest + size, dtype=np.int64)
     if kind == _FEW:
         number = len(data) // 6
         few = np.zeros(size, np.int64)

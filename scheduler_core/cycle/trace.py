@@ -18,7 +18,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.cycle.column_packing import Packed, pack, pack_codes, pack_optional, unpack, unpack_optional
+from scheduler_core.cycle.column_packing import (
+    Packed,
+    pack,
+    pack_codes,
+    pack_optional,
+    pack_rows,
+    unpack,
+    unpack_optional,
+)
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import Keyframe, Score, StaticColumn, UsageColumn
@@ -71,6 +79,7 @@ class FilterOutcome:
     refused: Rows | None  # the others, if they are known
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
+    potential: dict[bool, Rows] = field(default_factory=dict)  # the argument of `potential_rows` -> its result
 
 
 def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
@@ -333,10 +342,19 @@ class CycleTrace:
         """Return the nodes where evicting pods might help: refused, but not unresolvable. intp rows."""
         if self.prefilter is not None:
             return np.arange(self.nodes if self.prefilter.code == fwk.UNSCHEDULABLE else 0, dtype=np.intp)
-        mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
-        for status, rows in self.decisive_statuses():
-            mask[rows] = status.code == fwk.UNSCHEDULABLE if absent_unresolvable else status.code != fwk.UNRESOLVABLE
-        return np.flatnonzero(mask)
+        statuses = self.decisive_statuses()
+        outcome = self._outcome if self._outcome is not None and statuses is self._outcome.statuses else None
+        rows = outcome.potential.get(absent_unresolvable) if outcome is not None else None
+        if rows is None:
+            mask = np.zeros(self.nodes, np.bool_) if absent_unresolvable else np.ones(self.nodes, np.bool_)
+            for status, mine in statuses:
+                mask[mine] = (
+                    status.code == fwk.UNSCHEDULABLE if absent_unresolvable else status.code != fwk.UNRESOLVABLE
+                )
+            rows = np.flatnonzero(mask)
+            if outcome is not None:
+                outcome.potential[absent_unresolvable] = rows
+        return rows
 
     def feasible_rows(self) -> Rows:
         """Return the intp rows of the feasible nodes."""
@@ -499,7 +517,7 @@ class CycleTrace:
                 columns,
             )
         )
-        if self.postfilter is not None or self.message:
+        if len(document) >= _LONG:
             return _SHARED_DEFLATED + zlib.compress(document, 1)
         return _SHARED_PLAIN + document
 
@@ -611,6 +629,7 @@ _SHARED_PLAIN, _SHARED_DEFLATED = bytes((SHARED_VERSION, 0)), bytes((SHARED_VERS
 
 _DEFLATED = 0x78  # the first byte of zlib's data; no list begins with it
 _SHORT = 200  # bytes that are not worth deflating
+_LONG = 1000  # bytes of a cycle from which on they are
 
 
 def _deflated(value: Sequence[Any]) -> bytes:
@@ -668,10 +687,23 @@ def _unpack_status(packed: Sequence[Any] | None) -> fwk.Status | None:
 
 
 def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
-    rejected = [(_pack_status(status), pack(rows)) for status, rows in trace.rejected]
+    rejected = [(_pack_status(status), _pack_again(rows)) for status, rows in trace.rejected]
     status = _pack_status(trace.status)
     how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
     return status, trace.nominated_node, trace.candidates, rejected, *how
+
+
+def _pack_again(rows: Rows) -> Packed:
+    """Return `pack_rows(rows)`. Cycles of equal pods that follow each other have the same array."""
+    global _packed_last
+    known, packed = _packed_last
+    if known is not rows:
+        packed = pack_rows(rows)
+        _packed_last = rows, packed
+    return packed
+
+
+_packed_last: tuple[Rows, Packed] = (np.zeros(0, np.intp), pack(np.zeros(0, np.intp)))
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:

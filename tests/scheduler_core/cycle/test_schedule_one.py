@@ -1,15 +1,21 @@
 """A scheduling cycle: number of evaluated nodes, nominated pods, and effects of a late rejection."""
 
+import random
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cycle.schedule_one import nodes_to_find
+from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins import REGISTRY
+from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, node, pod
 
@@ -38,6 +44,36 @@ def test_a_configured_percentage_is_used_and_a_profile_may_have_its_own() -> Non
     assert evaluated({}) == 400 * 47 // 100
     assert evaluated({"percentageOfNodesToScore": 30}) == 120
     assert evaluated({"percentageOfNodesToScore": 30, "profiles": [{"percentageOfNodesToScore": 50}]}) == 200
+
+
+@given(st.integers(1, 30), st.integers(0, 1 << 30), st.booleans())
+def test_the_search_for_enough_nodes_equals_one_that_visits_one_node_after_the_other(
+    nodes: int, seed: int, narrowed: bool
+) -> None:
+    chance = random.Random(seed)
+    share = chance.random()
+    codes = np.array([chance.random() < share for _ in range(nodes)], np.uint16)
+    trace = CycleTrace("default/p", nodes=nodes, verdicts={"A": fwk.Verdict(codes, (fwk.unschedulable("no"),))})
+    ring = sorted(chance.sample(range(nodes), chance.randint(1, nodes))) if narrowed else list(range(nodes))
+    trace.subset = np.array(ring, np.intp) if narrowed else None
+    if len(ring) == 1:
+        return  # every node is wanted
+    scheduler = Scheduler(Cluster(get_release("1.36")), {})
+    scheduler.next_start_index, wanted = chance.randrange(nodes), chance.randint(1, len(ring) - 1)
+
+    feasible, looked, processed = [], [], 0
+    for step in range(len(ring)):
+        row = ring[(scheduler.next_start_index + step) % len(ring)]
+        if not codes[row] and len(feasible) == wanted:
+            break
+        looked.append(row)
+        processed += 1
+        if not codes[row]:
+            feasible.append(row)
+
+    assert scheduler._find_enough_feasible(trace, trace.passing(), wanted, len(ring)) == processed
+    assert trace.feasible_rows().tolist() == sorted(feasible)
+    assert np.flatnonzero(trace.looked_mask()).tolist() == sorted(looked)
 
 
 # ---------------------------------------------------------------- nominated pods

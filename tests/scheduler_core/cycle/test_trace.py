@@ -92,6 +92,13 @@ def test_any_column_decodes_unchanged(column: Any) -> None:
     assert column_packing.unpack(packed).tolist() == column.astype(np.int64).tolist()
 
 
+@given(st.integers(0, 40), st.lists(st.integers(-1, 40), max_size=40))
+def test_rows_decode_unchanged(first: int, rows: list[int]) -> None:
+    for column in (np.array(rows, np.intp), np.arange(first, first + len(rows))):
+        packed = msgspec.msgpack.decode(msgspec.msgpack.encode(column_packing.pack_rows(column)))
+        assert column_packing.unpack(packed).tolist() == column.tolist()
+
+
 @given(st.lists(st.integers(0, 65535), min_size=1, max_size=4), st.integers(1, 2000), st.integers(0, 1 << 30))
 def test_a_column_that_is_mostly_zero_decodes_unchanged(values: list[int], size: int, seed: int) -> None:
     column = np.zeros(size, np.uint16)
