@@ -339,14 +339,13 @@ class NodeTable:
             for ip, protocol, port in pod.host_ports:
                 self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
 
-    @np.errstate(over="ignore")  # sums beyond int64 wrap, as in Go
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
         for name, amount in pod.held.items():
-            self.requested[name][row] += step * amount
+            _add(self.requested[name], row, step * amount)
         cpu, memory = pod.nonzero
-        self.nonzero_cpu[row] += step * cpu
-        self.nonzero_memory[row] += step * memory
-        self.pod_count[row] += step
+        _add(self.nonzero_cpu, row, step * cpu)
+        _add(self.nonzero_memory, row, step * memory)
+        _add(self.pod_count, row, step)
         self.usage.add(row)
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
@@ -442,6 +441,14 @@ class NodeTable:
             return np.array(ids, np.int32), [node for _, node in index.values()]
 
         return self.memo("taints", make)
+
+
+def _add(column: npt.NDArray[np.int64], row: int, amount: int) -> None:
+    """Add to a row. A sum beyond int64 wraps, as in Go."""
+    total = column.item(row) + amount
+    if not -(1 << 63) <= total < 1 << 63:
+        total = (total + (1 << 63)) % (1 << 64) - (1 << 63)
+    column[row] = total
 
 
 def ports_conflict(wanted: str, used: Iterable[str]) -> bool:

@@ -39,6 +39,8 @@ _OUTCOMES = 8  # of a class of pods
 
 Rows = npt.NDArray[np.intp]
 
+_NO_ROWS = np.zeros(0, np.intp)
+
 
 @dataclass(slots=True)
 class PostFilterTrace:
@@ -93,8 +95,7 @@ def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, R
             yield status, mine
 
 
-@dataclass(slots=True)
-class CycleTrace:
+class CycleTrace(msgspec.Struct, eq=False):
     """One scheduling cycle of one pod, from PreEnqueue to PostBind. Rows index the run's list of nodes.
 
     `result`: scheduled, unschedulable, gated, error or waiting (in Permit). `verdicts`: Filter plugin -> Verdict over
@@ -122,27 +123,27 @@ class CycleTrace:
     placement: Rows | None = None
     subset: Rows | None = None
     subset_status: fwk.Status | None = None
-    skipped_filter: list[str] = field(default_factory=list)
-    skipped_score: list[str] = field(default_factory=list)
-    verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
+    skipped_filter: list[str] = []
+    skipped_score: list[str] = []
+    verdicts: dict[str, fwk.Verdict] = {}
     merges: int = 0
-    nominated: dict[int, fwk.Status | None] = field(default_factory=dict)
+    nominated: dict[int, fwk.Status | None] = {}
     looked: fwk.Bool | None = None
-    feasible: Rows | None = field(default_factory=lambda: np.zeros(0, np.intp))
-    scores: dict[str, Score] = field(default_factory=dict)
+    feasible: Rows | None = _NO_ROWS
+    scores: dict[str, Score] = {}
     batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
     reserve: fwk.Status | None = None
     permit: fwk.Status | None = None
-    permit_waits: dict[str, float] = field(default_factory=dict)
+    permit_waits: dict[str, float] = {}
     prebind: fwk.Status | None = None
     bind: fwk.Status | None = None
-    unschedulable_plugins: list[str] = field(default_factory=list)
+    unschedulable_plugins: list[str] = []
     postfilter: PostFilterTrace | None = None
     nominated_node: str = ""
-    victims: list[str] = field(default_factory=list)
-    durations: dict[str, int] = field(default_factory=dict)
+    victims: list[str] = []
+    durations: dict[str, int] = {}
     _layouts: dict[tuple[tuple[str, ...], ...], bytes] | None = None
     _outcome: FilterOutcome | None = None
     _decisive: npt.NDArray[np.uint8] | None = None
@@ -703,7 +704,7 @@ def _pack_again(rows: Rows) -> Packed:
     return packed
 
 
-_packed_last: tuple[Rows, Packed] = (np.zeros(0, np.intp), pack(np.zeros(0, np.intp)))
+_packed_last: tuple[Rows, Packed] = (_NO_ROWS, pack(_NO_ROWS))
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:

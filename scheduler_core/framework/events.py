@@ -14,6 +14,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+import msgspec
+
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Quantities
 from scheduler_core.cluster.pod_info import PodInfo
@@ -61,8 +63,7 @@ NODE = "Node"
 WILDCARD = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True):
     """A resource and an action, or several actions in a registration."""
 
     resource: str

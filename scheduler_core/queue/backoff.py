@@ -99,7 +99,10 @@ class BackoffQueue:
 
     def next_flush(self) -> float:
         """Return the first whole second at which some pod's backoff has ended; infinite if the queue is empty."""
-        first = min((self.expiry(pod) for heap in (self._pods, self._errors) if (pod := heap.peek())), default=math.inf)
+        first = math.inf
+        for heap in (self._pods, self._errors):
+            if (pod := heap.peek()) is not None:
+                first = min(first, self.expiry(pod))
         if first == math.inf:
             return first
         return math.floor(first) + 1 if self.past_its_end else math.ceil(first)

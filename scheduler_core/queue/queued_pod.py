@@ -34,10 +34,10 @@ class QueuedPod:
     gating_plugin: str = ""
     expiry: float | None = None
     part: str = ""
+    key: str = field(init=False)
 
-    @property
-    def key(self) -> str:
-        return self.info.key
+    def __post_init__(self) -> None:
+        self.key = self.info.key
 
     @property
     def gated(self) -> bool:

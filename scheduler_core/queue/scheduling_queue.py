@@ -311,10 +311,11 @@ class SchedulingQueue:
 
     def next_flush(self) -> float:
         """Return when a flush may next move a pod, in seconds of the run; infinite if no pod waits for time to pass."""
-        leftovers = math.inf
-        if any(not pod.gated for pod in self.unschedulable.values()):
-            leftovers = (math.floor(self.clock.now / LEFTOVER_PERIOD) + 1) * LEFTOVER_PERIOD
-        return min(leftovers, self.backoff.next_flush())
+        flush = self.backoff.next_flush()
+        for pod in self.unschedulable.values():
+            if not pod.gating_plugin:
+                return min(flush, (math.floor(self.clock.now / LEFTOVER_PERIOD) + 1) * LEFTOVER_PERIOD)
+        return flush
 
     # ---- moves between parts
 

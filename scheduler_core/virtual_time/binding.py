@@ -119,7 +119,7 @@ class Binder:
         if binding.over:
             return
         del self._under_way[pod.key]
-        assumed = copy.copy(pod)
+        node = pod.node
         if self.failures.get(pod.key, 0) > 0:
             self.failures[pod.key] -= 1
             problem: Status | None = error(INJECTED)
@@ -129,6 +129,8 @@ class Binder:
             self.scheduler.binding_cycle(binding.framework, binding.state, pod, trace)
             problem = trace.bind if trace.prebind is None else trace.prebind
         if problem is not None:
+            assumed = copy.copy(pod)
+            assumed.node = node
             self._failed(binding, problem, assumed)
             return
         self.api.lifecycle.finish_binding(pod)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+
+import msgspec
 
 from scheduler_core.api.objects import PodCondition
 from scheduler_core.cluster.cache_states import Lifecycle
@@ -36,8 +36,7 @@ Action = Callable[[], None]
 PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, eq=False):
     """An event of the run. `seq` numbers the records of a run from 1, without gaps. `time`: virtual seconds.
 
     docs/virtual-time.md lists each `kind` with its `data`. `trace`: the cycle, for an attempt. `cause`: `seq` of the
@@ -51,7 +50,23 @@ class Record:
     data: Mapping[str, Any]
     cause: int = 0
     trace: CycleTrace | None = None
-    changes: list[LoggedChange] = field(default_factory=list, compare=False)
+    changes: list[LoggedChange] = []
+
+
+class _Caused:
+    """The context of Engine.caused."""
+
+    __slots__ = ("_before", "_engine", "_seq")
+
+    def __init__(self, engine: Engine, seq: int) -> None:
+        self._engine, self._seq = engine, seq
+
+    def __enter__(self) -> None:
+        self._before = self._engine.cause
+        self._engine.cause = self._seq
+
+    def __exit__(self, *error: object) -> None:
+        self._engine.cause = self._before
 
 
 class Engine:
@@ -96,7 +111,8 @@ class Engine:
         self._count = count()
         self._records: list[Record] = []
         self._early: list[LoggedChange] = []  # changes since the last record, which belong to the next record
-        self.seq = self._cause = 0  # the number of the last record
+        self.seq = 0  # the number of the last record
+        self.cause = 0  # that of the record that causes what happens now
         self._listed: list[str] | None = None
         self.max_records: float = math.inf  # limit of records, so that the run cannot grow without bounds
         self.max_pods: float = math.inf  # limit of pods that exist at the same time
@@ -112,7 +128,7 @@ class Engine:
 
         The cause of the action is the current cause at the time of this call.
         """
-        heapq.heappush(self._due, (max(time, self.clock.now), next(self._count), self._cause, action))
+        heapq.heappush(self._due, (max(time, self.clock.now), next(self._count), self.cause, action))
 
     def run(self, until: float) -> Iterator[Record]:
         """Run until that second (inclusive); yield the records."""
@@ -167,8 +183,11 @@ class Engine:
         while self._due and self._due[0][0] <= now:
             _, _, cause, action = heapq.heappop(self._due)
             self._begin_changes()
-            with self.caused(cause):
+            before, self.cause = self.cause, cause
+            try:
                 action()
+            finally:
+                self.cause = before
 
     # ---- records
 
@@ -186,18 +205,13 @@ class Engine:
             what = f"{self.max_records:,} events" if self.seq > self.max_records else f"{self.max_pods:,} pods"
             raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         changes, self._early = self._early, []
-        self._records.append(Record(self.seq, self.clock.now, kind, data, self._cause, trace, changes))
+        self._records.append(Record(self.seq, self.clock.now, kind, data, self.cause, trace, changes))
         self.cluster.journal.entries = changes  # changes from here on belong to this record
         return self.seq
 
-    @contextmanager
-    def caused(self, seq: int) -> Iterator[None]:
-        """Make that record the cause of everything recorded inside the context."""
-        before, self._cause = self._cause, seq
-        try:
-            yield
-        finally:
-            self._cause = before
+    def caused(self, seq: int) -> _Caused:
+        """Return a context in which that record is the cause of everything recorded."""
+        return _Caused(self, seq)
 
     def _moved(self, pod: str, was: str, to: str, event: str) -> None:
         self._note("queue.moved", {"pod": pod, "from": was, "to": to, "event": event})
@@ -285,12 +299,16 @@ class Engine:
 
 def _summary(trace: CycleTrace) -> dict[str, Any]:
     """Return the result of an attempt, without empty fields."""
-    details = {
-        "node": trace.placed_on,
-        "message": trace.message or trace.error,
-        "plugins": trace.unschedulable_plugins if trace.result not in ("scheduled", "waiting") else [],
-        "nominated_node": trace.nominated_node,
-        "victims": trace.victims,
-    }
-    known = {"pod": trace.pod, "attempt": trace.attempt, "result": trace.result}
-    return known | {key: value for key, value in details.items() if value}
+    placed = trace.placed_on
+    found: dict[str, Any] = {"pod": trace.pod, "attempt": trace.attempt, "result": trace.result}
+    if placed:
+        found["node"] = placed
+    if message := trace.message or trace.error:
+        found["message"] = message
+    if trace.unschedulable_plugins and trace.result not in ("scheduled", "waiting"):
+        found["plugins"] = trace.unschedulable_plugins
+    if trace.nominated_node:
+        found["nominated_node"] = trace.nominated_node
+    if trace.victims:
+        found["victims"] = trace.victims
+    return found
