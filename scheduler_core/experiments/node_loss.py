@@ -8,6 +8,7 @@ Source: staging/src/k8s.io/kubectl/pkg/drain (filters.go), pkg/controller/podgc.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -44,6 +45,7 @@ OUTCOMES = {
 }
 """What can happen to a pod, the worst first."""
 MAX_PODS = 3_000  # pods of one loss that its result lists
+COLLECT_EVERY = 10  # losses
 NOT_TRIED = "scheduler {scheduler} is not part of the run"
 
 
@@ -121,9 +123,13 @@ class NodeLosses:
         self, loaded: LoadedCluster, mode: Mode, workload_of: Mapping[str, str], budgets: DisruptionBudgets | None
     ) -> None:
         self._loaded, self._mode, self._workload_of, self._budgets = loaded, mode, workload_of, budgets
+        self._runs = 0
 
     def run(self, name: str, nodes: Sequence[str], check: Callable[[], None]) -> Raw:
         """Return the result of one loss, as docs/experiments.md describes it."""
+        self._runs += 1
+        if self._runs % COLLECT_EVERY == 0:
+            gc.collect()  # restored clusters are in the oldest generation, which Python rarely collects
         simulation = self._loaded.continuation()
         there = [info for node in nodes for info in simulation.cluster.nodes.entries[node].pods.values()]
         was = {info.key: (info.node, info.pod) for info in there}
