@@ -322,6 +322,12 @@ def searching(
 
 
 @register.simple_tag(takes_context=True)
+def page_query(context: Any, number: int, name: str = "") -> str:
+    """Return the query for another page of a list. `name`: of its parameter."""
+    return querystring(context, None, **{name or "page": number})
+
+
+@register.simple_tag(takes_context=True)
 def no_match(context: Any, one: str, everything: str, filters: str) -> SafeString:
     """Return the text in place of a list whose filters select nothing, with a link that removes the `filters`."""
     query = querystring(context, None, **dict.fromkeys(filters.split()), page=None)

@@ -155,6 +155,7 @@ urlpatterns = [
     path("experiments/<int:experiment_id>/", experiments.experiment, SHOW, "experiment"),
     path("experiments/<int:experiment_id>/cancel/", experiments.cancel, owns("cancel"), "experiment-cancel"),
     path("experiments/<int:experiment_id>/delete/", experiments.delete, owns("delete"), "experiment-delete"),
+    path("experiments/<int:experiment_id>/charts/<slug:key>/", experiments.chart, SHOW, "experiment-chart"),
     path("experiments/<int:experiment_id>/cells/<int:number>/", experiments.cell, SHOW, "experiment-cell"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, starts("start upgrade preview"), "upgrade-start"),
     path("upgrades/<int:upgrade_id>/", upgrades.upgrade, SHOW, "upgrade"),

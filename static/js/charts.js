@@ -65,8 +65,8 @@ async function drawWithPlotly(holder) {
   }
 }
 
-export function drawCharts() {
-  for (const holder of document.querySelectorAll("[data-chart]"))
+export function drawCharts(within = document) {
+  for (const holder of within.querySelectorAll("[data-chart]"))
     whenVisible(holder, () => drawWithPlotly(holder), "200px");
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -69,8 +69,9 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
     page = PAGES.get(question)
     if page is None:
         raise Http404(f"There is no question {question}.")
-    form = page.form(request.POST if request.method == "POST" else None, scenario=scenario)
-    if request.method == "POST" and form.is_valid():
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = page.form(*sent, scenario=scenario)
+    if form.is_valid():
         try:
             with transaction.atomic():
                 return redirect("experiment", services.create_experiment(page.document(form, scenario)).pk)
@@ -90,10 +91,20 @@ def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
         "experiment": found,
         "scenario": found.scenario,
         "page": page,
-        "cells": Paginator(cells, CELLS).get_page(request.GET.get("page")),
+        "cells": Paginator(cells, CELLS).get_page(request.GET.get("cells")),
         "failed": found.cells.filter(state=Work.State.FAILED).listed()[:20],
     }
-    return render(request, page.template, context | page.context(found))
+    return render(request, page.template, context | page.context(found, request.GET))
+
+
+@require_GET
+def chart(request: HttpRequest, experiment_id: int, key: str) -> HttpResponse:
+    """Return a chart of an experiment as JSON; its page loads it when it becomes visible."""
+    found = find(experiment_id)
+    figure = page_of(found.question).chart(found, key, request.GET)
+    if figure is None:
+        raise Http404(f"Experiment {experiment_id} has no chart {key}.")
+    return JsonResponse(figure)
 
 
 @require_POST

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
+from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.services import defaults
 from scheduler_core.experiments.document import KIND
@@ -25,9 +27,14 @@ class QuestionForm(forms.Form):
         super().__init__(*args, **kwargs)
 
 
-def no_context(experiment: Experiment) -> dict[str, Any]:
+def no_context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     """Return nothing, for a template that needs nothing else."""
     return {}
+
+
+def no_chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
+    """Return None, for a question without charts."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,8 @@ class QuestionPage:
 
     `slug`: the name of the question in documents and URLs. `sentence`: what the question answers. `document`: returns
     the Experiment document of a valid form; may raise InputError. `context`: for the template, of an experiment whose
-    `answer` may be None. `template`: extends experiments/experiment_base.html. `form_template`: extends
+    `answer` may be None, and the query of the address. `chart`: the chart with this key for `experiment-chart`, None if
+    there is none. `template`: extends experiments/experiment_base.html. `form_template`: extends
     experiments/question_form.html, whose block `fields` has the form.
     """
 
@@ -45,7 +53,8 @@ class QuestionPage:
     sentence: str
     form: type[QuestionForm]
     document: Callable[[Any, Scenario], dict[str, Any]]
-    context: Callable[[Experiment], dict[str, Any]] = no_context
+    context: Callable[[Experiment, QueryDict], dict[str, Any]] = no_context
+    chart: Callable[[Experiment, str, QueryDict], Figure | None] = no_chart
     template: str = "experiments/experiment_base.html"
     form_template: str = "experiments/question_form.html"
 

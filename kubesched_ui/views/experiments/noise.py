@@ -1,0 +1,147 @@
+"""The page of the question noise: which placements depend on the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.paginator import Paginator
+from django.http import QueryDict
+
+from kubesched_ui.experiments.models import Experiment
+from kubesched_ui.models import Scenario
+from kubesched_ui.presenters import experiment_charts
+from kubesched_ui.presenters.charts import Figure
+from kubesched_ui.presenters.metric_values import metric_text, metric_title
+from kubesched_ui.views.experiments.compare import WORKLOADS, seconds_of_a_cell
+from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
+from scheduler_core.experiments.noise import MAX_CELLS, MAX_OUTCOMES
+from scheduler_core.experiments.placements import EXCHANGED, GROUPS, NODES, PLACED
+
+OUTCOMES = "outcomes"
+MAX_BARS = 20
+
+KINDS = {
+    PLACED: "the number of placed pods",
+    GROUPS: "the node groups",
+    NODES: "the nodes",
+    EXCHANGED: "which of its pods is where",
+}
+
+
+class NoiseForm(QuestionForm):
+    """How many seeds."""
+
+    seeds = forms.IntegerField(label="Number of seeds", min_value=2, max_value=MAX_CELLS, initial=100)
+
+    @property
+    def seconds_per_run(self) -> float:
+        """The estimated seconds of a run."""
+        return seconds_of_a_cell(self.scenario)
+
+
+def document(form: NoiseForm, scenario: Scenario) -> dict[str, Any]:
+    """Return the document of a form."""
+    return document_of("noise", scenario, seeds={"first": 0, "count": form.cleaned_data["seeds"]})
+
+
+def variant_of(experiment: Experiment, query: QueryDict) -> tuple[int, dict[str, Any]] | None:
+    """Return the variant of the address, by default the first one, and its position; None if there is no answer."""
+    known = [(index, one) for index, one in enumerate((experiment.answer or {}).get("variants", ())) if "pods" in one]
+    wanted = [(index, one) for index, one in known if str(index) == query.get("variant")]
+    return next(iter([*wanted, *known]), None)
+
+
+def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
+    """Return the context of the template."""
+    found = variant_of(experiment, query)
+    if found is None or experiment.answer is None:
+        return {}
+    number, variant = found
+    page = Paginator(variant["workloads"], WORKLOADS).get_page(query.get("workloads"))
+    return {
+        "variants": [(str(index), one["title"]) for index, one in enumerate(experiment.answer["variants"])],
+        "variant": str(number),
+        "noise": variant,
+        "counts": counts_of(variant["pods"]),
+        "metric_rows": metric_rows(variant["metrics"]),
+        "page": page,
+        "workloads": [workload_row(one, variant["seeds"]) for one in page.object_list],
+    }
+
+
+def counts_of(pods: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the numbers of pods with their meaning, the important ones first."""
+    return [
+        ("placed with some seeds only", pods["unsure"]),
+        ("always placed, on several nodes", pods["moving"]),
+        ("always on the same node", pods["fixed"]),
+        ("never placed", pods["pending"]),
+    ]
+
+
+def metric_rows(metrics: Mapping[str, Mapping[str, float]]) -> list[tuple[str, list[str]]]:
+    """Return (title, [mean, standard deviation, minimum, maximum]) of the metrics that the seed changes."""
+    figures = ("mean", "stddev", "min", "max")
+    changing = {name: of for name, of in metrics.items() if of["min"] != of["max"]}
+    return [(metric_title(name), [metric_text(name, of[key]) for key in figures]) for name, of in changing.items()]
+
+
+def workload_row(one: Mapping[str, Any], seeds: int) -> dict[str, Any]:
+    """Return a workload with its numbers as text, and its pods."""
+    return {
+        "name": one["workload"],
+        "priority": one["priority"],
+        "pods": one["pods"],
+        "kind": KINDS[one["kind"]],
+        "unsure": one["unsure"],
+        "placed": range_text(one["placed"]),
+        "nodes": one["nodes"],
+        "entropy": one["entropy"],
+        "groups": [(name or "pending", range_text(of)) for name, of in one["groups"].items()],
+        "shown": [(pod, outcome_text(pod["outcomes"], pod["nodes"])) for pod in one["shown"]],
+        "more_pods": one["more_pods"],
+        "seeds": seeds,
+    }
+
+
+def range_text(of: Sequence[float]) -> str:
+    """Return a minimum, mean and maximum: `5 to 9, mean 6.5`, or `5` if they are equal."""
+    lowest, mean, highest = of
+    return f"{lowest:,.0f}" if lowest == highest else f"{lowest:,.0f} to {highest:,.0f}, mean {mean:,.1f}"
+
+
+def outcome_text(outcomes: Sequence[Sequence[Any]], nodes: int) -> str:
+    """Return the most frequent outcomes of a pod with the number of seeds of each."""
+    listed = ", ".join(f"{node or 'pending'} ({seeds}×)" for node, seeds in outcomes)
+    return listed + (" …" if nodes > MAX_OUTCOMES else "")
+
+
+def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
+    """Return the number of pods by their number of distinct outcomes. The last bar counts all larger numbers."""
+    found = variant_of(experiment, query)
+    if key != OUTCOMES or found is None:
+        return None
+    series = {"always": "always placed", "unsure": "placed with some seeds only", "pending": "never placed"}
+    bars: dict[int, dict[str, int]] = {}
+    for one in found[1]["outcomes"]:
+        bar = bars.setdefault(min(one["outcomes"], MAX_BARS), dict.fromkeys(series, 0))
+        for name in series:
+            bar[name] += one[name]
+    labels = [f"{number} or more" if number == MAX_BARS else str(number) for number in sorted(bars)]
+    values = {title: [bars[number][name] for number in sorted(bars)] for name, title in series.items()}
+    return experiment_charts.stacked_bars(labels, values, "distinct outcomes of a pod (nodes, or pending)", "pods")
+
+
+PAGE = QuestionPage(
+    slug="noise",
+    title="Noise",
+    sentence="Which placements are luck, because the seed breaks ties between equally good nodes?",
+    form=NoiseForm,
+    document=document,
+    context=context,
+    chart=chart,
+    template="experiments/noise.html",
+    form_template="experiments/noise_form.html",
+)

@@ -1,0 +1,140 @@
+"""The form and the page of the question compare."""
+
+import msgspec
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import QueryDict
+from django.test import Client
+
+from kubesched_ui.models import Scenario
+from kubesched_ui.presenters import experiment_charts
+from kubesched_ui.presenters.experiment_charts import ChartPoint
+from kubesched_ui.presenters.metric_values import mean_text, metric_text, plotted, plotted_title
+from kubesched_ui.views.experiments import compare
+from tests.kubesched_ui.pages import Page, get, source
+from tests.kubesched_ui.recordings import node, pod, scenario
+from tests.kubesched_ui.views.experiments.finished import finished
+
+pytestmark = pytest.mark.django_db
+PASTED = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {score: {disabled: [{name: ImageLocality}]}}}]
+"""
+
+
+@pytest.fixture
+def cluster(db: None) -> Scenario:
+    """A large pod fits only where small pods are packed."""
+    pods = [pod("a"), pod("b"), pod("big", cpu="4")]
+    return scenario(node("n1", cpu="4"), node("n2", cpu="4"), *pods, name="<b>two</b>")
+
+
+def test_form_starts_runs_and_the_page_answers(client: Client, cluster: Scenario) -> None:
+    address = f"/scenarios/{cluster.pk}/experiments/compare/"
+    form = source(client, address)
+    assert "Which configuration or release packs best" in form
+    assert 'enctype="multipart/form-data"' in form
+    assert form.count('name="configurations"') == 3
+    assert "data-seconds=" in form
+    chosen = ["default", "MostAllocated"]
+    experiment = finished(client, cluster, "compare", configurations=chosen, releases=["1.36", "1.34"], seeds=2)
+    assert experiment.cells_total == 8
+    assert experiment.sentence.startswith("MostAllocated, 1.36 and MostAllocated, 1.34 leave the fewest pods pending")
+    address = f"/experiments/{experiment.pk}/"
+    page = get(client, address)
+    assert page.inline == []
+    text = source(client, address)
+    assert "Pareto front (◆): MostAllocated, 1.36; MostAllocated, 1.34." in source(client, f"{address}?x=nodes_used")
+    assert "default/big" in text
+    assert "another number of placed pods" in text
+    assert '<span class="badge ok">best</span>' in text
+    assert "<b>two</b>" not in page.source
+    assert f"{address}cells/3/" in text  # the first cell of the second variant
+
+
+def test_axes_are_part_of_the_address(client: Client, cluster: Scenario) -> None:
+    chosen = ["default", "MostAllocated"]
+    experiment = finished(client, cluster, "compare", configurations=chosen, releases=["1.36"], seeds=1)
+    address = f"/experiments/{experiment.pk}/"
+    assert "One seed each, so differences may be luck." in source(client, address)
+    text = source(client, f"{address}?x=requested_share:cpu:mean&y=nonsense")
+    assert "Neither high nor low values of Requested share of cpu, mean are better" in text
+    query = "x=requested_share%3Acpu%3Astddev&y=pending"
+    figure = msgspec.json.decode(client.get(f"{address}charts/scatter/?{query}").content)
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Requested share of cpu, stddev, % (lower is better)"
+    assert figure["data"][0]["name"] == "Pareto front"
+    full = msgspec.json.decode(client.get(f"{address}charts/fullness/?resource=memory").content)
+    assert full["layout"]["xaxis"]["title"]["text"] == "memory requested"
+    assert [trace["name"] for trace in full["data"]] == chosen
+    assert len({(trace["line"]["dash"], trace["marker"]["symbol"]) for trace in full["data"]}) == 2
+    assert client.get(f"{address}charts/other/").status_code == 404
+
+
+def test_pasted_and_uploaded_configurations(client: Client, cluster: Scenario) -> None:
+    file = SimpleUploadedFile("mine.yaml", PASTED.encode())
+    form = {"config": PASTED, "config_file": file, "releases": ["1.36"], "seeds": 1}
+    experiment = finished(client, cluster, "compare", **form)
+    assert [row["title"] for row in experiment.answer["variants"]] == ["pasted", "file"]
+    assert "No workload differs" in source(client, f"/experiments/{experiment.pk}/")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"configurations": []}, "Select at least one configuration"),
+        ({"seeds": 0}, "greater than or equal to 1"),
+        ({"seeds": 10**9}, "less than or equal to 100"),
+        ({"releases": []}, "This field is required"),
+        ({"releases": ["9.99"]}, "9.99 is not one of the available choices"),
+        ({"config": "kind: Wrong"}, "spec.configurations[1].config"),
+        ({"config_file": SimpleUploadedFile("x.yaml", b"\xff\xfe")}, "The file is not text in UTF-8."),
+    ],
+)
+def test_refused_forms_name_the_field(
+    client: Client, cluster: Scenario, change: dict[str, object], problem: str
+) -> None:
+    form = {"configurations": ["default"], "releases": ["1.36"], "seeds": 1} | change
+    response = client.post(f"/scenarios/{cluster.pk}/experiments/compare/", form)
+    assert response.status_code == 400
+    assert problem in Page(response).flat.replace("&#x27;", "'")
+    assert cluster.experiments.count() == 0
+
+
+def test_many_variants_are_rows() -> None:
+    variants = [
+        {
+            "title": f"v{index}",
+            "labels": {},
+            "cells": [index],
+            "failed": 0,
+            "metrics": {"pending": dict.fromkeys(("mean", "stddev", "min", "max"), index)},
+            "fullness": {},
+        }
+        for index in range(60)
+    ]
+    answer = {"variants": variants, "best": {"pending": {"variants": [0], "clear": True}}, "axes": ["pending"] * 2}
+    found = compare.tables(answer, QueryDict("page=2"))
+    assert not found["wide"]
+    assert found["heads"] == ["Pods pending"]
+    assert [variant["title"] for variant, _ in found["variant_page"].object_list] == [f"v{i}" for i in range(50, 60)]
+    assert compare.cell(answer, "pending", 0) == ("0", "best")
+
+
+def test_points_with_equal_coordinates_are_merged_and_escaped() -> None:
+    points = [ChartPoint("<i>a", 1, 1), ChartPoint("b", 1, 1), ChartPoint("c", 2, 2, (0, 0.5))]
+    front, others = experiment_charts.scatter(points, [0, 1], "x", "y")["data"]
+    assert front["text"] == ["&lt;i>a, b"]
+    assert (front["marker"]["symbol"], others["marker"]["symbol"]) == ("diamond", "circle-open")
+    assert (others["x"], others["error_y"]["array"]) == ([2], [0.5])
+
+
+def test_values_have_units() -> None:
+    assert metric_text("pending", 1234) == "1,234"
+    assert metric_text("wait:p95", 2.5) == "2.50 s"
+    assert metric_text("requested_share:cpu:mean", 0.256) == "25.6%"
+    assert metric_text("stranded:cpu", 1500) == "1.5"
+    assert metric_text("stranded:memory", 3 << 30) == "3Gi"
+    assert metric_text("pending", None) == mean_text("pending", None) == "–"
+    assert mean_text("pending", {"mean": 12.5, "stddev": 0.5, "min": 12, "max": 13}) == "12.5 ± 0.50"
+    assert plotted("stranded:memory", 1 << 30) == 1
+    assert plotted_title("stranded:cpu") == "Stranded cpu, cores (lower is better)"
