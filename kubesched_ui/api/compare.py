@@ -30,12 +30,14 @@ class Figures(Schema):
     nodes: list[int]
     nodes_used: list[int] = Field(description="Nodes with at least one pod")
     requested_share: dict[str, dict[str, list[float | None]]] = Field(
-        description="Resource -> mean, stddev, min, max of requested/allocatable over the nodes that have the resource"
+        description="Resource -> mean, stddev, min, max and jain (Jain's index) of requested/allocatable over the "
+        "nodes that have the resource"
     )
     pending: list[int]
     victims: list[int]
     stranded: dict[str, list[int | None]] = Field(
-        description="Resource -> free quantity on nodes where no requesting pod of the runs fits"
+        description="Resource -> free quantity on nodes where no pod of the runs fits, although one that requests the "
+        "resource would fit if the other resources sufficed"
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.metrics.distribution import figures
 
 Int64 = npt.NDArray[np.int64]
@@ -93,12 +94,17 @@ def typical_requests(pods: Iterable[Requests], coverage: float = COVERAGE) -> li
 
 
 def mean_request(pods: Sequence[Requests]) -> dict[str, int]:
-    """Return the mean request of each resource over all pods, rounded up, without resources that no pod requests."""
-    total = Counter[str]()
+    """Return the mean request over all pods, rounded up, of cpu, memory and each resource that at least half of the
+    pods request. Others would exclude nodes that suffice for most pods."""
+    total, users = Counter[str](), Counter[str]()
     distinct = {id(requests): requests for requests in pods}  # equal pods share their requests
     for key, count in Counter(map(id, pods)).items():
-        total.update({name: amount * count for name, amount in distinct[key].items()})
-    return {name: -(-amount // len(pods)) for name, amount in total.items() if amount > 0}
+        for name, amount in distinct[key].items():
+            if amount > 0:
+                total[name] += amount * count
+                users[name] += count
+    chosen = (name for name in total if name in (CPU, MEMORY) or 2 * users[name] >= len(pods))
+    return {name: -(-total[name] // len(pods)) for name in chosen}
 
 
 def stranded(free: Mapping[str, Int64], typical: Sequence[Requests]) -> dict[str, int]:
@@ -112,7 +118,7 @@ def stranded(free: Mapping[str, Int64], typical: Sequence[Requests]) -> dict[str
     has_place = free[PODS] > 0 if PODS in free else np.ones(size, np.bool_)
     closed = np.ones(size, np.bool_)
     smallest: dict[str, int] = {}
-    for requests in typical:
+    for requests in ({name: amount for name, amount in one.items() if amount > 0} for one in typical):
         for name, amount in requests.items():
             smallest[name] = min(amount, smallest.get(name, amount))
         rows = np.flatnonzero(closed & has_place)

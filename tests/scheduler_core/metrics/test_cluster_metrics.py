@@ -60,6 +60,10 @@ def test_typical_requests_cover_95_percent_of_the_pods() -> None:
 
 def test_the_mean_request_is_rounded_up() -> None:
     assert mean_request([{"cpu": 100}, {"cpu": 200}, {"cpu": 201, "memory": 1, "x": 0}]) == {"cpu": 167, "memory": 1}
+    gpu = {"cpu": 100, "gpu": 2}
+    assert mean_request([gpu, {"cpu": 100}, {"cpu": 100}]) == {"cpu": 100}  # most pods need no GPU
+    assert mean_request([gpu, gpu, {"cpu": 100}]) == {"cpu": 100, "gpu": 2}
+    assert mean_request([]) == {}
 
 
 def test_a_resource_is_stranded_where_another_one_is_full() -> None:
