@@ -18,6 +18,7 @@ from kubesched_ui.api import (
     compare,
     debugger,
     events,
+    experiments,
     groups,
     pods,
     provenance,
@@ -48,7 +49,8 @@ api = NinjaAPI(
 )
 
 permissions: dict[str, Permission] = {}  # route -> permission
-resources = (scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies, clusters)
+resources = [scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies, clusters]
+resources.append(experiments)
 for resource in resources:
     api.add_router("", resource.router)
     for path, view in resource.router.path_operations.items():

@@ -15,13 +15,13 @@ WHERE = "experiment"
 MAX_SCENARIOS = 100
 
 
-def parse(document: str | dict[str, Any]) -> tuple[Experiment, str]:
+def parse(document: str | bytes | dict[str, Any]) -> tuple[Experiment, str]:
     """Return the validated document and its text. Raises InputError."""
-    text = document if isinstance(document, str) else to_yaml(document)
-    experiment, most = load_experiment(text, WHERE), settings.EXPERIMENT_MAX_CELLS
+    source = to_yaml(document) if isinstance(document, dict) else document
+    experiment, most = load_experiment(source, WHERE), settings.EXPERIMENT_MAX_CELLS
     if experiment.spec.size > most:
         raise InputError(WHERE, "spec", f"would have {experiment.spec.size:,} cells; at most {most:,} are allowed")
-    return experiment, text
+    return experiment, source if isinstance(source, str) else source.decode("utf-8-sig")
 
 
 def scenarios_of(experiment: Experiment) -> list[Scenario]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +20,7 @@ from scheduler_core.experiments.scenario_input import ScenarioInput
 CACHED = 4  # scenarios
 CACHED_OBJECTS = 50_000  # of all cached scenarios; the last used one stays in any case
 
-_cache: OrderedDict[tuple[int, datetime], tuple[ScenarioInput, int]] = OrderedDict()
+_cache: OrderedDict[tuple[int, datetime, str], tuple[ScenarioInput, int]] = OrderedDict()
 
 
 def scenario_input(key: str, number: int) -> ScenarioInput:
@@ -31,21 +30,21 @@ def scenario_input(key: str, number: int) -> ScenarioInput:
     if scenario is None:
         raise InputError(f"Scenario {number}", "", "was deleted")
     # The key contains the time because a database may reuse the number of a deleted scenario.
-    stored = (scenario.pk, scenario.created_at)
+    stored = (scenario.pk, scenario.created_at, key)
     if stored not in _cache:
-        _cache[stored] = (_input(scenario), sum(scenario.counts.values()))
+        _cache[stored] = (_input(key, scenario), sum(scenario.counts.values()))
         while len(_cache) > 1 and (len(_cache) > CACHED or sum(size for _, size in _cache.values()) > CACHED_OBJECTS):
             _cache.popitem(last=False)
     _cache.move_to_end(stored)
-    return replace(_cache[stored][0], key=key)  # shares the prepared objects
+    return _cache[stored][0]
 
 
-def _input(scenario: Scenario) -> ScenarioInput:
+def _input(key: str, scenario: Scenario) -> ScenarioInput:
     def objects() -> list[dict[str, Any]]:
         return list(scenario.objects_of())
 
     return ScenarioInput(
-        str(scenario.pk),
+        key,
         digest(scenario),
         objects,
         scenario.time,

@@ -30,7 +30,7 @@ QUEUE = "experiments"
 MESSAGES_AT_ONCE = 500  # a sweep sends at most as many, since it must be short
 
 
-def create_experiment(document: str | dict[str, Any], name: str = "") -> Experiment:
+def create_experiment(document: str | bytes | dict[str, Any], name: str = "") -> Experiment:
     """Create a queued experiment from its document: YAML or JSON text, or an object. A worker plans its cells.
 
     Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.

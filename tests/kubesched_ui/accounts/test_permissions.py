@@ -12,9 +12,11 @@ from django.urls import resolve
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.access import OWN, SEE
 from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
+from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.accounts.url_examples import Address, addresses, permissions
+from tests.kubesched_ui.experiments.documents import document
 from tests.kubesched_ui.http_api import body
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -146,7 +148,7 @@ def test_a_link_to_a_scenario_shows_it_and_its_runs(world: World) -> None:
 
 def test_a_link_to_a_run_shows_only_that_run(world: World) -> None:
     client = world.holder(world.run)
-    with_other = {route for route in permissions() if "compare" in route or "upgrades/" in route}
+    with_other = {route for route in permissions() if re.search("compare|upgrades/|experiment_id", route)}
     found = reads(client, world, b"undercover other run")
     sees_all(found, but=readable_by(USERS, OWN, ADMINS) | of_clusters() | with_other)
     assert found["compare/<int:a>/<int:b>/"] == 302
@@ -208,3 +210,21 @@ def test_a_url_without_a_permission_is_denied(world: World, monkeypatch: pytest.
 def test_without_accounts_every_page_is_open(world: World, settings: Any) -> None:
     settings.ACCOUNTS = False
     sees_all(reads(client_of(), world))
+
+
+def test_an_experiment_names_only_scenarios_that_its_user_sees(world: World) -> None:
+    wanted = document(world.scenario.pk)
+    hidden = client_of(world.eve).post("/api/experiments", wanted, content_type="application/json")
+    assert (hidden.status_code, "no scenario" in hidden.json()["error"]) == (400, True)
+    share_links.share_with(world.scenario, world.ada, world.group)
+    made = client_of(world.bob).post("/api/experiments", wanted, content_type="application/json")
+    assert made.status_code == 202, made.content
+    assert client_of(world.ada).get(made.json()["url"]).status_code == 404, "it belongs to Bob"
+
+
+def test_an_experiment_of_several_scenarios_is_not_shared_with_one_of_them(world: World) -> None:
+    share_links.share_with(world.scenario, world.ada, world.group)
+    address = f"/experiments/{world.experiment.pk}/"
+    assert client_of(world.bob).get(address).status_code == 200
+    Experiment.everything.update(scenarios_total=2)
+    assert client_of(world.bob).get(address).status_code == 404
