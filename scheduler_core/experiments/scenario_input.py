@@ -34,6 +34,11 @@ def _no_time() -> int:
     return 0
 
 
+def _make_space(cached: dict[Any, Any]) -> None:
+    while len(cached) >= CACHED:
+        del cached[next(iter(cached))]
+
+
 @dataclass
 class ScenarioInput:
     """A scenario. `key`: as cells name it. `digest`: of its content, for the content address of cells. `objects`:
@@ -48,7 +53,7 @@ class ScenarioInput:
     max_pods: int = MAX_PODS
     max_records: int = MAX_RECORDS
     _prepared: dict[tuple[str, frozenset[str], int], Prepared] = field(default_factory=dict, repr=False)
-    _workloads: tuple[Prepared, dict[str, str]] | None = field(default=None, repr=False)
+    _workloads: dict[int, tuple[Prepared, dict[str, str]]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_file(cls, path: str | Path, key: str = "", choices: Choices | None = None) -> Self:
@@ -74,8 +79,7 @@ class ScenarioInput:
     def _prepare(self, release_name: str, schedulers: frozenset[str], seed: int) -> Prepared:
         key = (release_name, schedulers, seed)
         if key not in self._prepared:
-            while len(self._prepared) >= CACHED:
-                del self._prepared[next(iter(self._prepared))]
+            _make_space(self._prepared)
             release = get_release(release_name)
             found = prepare(self.objects(), release=release, schedulers=schedulers, choices=self.choices, seed=seed)
             if not any(isinstance(obj, Node | Pod) for obj in found.objects):
@@ -96,9 +100,11 @@ class ScenarioInput:
     def workload_of(self, cell: Cell) -> dict[str, str]:
         """Map each pod of the scenario to its workload (`metrics.groups.workloads`). Raises InputError."""
         prepared = self.prepared(cell.release, cell.configuration, cell.seed)
-        if self._workloads is None or self._workloads[0] is not prepared:
-            self._workloads = prepared, workloads(obj for obj in prepared.objects if isinstance(obj, Pod))
-        return self._workloads[1]
+        if id(prepared) not in self._workloads:
+            _make_space(self._workloads)
+            pods = (obj for obj in prepared.objects if isinstance(obj, Pod))
+            self._workloads[id(prepared)] = prepared, workloads(pods)  # the reference keeps the id from being reused
+        return self._workloads[id(prepared)][1]
 
     def simulation(self, cell: Cell) -> Simulation:
         """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. It

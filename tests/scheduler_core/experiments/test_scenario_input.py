@@ -1,6 +1,7 @@
 """Scenarios of cells: files, prepared objects, content addresses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.address import address_of
 from scheduler_core.experiments.cell import Cell
-from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.experiments.scenario_input import CACHED, ScenarioInput
 from scheduler_core.snapshot.preflight import Choices
 from tests.scheduler_core.build import Raw, node, pod, workload
 
@@ -43,6 +44,17 @@ def test_pods_of_workloads_have_the_names_that_a_run_with_the_seed_gives_them(tm
     assert [one.key for one in names[1]] == [one.key for one in names[2]] != [one.key for one in names[0]]
     alone = snapshot(tmp_path, node("n1"), pod("p"))
     assert alone.prepared("1.34", seed=7) is alone.prepared("1.34")
+
+
+def test_what_was_prepared_is_shared_and_bounded(tmp_path: Path) -> None:
+    scenario = snapshot(tmp_path, node("n1"), workload("Deployment", pod={"containers": [{"name": "c"}]}, replicas=2))
+    renamed = replace(scenario, key="other")
+    assert renamed.workload_of(CELL) is scenario.workload_of(CELL)
+    assert set(scenario.workload_of(CELL).values()) == {"default/Deployment web"}
+    for seed in range(9):
+        scenario.workload_of(Cell(question="compare", scenario="cluster", release="1.34", seed=seed))
+    assert len(scenario._prepared) == len(scenario._workloads) == CACHED
+    assert len(scenario.workload_of(CELL)) == 2
 
 
 def test_a_scenario_file_runs_in_virtual_time(tmp_path: Path) -> None:
