@@ -15,6 +15,7 @@ from scheduler_core.errors import InputError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
+MAX_ERROR = 1000  # characters of a path or a problem
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -219,7 +220,9 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def located(source: str | bytes, where: str, path: str, problem: str) -> InputError:
-    """Return an error about the field at `path` of a document, with its line number if it is found."""
+    """Return an error about the field at `path` of a document, with its line number if it is found. Long texts, which
+    may quote the document, are cut."""
+    path, problem = path[:MAX_ERROR], problem[:MAX_ERROR]
     try:
         line = line_of(source, path)
     except (yaml.YAMLError, RecursionError, UnicodeError):  # such as several documents

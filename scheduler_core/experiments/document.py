@@ -26,6 +26,7 @@ KIND = "Experiment"
 MAX_BYTES = 2_000_000
 MAX_CELLS = 10_000
 MAX_CELL_BYTES = 100_000_000  # configurations and changes of all cells together
+MAX_LOADED = 1000  # configurations times releases: each is parsed
 MAX_SEED = 2**63 - 1
 MAX_NAME = 200
 OUTCOMES_UP_TO = 1000  # cells; more store the outcomes of their pods only on request
@@ -219,6 +220,9 @@ def _check_size(spec: ExperimentSpec) -> None:
         _refuse(max(abs(spec.seeds.first), abs(last)) > MAX_SEED, "spec.seeds", "must be integers of 64 bits")
     _refuse(spec.seeds == [], "spec.seeds", "must not be empty")
     _refuse(spec.size > MAX_CELLS, "spec", f"would have {spec.size:,} cells; at most {MAX_CELLS:,} are allowed")
+    loaded = len({one.text for one in spec.configurations}) * len(spec.releases)
+    problem = f"would have {loaded:,} configurations (for each release); at most {MAX_LOADED:,} are allowed"
+    _refuse(loaded > MAX_LOADED, "spec.configurations", problem)
     texts = sum(len(one.text) for one in spec.configurations) / len(spec.configurations)
     changes = len(msgspec.json.encode(spec.changes)) / len(spec.changes)
     stored = int(spec.size * (texts + changes))

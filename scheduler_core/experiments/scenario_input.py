@@ -62,7 +62,8 @@ class ScenarioInput:
         time: dict[str, Any] = {}
         if is_scenario(data):
             time = msgspec.to_builtins(load_scenario(data, str(path)).spec)
-            time.pop("objects", None)
+            for name in ("objects", "tieBreak"):  # seeds break the ties of cells
+                time.pop(name, None)
         encoded = msgspec.json.encode(objects_in(data, str(path)))
         digest = hashlib.sha256(msgspec.json.encode(time, order="sorted") + encoded).hexdigest()
         return cls(key or str(path), digest, lambda: msgspec.json.decode(encoded), time, choices or Choices())

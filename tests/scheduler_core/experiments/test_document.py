@@ -119,6 +119,11 @@ def test_a_large_configuration_is_not_multiplied() -> None:
     assert "would store 500 MB of configurations and changes; at most 100 MB are allowed" in refusal(text)
 
 
+def test_the_number_of_configurations_is_limited() -> None:
+    texts = [{"name": f"c{i}", "config": f"# {i}"} for i in range(501)]
+    assert "would have 1,002 configurations" in refusal(spec(configurations=texts, releases=["1.36", "1.35"]))
+
+
 def test_hostile_documents_are_refused() -> None:
     assert "is larger than 2 MB" in refusal("x" * (document.MAX_BYTES + 1))
     assert "is nested deeper than 64 levels" in refusal('{"spec": ' * 5000 + "1" + "}" * 5000)
@@ -132,5 +137,6 @@ def test_hostile_documents_are_refused() -> None:
     assert "would be more" in refusal(spec(seeds={"count": 10**30})) or "cells" in refusal(
         spec(seeds={"count": 10**18})
     )
+    assert len(refusal(spec(question="x" * 1_000_000))) < 2000
     many = [{"name": f"c{i}"} for i in range(200)]
     assert "would have 40,000 cells" in refusal(spec(configurations=many, changes=many))
