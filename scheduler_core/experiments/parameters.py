@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
 from scheduler_core.errors import InputError
+from scheduler_core.metrics.catalog import metric_of
+from scheduler_core.metrics.pareto import Direction
 from scheduler_core.virtual_time.scenario import Duration, StrictStruct
 
 MAX_MIX = 20  # pods of a capacity mix
@@ -26,6 +28,9 @@ MAX_RESOURCES = 50  # of a node type
 MAX_LABELS = 100
 MAX_TEXT = 100
 MAX_SEARCH_SECONDS = 300
+MAX_AIMS = 8
+MAX_TRIALS = 1_000
+MAX_BATCH = 100
 
 PendingPods = Literal["first", "ignore"]
 """What happens to the pending pods of the scenario: scheduled first, or left out."""
@@ -184,8 +189,75 @@ class BuyParameters(StrictStruct, kw_only=True):
             raise InputError("", f"{path}.seconds", f"must be in 1..{MAX_SEARCH_SECONDS}, got {self.seconds}")
 
 
+class TuneAim(StrictStruct, kw_only=True):
+    """A metric to improve. `better`: which values are, if the metric does not say. `weight`: in a mix of aims."""
+
+    metric: str
+    better: Direction | None = None
+    weight: float = 1.0
+
+    def check(self, path: str) -> None:
+        """Raises InputError that names the field below `path`."""
+        try:
+            known = metric_of(self.metric[:MAX_TEXT]).better
+        except KeyError:
+            raise InputError("", f"{path}.metric", f"{self.metric[:MAX_TEXT]!r} is not a metric") from None
+        if self.better is None and known is None:
+            raise InputError("", f"{path}.better", f"is missing: {self.metric} has no better direction of its own")
+        if not 0 < self.weight <= MAX_WEIGHT:
+            raise InputError("", f"{path}.weight", f"must be above 0 and at most {MAX_WEIGHT:,}, got {self.weight}")
+
+    @property
+    def direction(self) -> Direction:
+        """Which values are better."""
+        return self.better or metric_of(self.metric).better or "lower"
+
+
+Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
+
+
 class TuneParameters(StrictStruct, kw_only=True):
-    """Parameters of tune."""
+    """Parameters of tune.
+
+    `aims`: one, or several as a weighted mix. `front`: search the Pareto front of the aims instead of their mix.
+    `trials`: how many configurations are tried, the given one included, `batch` of them at a time. `plugins`: the score
+    plugins whose weights vary, from 0 to `max_weight`; [] for all of the profile. `strategies`: of NodeResourcesFit;
+    [] leaves it unchanged. `resources`: those whose weights and shape the strategies vary. `percentage`: whether
+    percentageOfNodesToScore varies as well.
+    """
+
+    aims: list[TuneAim]
+    front: bool = False
+    trials: int = 60
+    batch: int = 10
+    plugins: list[str] = []
+    max_weight: int = 10
+    strategies: list[Strategy] = msgspec.field(default_factory=lambda: list(get_args(Strategy)))
+    resources: list[str] = msgspec.field(default_factory=lambda: ["cpu", "memory"])
+    percentage: bool = False
+
+    def check(self, path: str) -> None:
+        """Raises InputError that names the field below `path`."""
+        if not 1 <= len(self.aims) <= MAX_AIMS:
+            raise InputError("", f"{path}.aims", f"must have 1..{MAX_AIMS} aims, got {len(self.aims)}")
+        for number, aim in enumerate(self.aims):
+            aim.check(f"{path}.aims[{number}]")
+            if aim.metric in [other.metric for other in self.aims[:number]]:
+                raise InputError("", f"{path}.aims[{number}].metric", f"{aim.metric} occurs twice")
+        if self.front and len(self.aims) < 2:
+            raise InputError("", f"{path}.front", "needs at least two aims")
+        for field, number, most in (
+            ("trials", self.trials, MAX_TRIALS),
+            ("batch", self.batch, MAX_BATCH),
+            ("maxWeight", self.max_weight, 100),
+        ):
+            if not 1 <= number <= most:
+                raise InputError("", f"{path}.{field}", f"must be in 1..{most:,}, got {number}")
+        for field, values in (("strategies", self.strategies), ("resources", self.resources)):
+            if len(set(values)) != len(values) or len(values) > MAX_AIMS:
+                raise InputError("", f"{path}.{field}", f"must be at most {MAX_AIMS} different values")
+        if self.strategies and not self.resources:
+            raise InputError("", f"{path}.resources", "must not be empty")
 
 
 class MovesParameters(StrictStruct, kw_only=True):

@@ -10,6 +10,7 @@ from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.noise import Noise
 from scheduler_core.experiments.packing import PackingQuestion
 from scheduler_core.experiments.question import ExperimentQuestion
+from scheduler_core.experiments.tune import Tune
 
 QUESTIONS: dict[str, ExperimentQuestion] = {
     "compare": Compare(),
@@ -19,4 +20,5 @@ QUESTIONS: dict[str, ExperimentQuestion] = {
     "loss": Loss(),
     "moves": Moves(),
     "packing": PackingQuestion(),
+    "tune": Tune(),
 }

@@ -96,7 +96,7 @@ def test_outcomes_of_many_cells_are_stored_on_request_only() -> None:
         ("name: unchanged", "name: [~]", "spec.changes[0].name[0]: is null; leave it out"),
         ("virtualTime: false", "until: 60", "spec.until: is only for virtual time; set virtualTime: true"),
         ("virtualTime: false", "virtualTime: true\n  until: soon", "spec.until: 'soon' is not a duration"),
-        ("virtualTime: false", "tune: {}", "spec.tune: is only for the question tune, got compare"),
+        ("virtualTime: false", "tune: {aims: []}", "spec.tune: is only for the question tune, got compare"),
         ("count: 3", "count: 1000000000", "e.yaml: line 4: spec: would have 4,000,000,000 cells; at most 10,000"),
         ("first: 1", f"first: {2**63}", "spec.seeds: must be integers of 64 bits"),
     ],

@@ -1,0 +1,340 @@
+"""Tune: weights of score plugins and scoring strategies that improve an aim, a mix of aims, or their Pareto front.
+
+A trial is a configuration, and its cells are runs: one for each scenario, seed and set of changes. The trials of a
+round are chosen by Optuna's Tree-structured Parzen Estimator from all trials before. The study is rebuilt from the
+finished cells in each round, and the sampler's seed comes from the document's seed and the round, so the same document
+gives the same trials.
+
+Source: Bergstra et al., "Algorithms for hyper-parameter optimization", NeurIPS 2011; Ozaki et al., "Multiobjective
+tree-structured Parzen estimator", JAIR 73 (2022).
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from scheduler_core.errors import InputError
+from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
+from scheduler_core.experiments.parameters import TuneAim, TuneParameters
+from scheduler_core.experiments.run_cell import run_cell
+from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.experiments.tuned_configuration import (
+    MAX_RESOURCE_WEIGHT,
+    MAX_SCORE,
+    SearchSpace,
+    choices_of,
+)
+from scheduler_core.metrics.catalog import metric_of
+from scheduler_core.metrics.pareto import pareto_front
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.distributions import BaseDistribution
+
+GIVEN = 0  # the trial of the given configuration
+MAX_FRONT = 50  # points of the front whose configuration is part of the answer
+
+
+@dataclass
+class TrialResult:
+    """A trial. `metrics`: the means over its cells; {} if one failed. `cells`: their positions in the plan."""
+
+    number: int
+    round: int
+    configuration: str
+    metrics: dict[str, float] = field(default_factory=dict)
+    cells: list[int] = field(default_factory=list)
+    error: str = ""
+
+    def values(self, aims: Sequence[TuneAim]) -> list[float] | None:
+        """Return the values of the aims; None if the trial has not all of them."""
+        found = [self.metrics.get(aim.metric) for aim in aims]
+        return None if None in found else [float(value) for value in found if value is not None]
+
+
+class Tune:
+    """The question tune. A cell is a run with the configuration of a trial."""
+
+    def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
+        """Yield the cells of the first round: the given configuration, the other strategies with its weights, and
+        random trials. Raises InputError."""
+        parameters, spec = _parameters(experiment), experiment.spec
+        for name in ("releases", "configurations"):
+            if len(getattr(spec, name)) != 1:
+                raise InputError("", f"spec.{name}", "must have one entry: tune varies the configuration itself")
+        cells = spec.size * parameters.trials
+        if cells > MAX_CELLS:
+            problem = f"{parameters.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
+            raise InputError("", "spec.tune.trials", problem)
+        space = _space(experiment)
+        first = [spec.configurations[0].text]
+        first += [space.configuration(choices) for choices in space.first_choices()]
+        first = first[: parameters.trials]
+        number = max(0, min(parameters.batch, parameters.trials) - len(first))
+        first += self._suggestions(experiment, [], 0, number)
+        yield from _cells(experiment, first, 0, 0)
+
+    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
+        parameters, trials = _parameters(experiment), trials_of(done)
+        number = min(parameters.batch, parameters.trials - len(trials))
+        if number <= 0 or not trials:
+            return ()
+        turn = trials[-1].round + 1
+        found = self._suggestions(experiment, trials, turn, number)
+        return list(_cells(experiment, found, len(trials), turn))
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        return run_cell(scenario, cell, check)
+
+    def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
+        return _Summary(experiment, trials_of(done)).result()
+
+    def _suggestions(self, experiment: Experiment, trials: Sequence[TrialResult], turn: int, number: int) -> list[str]:
+        """Return the configurations of the next trials."""
+        if not number:
+            return []
+        parameters, space = _parameters(experiment), _space(experiment)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # constant_liar is experimental
+            study = _study(parameters, space, trials, _seed(experiment, turn))
+            return [space.configuration(space.suggest(study.ask())) for _ in range(number)]
+
+
+def _parameters(experiment: Experiment) -> TuneParameters:
+    if experiment.spec.tune is None:
+        raise InputError("", "spec.tune", "is missing; it names the aims")
+    return experiment.spec.tune
+
+
+def _space(experiment: Experiment) -> SearchSpace:
+    spec = experiment.spec
+    return SearchSpace.create(_parameters(experiment), spec.configurations[0].text, spec.releases[0])
+
+
+def _seed(experiment: Experiment, turn: int) -> int:
+    """Return the sampler's seed of a round."""
+    first = next(iter(experiment.spec.each_seed))
+    return random.Random(f"tune/{first}/{turn}").getrandbits(32)
+
+
+def _cells(experiment: Experiment, configurations: Iterable[str], first: int, turn: int) -> Iterator[Cell]:
+    """Yield the cells of trials: those of the grid, with the configuration of the trial."""
+    grid = list(cells_of(experiment))
+    for number, configuration in enumerate(configurations, first):
+        name = grid[0].labels["configuration"] if number == GIVEN else f"trial {number}"
+        for cell in grid:
+            labels = {**cell.labels, "configuration": name, "trial": str(number), "round": str(turn)}
+            parameters = {"outcomes": False}
+            yield msgspec.structs.replace(cell, configuration=configuration, parameters=parameters, labels=labels)
+
+
+def trials_of(done: Sequence[Done]) -> list[TrialResult]:
+    """Return the trials in order, with the means of their cells' metrics."""
+    found: dict[int, TrialResult] = {}
+    values: dict[int, list[Mapping[str, float | None]]] = {}
+    for position, one in enumerate(done):
+        number = int(one.cell.labels["trial"])
+        trial = found.setdefault(number, TrialResult(number, int(one.cell.labels["round"]), one.cell.configuration))
+        trial.cells.append(position)
+        values.setdefault(number, [])
+        if one.result is None:
+            trial.error = trial.error or one.error or "a cell failed"
+        else:
+            values[number].append(one.result["metrics"])
+    for number, trial in found.items():
+        if not trial.error:
+            trial.metrics = _means(values[number])
+    return [found[number] for number in sorted(found)]
+
+
+def _means(of: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the mean of each metric that all cells have; a count by plugin that is missing is 0."""
+    found = {}
+    for name in dict.fromkeys(name for metrics in of for name in metrics):
+        missing = 0.0 if name.startswith("pending_by:") else None
+        numbers = [metrics.get(name, missing) for metrics in of]
+        if None not in numbers:
+            found[name] = sum(number for number in numbers if number is not None) / len(numbers)
+    return found
+
+
+# ---- the study
+
+
+def _study(parameters: TuneParameters, space: SearchSpace, trials: Sequence[TrialResult], seed: int) -> optuna.Study:
+    """Return a study in memory that knows the finished trials."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+    aims = parameters.aims
+    if parameters.front:
+        names = {"higher": optuna.study.StudyDirection.MAXIMIZE, "lower": optuna.study.StudyDirection.MINIMIZE}
+        study = optuna.create_study(sampler=sampler, directions=[names[aim.direction] for aim in aims])
+    else:
+        study = optuna.create_study(sampler=sampler, direction="minimize")
+    given = next((trial for trial in trials if trial.number == GIVEN), None)
+    for trial in trials:
+        values = trial.values(aims)
+        if values is None or trial.number == GIVEN:
+            continue
+        if not parameters.front:
+            values = [mix(aims, values, given.values(aims) if given is not None else None)]
+        choices = choices_of(trial.configuration, space)
+        distributions = {name: _distribution(name, parameters) for name in choices}
+        study.add_trial(optuna.trial.create_trial(params=choices, distributions=distributions, values=values))
+    return study
+
+
+def _distribution(name: str, parameters: TuneParameters) -> BaseDistribution:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    if name == "strategy":
+        return CategoricalDistribution(parameters.strategies)
+    if name == "percentage":
+        return IntDistribution(5, 100, step=5)
+    if name.startswith("weight:"):
+        return IntDistribution(0, parameters.max_weight)
+    return IntDistribution(0, MAX_SCORE) if name.startswith("shape:") else IntDistribution(1, MAX_RESOURCE_WEIGHT)
+
+
+def mix(aims: Sequence[TuneAim], values: Sequence[float], given: Sequence[float] | None) -> float:
+    """Return the weighted sum of the relative changes against the given configuration; lower is better. A single aim
+    counts as it is, and a change from 0 counts absolutely."""
+    total = 0.0
+    for number, (aim, value) in enumerate(zip(aims, values, strict=True)):
+        sign = -1.0 if aim.direction == "higher" else 1.0
+        if len(aims) == 1:
+            return sign * value
+        base = given[number] if given is not None else 0.0
+        total += aim.weight * sign * (value - base) / (abs(base) or 1.0)
+    return total
+
+
+# ---- the answer
+
+
+class _Summary:
+    def __init__(self, experiment: Experiment, trials: Sequence[TrialResult]) -> None:
+        self.parameters, self.trials = _parameters(experiment), trials
+        self.space = _space(experiment)
+        self.aims = self.parameters.aims
+        self.given = next((trial for trial in trials if trial.number == GIVEN), None)
+        self.base = self.given.values(self.aims) if self.given is not None else None
+
+    def result(self) -> Result:
+        rows = [self._row(trial) for trial in self.trials]
+        known = [(trial, values) for trial in self.trials if (values := trial.values(self.aims)) is not None]
+        data: Result = {"aims": [self._aim(aim) for aim in self.aims], "mixed": not self.parameters.front}
+        if not known:
+            failed = next((trial.error for trial in self.trials if trial.error), "no trial has all metrics of the aims")
+            return {"answer": f"Not answered: {failed}", "trials": rows, **data}
+        best = min(known, key=lambda one: (mix(self.aims, one[1], self.base), one[0].number))[0]
+        directions = [aim.direction for aim in self.aims]
+        front = [known[place][0] for place in pareto_front([values for _, values in known], directions)]
+        return {
+            "answer": self._sentence(best, front),
+            "metrics": {aim.metric: best.metrics[aim.metric] for aim in self.aims},
+            **data,
+            "trials": rows,
+            "best": best.number,
+            "front": [trial.number for trial in front],
+            "configuration": self._text(best),
+            "costs": self._costs(best),
+            "configurations": {str(trial.number): self._text(trial) for trial in self._distinct(front)[:MAX_FRONT]},
+        }
+
+    def _distinct(self, front: Sequence[TrialResult]) -> list[TrialResult]:
+        """Return one trial of the front for each combination of values."""
+        found: dict[tuple[float, ...], TrialResult] = {}
+        for trial in front:
+            found.setdefault(tuple(trial.values(self.aims) or ()), trial)
+        return list(found.values())
+
+    def _text(self, trial: TrialResult) -> str:
+        """Return the configuration of a trial to copy; for the default of the release, one that says the same."""
+        return trial.configuration or self.space.default_text()
+
+    def _aim(self, aim: TuneAim) -> dict[str, Any]:
+        metric = metric_of(aim.metric)
+        title = {"title": metric.title, "unit": metric.unit, "better": aim.direction}
+        return {"metric": aim.metric, "weight": aim.weight, **title}
+
+    def _row(self, trial: TrialResult) -> dict[str, Any]:
+        values = trial.values(self.aims)
+        choices = choices_of(trial.configuration, self.space) if trial.number != GIVEN else {}
+        return {
+            "trial": trial.number,
+            "round": trial.round,
+            "values": values,
+            "mix": None if values is None else mix(self.aims, values, self.base),
+            "choices": choices,
+            "cells": trial.cells,
+            "error": trial.error,
+        }
+
+    def _costs(self, best: TrialResult) -> list[dict[str, Any]]:
+        """Return each metric of the given configuration and of the best trial, with which values are better."""
+        given = self.given.metrics if self.given is not None else {}
+        aims = {aim.metric: aim.direction for aim in self.aims}
+        found = []
+        for name in dict.fromkeys((*aims, *given, *best.metrics)):
+            metric = metric_of(name)
+            better = aims.get(name, metric.better)
+            before, after = given.get(name), best.metrics.get(name)
+            if name.startswith("pending_by:"):
+                before, after = before or 0.0, after or 0.0
+            row: dict[str, Any] = {
+                "metric": name,
+                "title": metric.title,
+                "unit": metric.unit,
+                "better": better,
+                "aim": name in aims,
+            }
+            found.append(row | {"given": before, "best": after, "change": _change(before, after, better)})
+        return found
+
+    def _sentence(self, best: TrialResult, front: Sequence[TrialResult]) -> str:
+        tried = f"{len(self.trials)} configurations"
+        if self.parameters.front:
+            points = len(self._distinct(front))
+            names = " and ".join(metric_of(aim.metric).title for aim in self.aims)
+            best_are = "1 combination is" if points == 1 else f"{points} combinations are"
+            return f"Of {tried}, {best_are} not surpassed in {names}."
+        if best.number == GIVEN or self.base is None:
+            return f"None of {tried} is better than the given one: {self._changes(best)}."
+        return f"The best of {tried} changes {self._changes(best)}."
+
+    def _changes(self, best: TrialResult) -> str:
+        parts = []
+        for aim, value in zip(self.aims, best.values(self.aims) or (), strict=True):
+            title = metric_of(aim.metric).title
+            before = None if self.given is None else self.given.metrics.get(aim.metric)
+            if best.number == GIVEN or before is None:
+                parts.append(f"{title} {number_text(value)}")
+            else:
+                parts.append(f"{title} from {number_text(before)} to {number_text(value)}")
+        return ", ".join(parts)
+
+
+def _change(before: float | None, after: float | None, better: str | None) -> str:
+    """Return "better", "worse", "equal" or "" (unknown, or the metric has no direction)."""
+    if before is None or after is None:
+        return ""
+    if abs(before - after) <= 1e-9 * max(1.0, abs(before)):
+        return "equal"
+    if better is None:
+        return ""
+    return "better" if (after > before) == (better == "higher") else "worse"
+
+
+def number_text(number: float) -> str:
+    """Return a number with at most four significant decimals: `1,204`, `0.8317`."""
+    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 10_000 else f"{number:,.4g}"
