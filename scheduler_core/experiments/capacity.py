@@ -85,12 +85,15 @@ class Capacity:
         for _ in simulation.run():
             check()
         copies = [PodCopies(one, simulation.cluster, {GROUP_LABEL: group} if group else {}) for one in templates]
-        filled = fill(simulation, copies, parameters["limit"], check)
         members = [name for name, its in groups.items() if group is None or its == group]
+        inside = set(members)
+        running = sum(pod.node in inside for pod in simulation.cluster.pods.values())
+        filled = fill(simulation, copies, parameters["limit"], check)
         result: Result = {
             "metrics": {"fit": filled.placed.total()},
             "fit": filled.placed.total(),
             "nodes": len(members),
+            "running": running,
             "pods": [{"name": one.name, "fit": filled.placed[one.name]} for one in templates],
             "complete": filled.complete,
             "at_once": filled.at_once,
@@ -292,7 +295,7 @@ def _row(one: Done) -> Result:
     row: Result = {**shown, "pods": labels.get("pods", ""), "group": labels.get("group", "")}
     if one.result is None:
         return {**row, "error": one.error}
-    kept = ("fit", "nodes", "complete", "at_once", "reason", "reasons", "landed")
+    kept = ("fit", "nodes", "running", "complete", "at_once", "reason", "reasons", "landed")
     row["mix"] = one.result["pods"]
     return row | {name: one.result[name] for name in kept if name in one.result}
 

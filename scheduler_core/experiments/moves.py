@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -58,7 +57,6 @@ class Moves:
             "most": wanted.most,
             "fixed": dict(fixed),
             "movable": len(movable),
-            "before": _usage(simulation.cluster, found.moves or [], {}),
         }
         if found.moves is None:
             return {**result, "metrics": {}, "reason": _why_none(found, wanted.most)}
@@ -73,7 +71,8 @@ class Moves:
             "verified": not problem,
             "problem": problem,
             "cost": costs.total(moves),
-            "after": _usage(simulation.cluster, found.moves, found.placed, {pod.key: pod for pod in waiting}),
+            "nodes": _nodes_of(simulation.cluster, found),
+            "wanted": {pod.key: _requested(pod.requests) for pod in waiting},
         }
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
@@ -206,7 +205,7 @@ class _Costs:
             "from": move.origin,
             "to": move.node,
             "priority": pod.priority,
-            "requests": {name: amount(name, number) for name, number in pod.requests.items() if number},
+            "requests": {name: amount(name, number) for name, number in _requested(pod.requests).items()},
             "cpu": pod.requests.get(resources.CPU, 0),
             "memory": pod.requests.get(resources.MEMORY, 0),
             "controller": " ".join(_controller(pod)[1:]),
@@ -235,29 +234,34 @@ def _controller(pod: PodInfo) -> tuple[str, str, str]:
     return (pod.namespace, owner.kind, owner.name) if owner is not None else (pod.namespace, "Pod", pod.name)
 
 
-def _usage(
-    cluster: Cluster, moves: Sequence[PodMove], placed: Mapping[str, str], targets: Mapping[str, PodInfo] | None = None
-) -> dict[str, Any]:
-    """Return node -> cpu, memory and pods requested and allocatable, of the nodes of these moves. With `targets`, after
-    the moves."""
-    nodes = cluster.nodes
-    names = dict.fromkeys([*(name for move in moves for name in (move.origin, move.node)), *placed.values()])
-    change = {name: Counter[str]() for name in names}
-    if targets is not None:
-        for move in moves:
-            held = {**cluster.pods[move.pod].held, "pods": 1}
-            change[move.origin].subtract(held)
-            change[move.node].update(held)
-        for key, name in placed.items():
-            change[name].update({**targets[key].held, "pods": 1})
-    usage = {}
+def _requested(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: number for name, number in amounts.items() if number}
+
+
+def _nodes_of(cluster: Cluster, found: MoveResult) -> list[Result]:
+    """Return the nodes of the moves in order, each with its pods and their requests before and after them. The cluster
+    is as before, and the pending pods are in neither list."""
+    moves = found.moves or []
+    names = dict.fromkeys([*(name for move in moves for name in (move.origin, move.node)), *found.placed.values()])
+    last = {move.pod: move.node for move in moves}
+    every = {one.key: one for name in names for one in cluster.nodes.entries[name].pods.values()}
+    shown = {key: [key, _requested(pod.held)] for key, pod in every.items()}
+    nodes = []
     for name in names:
-        row = nodes.rows[name]
-        of = {"pods": [int(nodes.pod_count[row]) + change[name]["pods"], int(nodes.allowed_pods[row])]}
-        for one in (resources.CPU, resources.MEMORY):
-            of[one] = [int(nodes.requested[one][row]) + change[name][one], int(nodes.allocatable[one][row])]
-        usage[name] = of
-    return usage
+        row = cluster.nodes.rows[name]
+        there = cluster.nodes.entries[name].pods
+        arrived = [key for key, node in last.items() if node == name and key not in there]
+        stayed = [key for key in there if last.get(key, name) == name]
+        nodes.append(
+            {
+                "name": name,
+                "zone": cluster.nodes.entries[name].zone.rpartition(":")[2],
+                "allocatable": {one: int(of[row]) for one, of in cluster.nodes.allocatable.items() if of[row]},
+                "before": [shown[key] for key in sorted(there)],
+                "after": [shown[key] for key in (*sorted(stayed), *arrived)],
+            }
+        )
+    return nodes
 
 
 # ---- verification

@@ -236,8 +236,11 @@ def test_a_chain_of_moves_is_in_executable_order() -> None:
     assert found["cost"]["highest_priority"] == 7
     assert found["cost"]["cpu"] == 5000
     assert found["placed"] == {"default/new": "a"}
-    assert found["before"]["b"]["cpu"] == [3000, 4000]
-    assert found["after"]["a"]["cpu"] == [4000, 4000]
+    assert found["wanted"] == {"default/new": {"cpu": 4000}}
+    nodes = {one["name"]: one for one in found["nodes"]}
+    assert [key for key, _ in nodes["b"]["before"]] == ["default/other", "default/small"]
+    assert nodes["b"]["after"] == [["default/other", {"cpu": 1000}], ["default/big", {"cpu": 3000}]]
+    assert nodes["a"]["after"] == []
 
 
 def test_a_swap_needs_a_third_node_and_a_third_move() -> None:
