@@ -59,7 +59,7 @@ class Moves:
             "movable": len(movable),
         }
         if found.moves is None:
-            return {**result, "metrics": {}, "reason": _why_none(found, wanted.most)}
+            return {**result, "metrics": {}, "reason": _why_none(found, wanted.most, len(movable))}
         moves = [costs.move_cost(board.original[move.pod], move) for move in found.moves]
         placed, problem = verify(cell, scenario, wanted, found, check)
         return {
@@ -304,12 +304,18 @@ def verify(
 # ---- sentences
 
 
-def _why_none(found: MoveResult, most: int) -> str:
+def _why_none(found: MoveResult, most: int, movable: int) -> str:
     if found.impossible:
-        return "no moves help"
+        left = f"the {count(movable, 'pod')} that may move" if movable != 1 else "the one pod that may move"
+        if not movable:
+            return "None of the running pods may move."
+        return (
+            f"All states that moves of {left} can reach are excluded: no node has or gets what the pending pods need."
+        )
     if found.ended:
-        return f"none were found within the effort; fewer than {count(found.at_least, 'move')} do not suffice"
-    return f"{count(most, 'move')} do not suffice"
+        least = count(found.at_least, "move")
+        return f"The search ended at its effort. At least {least} would be needed. A larger effort may find moves."
+    return f"At least {count(most + 1, 'move')} would be needed, and the search is for {most} at most."
 
 
 def sentence(result: Result) -> str:

@@ -70,7 +70,7 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
     if page is None:
         raise Http404(f"There is no question {question}.")
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = page.form(*sent, scenario=scenario)
+    form = page.form(*sent, scenario=scenario, initial=request.GET.dict())
     if form.is_valid():
         try:
             with transaction.atomic():
