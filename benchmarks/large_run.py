@@ -1,6 +1,7 @@
-"""Measure a run of 200,000 pods: times of its pages, API responses and exports, and the memory of the web process.
+"""Measure a run of 200,000 pods: times of its pages, API responses and exports, and the memory of the processes.
 
-    python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--var FOLDER] [--run N] [--only WORDS]
+    python benchmarks/large_run.py [--pods 200000] [--nodes 1000] [--bound 0] [--var FOLDER] [--run N] [--only WORDS]
+    python benchmarks/large_run.py --nodes 65000 --pods 500000 --bound 490000 --only page,map,API
 
 Starts the product (`manage.py run`) with its own data folder, or with FOLDER, which is not deleted. With --run, a run
 of that folder is queried; otherwise a new one is recorded. Prints JSON: seconds until the first and the last byte,
@@ -26,30 +27,54 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 APPS = 200
 PATIENCE = 900.0  # seconds for one response
+# Settings, unless the environment has others, that let a cluster of 65,000 nodes and 500,000 pods in.
+LIMITS = {
+    "INGEST_MAX_NODES": 65_000,
+    "INGEST_MAX_PODS": 500_000,
+    "INGEST_MAX_BYTES": 1 << 30,
+    "INGEST_MAX_SECONDS": 1_800,
+    "INGEST_MAX_MEMORY": 16 << 30,
+    "BESIDE_MAX_MEMORY": 8 << 30,
+    "WEB_MAX_MEMORY": 4 << 30,
+}
 
 
-def cluster(pods: int, nodes: int) -> bytes:
-    """Return a gzipped snapshot. One in forty of its `pods` pending pods does not fit."""
-    per_node = pods * 39 // 40 // nodes
-    items: list[dict[str, Any]] = []
+def cluster(pods: int, nodes: int, bound: int, out: IO[bytes]) -> None:
+    """Write a gzipped snapshot. `bound` of its `pods` pods run. One in forty of the others does not fit."""
+    with gzip.open(out, "wt", 1) as text:
+        text.write('{"kind": "List", "items": [')
+        for number, item in enumerate(objects(pods, nodes, bound)):
+            text.write(", " * (number > 0) + json.dumps(item))
+        text.write("]}")
+
+
+def objects(pods: int, nodes: int, bound: int) -> Iterator[dict[str, Any]]:
+    """Yield the nodes and pods of `cluster`."""
+    per_node = 110 if bound else pods * 39 // 40 // nodes
     for number in range(nodes):
         labels = {"kubernetes.io/hostname": f"n{number:04}", "topology.kubernetes.io/zone": f"z{number % 5}"}
         allocatable = {"cpu": "96", "memory": "768Gi", "pods": str(per_node)}
         metadata = {"name": f"n{number:04}", "labels": labels}
-        items.append({"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}})
+        yield {"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
     for number in range(pods):
         app = f"app-{number % APPS:03}"
         requests = {"cpu": f"{50 + number % 7 * 25}m", "memory": f"{64 << number % 4}Mi"}
+        if bound and number >= bound and number % 40 == 0:
+            requests["cpu"] = "200"
         metadata = {"name": f"{app}-{number:06}", "namespace": f"team-{number % 20}", "labels": {"app": app}}
         containers = [{"name": "main", "image": f"registry.example/{app}:1", "resources": {"requests": requests}}]
-        items.append({"kind": "Pod", "metadata": metadata, "spec": {"containers": containers}})
-    return gzip.compress(json.dumps({"kind": "List", "items": items}).encode(), 1)
+        spec: dict[str, Any] = {"containers": containers}
+        pod = {"kind": "Pod", "metadata": metadata, "spec": spec}
+        if number < bound:
+            spec["nodeName"] = f"n{number % nodes:04}"
+            pod["status"] = {"phase": "Running", "startTime": f"2026-01-01T00:{number % 60:02}:00Z"}
+        yield pod
 
 
 def free_port() -> int:
@@ -62,7 +87,8 @@ def free_port() -> int:
 def running(var: Path) -> Iterator[str]:
     """Start the product for the block. Return its address."""
     port = free_port()
-    environment = {**os.environ, "KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
+    environment = {"KUBESCHED_" + name: str(value) for name, value in LIMITS.items()} | os.environ
+    environment |= {"KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     product = subprocess.Popen(
         [sys.executable, "manage.py", "run"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
@@ -130,16 +156,21 @@ def simultaneously(count: int, ask: Callable[[int], dict[str, Any]]) -> dict[str
     return worst | {"s": round(time.perf_counter() - start, 3), "mb": sum(a["mb"] for a in answers)}
 
 
-def posted(address: str, body: bytes, kind: str) -> Any:
-    request = urllib.request.Request(address, body, {"Content-Type": kind})
+def posted(address: str, body: bytes | IO[bytes], kind: str, size: int | None = None) -> Any:
+    length = {} if size is None else {"Content-Length": str(size)}
+    request = urllib.request.Request(address, body, {"Content-Type": kind, **length})
     with OPENER.open(request, timeout=PATIENCE) as answer:
         return json.loads(answer.read())
 
 
-def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
+def recorded(base: str, pods: int, nodes: int, bound: int) -> tuple[int, dict[str, Any]]:
     """Return (number of the run, figures)."""
-    began = time.perf_counter()
-    scenario = posted(f"{base}/api/scenarios", cluster(pods, nodes), "application/octet-stream")["id"]
+    with tempfile.TemporaryFile() as file:
+        cluster(pods, nodes, bound, file)
+        size = file.tell()
+        file.seek(0)
+        began = time.perf_counter()
+        scenario = posted(f"{base}/api/scenarios", file, "application/octet-stream", size)["id"]
     read = time.perf_counter()
     run = posted(f"{base}/api/scenarios/{scenario}/runs", b"{}", "application/json")["id"]
     while True:
@@ -150,24 +181,31 @@ def recorded(base: str, pods: int, nodes: int) -> tuple[int, dict[str, Any]]:
         time.sleep(2)
     assert found["state"] == "done", found["error"]
     upload, took = round(read - began, 1), round(time.perf_counter() - read, 1)
-    return run, {"upload_s": upload, "run_s": took, "cycles": found["cycles_done"], "placed": found["placed"]}
+    return run, {
+        "mb": round(size / 1e6, 1),
+        "upload_s": upload,
+        "run_s": took,
+        "cycles": found["cycles_done"],
+        "placed": found["placed"],
+    }
 
 
 def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return the queries in this order, each for a pod of its own, so that none is cached."""
     with OPENER.open(f"{base}/api/runs/{run}/pods?result=unschedulable&page_size=50") as answer:
         pending = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
-    with OPENER.open(f"{base}/api/runs/{run}/pods?result=scheduled&page=700") as answer:
-        placed = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
     with OPENER.open(f"{base}/api/runs/{run}") as answer:
-        scenario = json.loads(answer.read())["scenario"]
+        found = json.loads(answer.read())
+    scenario, cycles = found["scenario"], found["cycles_done"]
+    with OPENER.open(f"{base}/api/runs/{run}/pods?result=scheduled&page={1 + cycles // 300}") as answer:
+        placed = [f"{pod['namespace']}/{pod['name']}" for pod in json.loads(answer.read())["pods"]]
     page, api = f"{base}/runs/{run}", f"{base}/api/runs/{run}"
-    where = urllib.parse.quote('refused_by("NodeResourcesFit") && cycle > 100000')
+    where = urllib.parse.quote(f'refused_by("NodeResourcesFit") && cycle > {cycles // 2}')
     one = {
         "run page": f"{page}/",
         "run page again": f"{page}/",
         "run page, searched": f"{page}/?q=app-07&sort=-score",
-        "run page, last of the table": f"{page}/?page=2000",
+        "run page, last of the table": f"{page}/?page={cycles // 100}",
         "pod page, pending": f"{page}/pods/{pending[0]}/",
         "pod page, placed": f"{page}/pods/{placed[0]}/",
         "node page": f"{page}/nodes/n0500/",
@@ -188,20 +226,20 @@ def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
         "remedies": f"{api}/pods/{pending[2]}/remedies",
         "win a node": f"{page}/pods/{placed[1]}/why/?node=n0007",
         "provenance": f"{api}/pods/{placed[2]}/provenance?point=total",
-        "map": f"{api}/map?cycle=150000",
-        "state": f"{api}/state?cycle=150000&limit=10",
+        "map": f"{api}/map?cycle={cycles * 3 // 4}",
+        "state": f"{api}/state?cycle={cycles * 3 // 4}&limit=10",
         "find": f"{api}/find?where={where}",
         "compare with itself": f"{base}/api/compare?a={run}&b={run}",
         "compare page": f"{base}/compare/{run}/{run}/",
     }
-    found: dict[str, Callable[[], dict[str, Any]]] = {n: (lambda a=a: fetched(a)) for n, a in one.items()}  # type: ignore[misc]
-    found["why, four at once"] = lambda: simultaneously(4, lambda n: fetched(f"{page}/pods/{pending[10 + n]}/why/"))
-    found["pages during four why"] = lambda: during(
+    queries: dict[str, Callable[[], dict[str, Any]]] = {n: (lambda a=a: fetched(a)) for n, a in one.items()}  # type: ignore[misc]
+    queries["why, four at once"] = lambda: simultaneously(4, lambda n: fetched(f"{page}/pods/{pending[10 + n]}/why/"))
+    queries["pages during four why"] = lambda: during(
         lambda n: fetched(f"{page}/pods/{pending[20 + n]}/why/"), lambda: fetched(f"{page}/pods/{placed[5]}/")
     )
     for form in ("jsonl", "simulator", "run", "parquet"):
-        found[f"export {form}"] = lambda form=form: fetched(f"{api}/export?format={form}")  # type: ignore[misc]
-    return found
+        queries[f"export {form}"] = lambda form=form: fetched(f"{api}/export?format={form}")  # type: ignore[misc]
+    return queries
 
 
 def during(ask: Callable[[int], dict[str, Any]], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -220,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pods", type=int, default=200_000)
     parser.add_argument("--nodes", type=int, default=1_000)
+    parser.add_argument("--bound", type=int, default=0)
     parser.add_argument("--var", type=Path)
     parser.add_argument("--run", type=int)
     parser.add_argument("--only", default="", help="Questions with one of these words, between commas.")
@@ -230,7 +269,7 @@ def main() -> None:
         run = given.run
         if run is None:
             with running(var) as base:
-                run, results["recording"] = recorded(base, given.pods, given.nodes)
+                run, results["recording"] = recorded(base, given.pods, given.nodes, given.bound)
                 results["recording"]["web"] = memory(var, "kubesched_ui.server")
                 results["recording"]["worker"] = memory(var, "celery")
             results["recording"]["database_mb"] = round((var / "kubesched.sqlite3").stat().st_size / 1e6)

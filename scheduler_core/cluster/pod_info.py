@@ -35,7 +35,8 @@ class PodInfo:
     """
 
     __slots__ = (
-        *("_terms", "group", "held", "host_ports", "key", "label_class", "labels", "name", "namespace", "node"),
+        *("_terms", "equivalence_key", "group", "held", "host_ports", "key", "label_class", "labels", "name"),
+        *("namespace", "node"),
         *("node_selection", "nominated_node", "nonzero", "nonzero_incoming", "pod", "priority", "release", "requests"),
         *("slip", "start_time", "term_columns", "terminating", "tolerations", "volumes"),
     )
@@ -63,6 +64,8 @@ class PodInfo:
         self._terms: tuple[tuple[Term, ...], ...] | None = None
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
+        # the key of its class of equal pods, made of this document
+        self.equivalence_key: tuple[Pod, bytes] | None = None
 
     @property
     def required_affinity(self) -> tuple[Term, ...]:

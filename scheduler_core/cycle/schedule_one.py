@@ -151,7 +151,7 @@ class Scheduler:
             narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
         if release.supports_skip_status and (status is None or release.prefilter_continues_after_rejection):
-            trace.skipped_filter = sorted(state.skip_filter)
+            trace.skipped_filter = state.skipped_filter()
         if status is not None and status.code == ERROR:
             trace.error = status.message
         elif status is not None:
@@ -170,9 +170,9 @@ class Scheduler:
         start = self.timer()
         trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
         if state.equivalent is not None and not trace.merges:
-            trace.share(state.equivalent.outcomes, state.equivalent.layouts)
+            trace.share(state.equivalent)
         if self.batches and not self.extenders:
-            state.signature = framework.batching.sign(pod)
+            state.signature = state.of_class("signature", lambda: (framework.batching.sign(pod),))[0]
             nodes = self.cluster.nodes
             trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
         if self.cluster.nominator:
@@ -331,8 +331,8 @@ class Scheduler:
                 trace.error = f'running PreScore plugin "{status.plugin}": {status.message}'
                 return
             scores = framework.run_score(state, pod, rows)
-        trace.skipped_score = sorted(state.skip_score)
-        trace.scores = scores
+        trace.skipped_score = state.skipped_score()
+        trace.made_scores = scores
         if self.extenders:
             state.ranking = None
             self.extenders.prioritize(pod, trace)
@@ -346,13 +346,13 @@ class Scheduler:
         `ranking`: numbers over the feasible nodes in the order of the total scores; None to use these.
         """
         rows: Rows | None = trace.feasible
-        if not trace.scores:
+        if not trace.made_scores:
             best = trace.feasible_rows()
             if len(best) > 1 and not framework.score and self.cluster.release.stops_at_first_feasible:
                 best = best[:1]
         else:
             total = trace.total() if ranking is None else ranking
-            best = np.flatnonzero(total == total.max())
+            best = (total == total[total.argmax()]).nonzero()[0]
             if rows is not None:
                 best = rows[best]
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
@@ -361,7 +361,7 @@ class Scheduler:
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""
         others: list[str] = []
-        if state.signature is not None and trace.scores and trace.batch_hint != trace.node:
+        if state.signature is not None and trace.made_scores and trace.batch_hint != trace.node:
             others = left_over(trace.feasible_rows(), trace.total(), trace.selected_row, self.cluster.nodes)
         framework.batching.store(state.signature, self.attempts, trace.batch_hint, trace.node, others)
 

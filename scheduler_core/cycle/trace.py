@@ -9,10 +9,10 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -74,6 +74,7 @@ class PostFilterTrace:
 class FilterOutcome:
     """What follows from the verdicts alone. Cycles of equal pods share it while their verdicts are the same objects."""
 
+    source: dict[str, fwk.Verdict]  # those of the last cycle
     verdicts: tuple[fwk.Verdict, ...]
     decisive: npt.NDArray[np.uint8] | None
     passing: fwk.Bool | None
@@ -82,6 +83,15 @@ class FilterOutcome:
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
     potential: dict[bool, Rows] = field(default_factory=dict)  # the argument of `potential_rows` -> its result
+
+
+class Equals(Protocol):
+    """What the cycles of equal pods share. `outcomes`: by the identities of the verdicts that refuse nodes. `latest`:
+    that of the last cycle. `layouts`: encoded parts."""
+
+    outcomes: dict[tuple[int, ...], FilterOutcome]
+    latest: FilterOutcome | None
+    layouts: dict[tuple[tuple[str, ...], ...], bytes]
 
 
 def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
@@ -104,7 +114,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     rows that PreFilter left, None for all. `looked`: bool over nodes, the ones that upstream would have evaluated; None
     for all (of the subset). `feasible`: intp rows, None for every node. `batch_hint`: the node that batching tried
     first. `group`: the pod's group, if any. `placement`: the nodes on which the group was tried. `durations`: extension
-    point -> nanoseconds.
+    point -> nanoseconds. `made_scores`: `scores`, or a function that makes them.
     """
 
     pod: str
@@ -130,7 +140,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     nominated: dict[int, fwk.Status | None] = {}
     looked: fwk.Bool | None = None
     feasible: Rows | None = _NO_ROWS
-    scores: dict[str, Score] = {}
+    made_scores: dict[str, Score] | Callable[[], dict[str, Score]] = {}
     batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
@@ -153,6 +163,13 @@ class CycleTrace(msgspec.Struct, eq=False):
     _total: fwk.Int64 | None = None
 
     # ---- values computed from the columns
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """Score plugin -> its scores of the feasible nodes; empty if no scores decided."""
+        if not isinstance(self.made_scores, dict):
+            self.made_scores = self.made_scores()
+        return self.made_scores
 
     @property
     def placed_on(self) -> str:
@@ -194,24 +211,23 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def refuse(self, plugin: str, verdict: fwk.Verdict) -> None:
         """Add a verdict that was made after the Filter plugins ran."""
-        self.verdicts[plugin] = verdict
+        self.verdicts = {**self.verdicts, plugin: verdict}  # other cycles may have the same dict
         self._forget_decisions()
 
     def forget(self, plugin: str) -> None:
         """Remove the results of a plugin, as if it had not run."""
-        if self.verdicts.pop(plugin, None) is not None:
+        if plugin in self.verdicts:
+            self.verdicts = {name: verdict for name, verdict in self.verdicts.items() if name != plugin}
             mine = [row for row, status in self.nominated.items() if status is not None and status.plugin == plugin]
             self.nominated.update(dict.fromkeys(mine))
             self._forget_decisions()
 
-    def share(
-        self, outcomes: dict[tuple[int, ...], FilterOutcome], layouts: dict[tuple[tuple[str, ...], ...], bytes]
-    ) -> None:
-        """Use the outcome of the same verdicts in another cycle, or add it to `outcomes`. Call it after Filter.
-
-        `layouts`: encoded parts that the cycles of a class have in common.
-        """
-        self._layouts = layouts
+    def share(self, equals: Equals) -> None:
+        """Use the outcome of the same verdicts in another cycle, or add it to the outcomes. Call it after Filter."""
+        self._layouts, outcomes, latest = equals.layouts, equals.outcomes, equals.latest
+        if latest is not None and latest.source is self.verdicts:
+            self._outcome, self._decisive, self._decided = latest, latest.decisive, True
+            return
         refusing = tuple([verdict for verdict in self.verdicts.values() if verdict.codes is not None])
         key = tuple(map(id, refusing))
         outcome = outcomes.get(key)
@@ -222,10 +238,12 @@ class CycleTrace(msgspec.Struct, eq=False):
             decisive = self.decisive()
             passing = None if decisive is None else decisive == 0
             rows = None if passing is None else np.flatnonzero(passing)
-            outcome = FilterOutcome(refusing, decisive, passing, rows, refused)
+            outcome = FilterOutcome(self.verdicts, refusing, decisive, passing, rows, refused)
             if refused is not None or len(outcomes) >= _OUTCOMES:  # few refused nodes change with each pod
                 outcomes.clear()
             outcomes[key] = outcome
+        outcome.source = self.verdicts
+        equals.latest = outcome
         self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True
 
     def _decide_few(self) -> Rows:

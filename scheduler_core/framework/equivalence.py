@@ -10,7 +10,7 @@ The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cache
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -20,7 +20,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.score_columns import Keyframe
+from scheduler_core.framework.score_columns import Column, Keyframe, Score, StaticColumn, UsageColumn
 
 _MAX_CLASSES = 4096
 _MAX_CELLS = 1 << 22  # of all columns of a cache
@@ -140,8 +140,11 @@ class EquivalenceClass:
     """Pods whose cycles differ only by what changes in the cluster.
 
     `pre_filter`, `filter`, `pre_score`: the plugins that still have to run in each cycle. `verdicts`: all Filter
-    plugins in order, with the results that stay. `outcomes`: what follows from equal verdicts; its reader fills it.
-    `layouts`: the encoded parts that cycles have in common; the encoder fills it.
+    plugins in order, with the results that stay. `verdicts_now`: the same with those of the last cycle, if no other
+    plugin runs. `outcomes`: what follows from equal verdicts, and `latest` the last of them; their reader fills both.
+    `scorers`: (name, weight) of the Score plugins that are not skipped. `varying_scorers`: those whose scores or
+    normalized scores do not stay, with the raw scores over all nodes that do. `skipped_filter`, `skipped_score`: the
+    plugins that are skipped, sorted. `layouts`: the encoded parts that cycles have in common; the encoder fills it.
     """
 
     __slots__ = (
@@ -150,6 +153,7 @@ class EquivalenceClass:
             "columns",
             "filter",
             "filter_state",
+            "latest",
             "layouts",
             "outcomes",
             "label_class",
@@ -157,9 +161,12 @@ class EquivalenceClass:
             "pre_filter",
             "pre_score",
             "score_state",
+            "scorers",
             "skip_filter",
+            "skipped_filter",
         ),
-        *("skip_score", "static_total", "terms", "usage", "usage_filters", "verdicts"),
+        *("skip_score", "skipped_score", "static_total", "terms", "usage", "usage_filters", "varying_scorers"),
+        *("verdicts", "verdicts_now"),
     )
 
     def __init__(
@@ -173,6 +180,7 @@ class EquivalenceClass:
         self.pod_terms, self.label_class = pod.terms(), pod.label_class
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.outcomes: dict[tuple[int, ...], Any] = {}
+        self.latest: Any = None
         self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
         varies = {name: plugin.varies_with(pod) if declared else fwk.ANYTHING for name, (plugin, declared) in plugins}
@@ -180,8 +188,10 @@ class EquivalenceClass:
             raise TypeError("a score that depends on usage is final")
         self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
         self.pre_filter, self.skip_filter = self._prepare(framework, pod, varies)
+        self.skipped_filter = sorted(self.skip_filter)
         every = framework.cluster.release.supports_skip_status
         self.verdicts: dict[str, fwk.Verdict] = {}
+        self.verdicts_now: dict[str, fwk.Verdict] = {}
         self.filter: list[fwk.FilterPlugin] = []
         self.usage_filters: list[fwk.UsageFilter] = []
         for plugin in framework.filter:
@@ -239,13 +249,20 @@ class EquivalenceClass:
             elif outcome is not None:
                 self.pre_score.append(plugin)
         self.skip_score = frozenset(skipped)
+        self.skipped_score = sorted(skipped)
         self.score_state.update({name: value for name, value in state.items() if name not in before})
         # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = {}
         self.static_total: fwk.Int64 | None = None  # without columns that are the same for all nodes
+        weights = framework.weights
+        self.scorers = [(scorer.name, weights[scorer.name]) for scorer in framework.score if scorer.name not in skipped]
+        self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Int64 | None]] = []
         by_usage: list[tuple[fwk.ScorePlugin, int]] = []
         for scorer in framework.score:
-            if scorer.name in skipped or varies[scorer.name] == fwk.ANYTHING:
+            if scorer.name in skipped:
+                continue
+            if varies[scorer.name] == fwk.ANYTHING:
+                self.varying_scorers.append((scorer, weights[scorer.name], None))
                 continue
             if varies[scorer.name] == fwk.USAGE:
                 by_usage.append((scorer, framework.weights[scorer.name]))
@@ -256,10 +273,38 @@ class EquivalenceClass:
             if scorer.normalize is not None:
                 normalized = scorer.normalize(state, pod, raw, every) if alike else None
             self.columns[scorer.name] = raw, normalized
+            if normalized is None:
+                self.varying_scorers.append((scorer, weights[scorer.name], raw))
             if not alike and normalized is not None:
                 weighted = normalized * framework.weights[scorer.name]
                 self.static_total = weighted if self.static_total is None else self.static_total + weighted
         self.usage = usages(pod, self.usage_filters, by_usage)
+
+    def scores(
+        self,
+        made: Mapping[str, Score],
+        normalized_now: Mapping[str, Column],
+        rows: fwk.Rows,
+        keyframe: Keyframe,
+        count: int,
+    ) -> dict[str, Score]:
+        """Return the scores of a cycle. `made`: those that do not stay. `normalized_now`: the normalized scores of the
+        others that do not. `keyframe`, `count`: as UsageColumns.snapshot returned them in the cycle."""
+        scores: dict[str, Score] = {}
+        for name, weight in self.scorers:
+            if (index := self.usage.index.get(name)) is not None:
+                column = UsageColumn(keyframe, count, index, rows)
+                scores[name] = Score(weight, column, column)
+            elif (found := self.columns.get(name)) is not None:
+                raw, normalized = found
+                static, final = StaticColumn(raw, rows), normalized_now.get(name)
+                if normalized is not None:
+                    final = static if normalized is raw else StaticColumn(normalized, rows)
+                assert final is not None
+                scores[name] = Score(weight, static, final)
+            elif name in made:  # PreScore of the cycle did not skip it
+                scores[name] = made[name]
+        return scores
 
 
 class EquivalenceCache:
@@ -292,8 +337,12 @@ class EquivalenceCache:
             self._classes.clear()
             self._usages.clear()
             self._known_requests.clear()
-        spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
-        key = _ENCODE((pod.namespace, pod.labels, spec, pod.requests, pod.nonzero_incoming, pod.terminating, owners))
+        if pod.equivalence_key is None or pod.equivalence_key[0] is not pod.pod:
+            spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
+            amounts = pod.requests, pod.nonzero_incoming
+            key = _ENCODE((pod.namespace, pod.labels, spec, *amounts, pod.terminating, owners))
+            pod.equivalence_key = pod.pod, key
+        key = pod.equivalence_key[1]
         known = self._classes.get(key)
         if known is None and key not in self._classes:
             if len(self._classes) >= _MAX_CLASSES:

@@ -209,6 +209,20 @@ class CycleState(dict[str, Any]):
         self.skip_score: set[str] = set()
         self.to_activate: list[str] = []  # pods to activate at once if the cycle finds a node (upstream PodsToActivate)
 
+    def skipped_filter(self) -> list[str]:
+        """Return the Filter plugins that do not run, in alphabetical order. Do not change the list."""
+        equal = self.equivalent
+        if equal is not None and equal.skip_filter == self.skip_filter:
+            return equal.skipped_filter  # type: ignore[no-any-return]
+        return sorted(self.skip_filter)
+
+    def skipped_score(self) -> list[str]:
+        """Return the Score plugins that do not run, as `skipped_filter`."""
+        equal = self.equivalent
+        if equal is not None and equal.skip_score == self.skip_score:
+            return equal.skipped_score  # type: ignore[no-any-return]
+        return sorted(self.skip_score)
+
     def of_class(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return `make()`, cached for equal pods until an object other than a pod changes."""
         if self.equivalent is None:

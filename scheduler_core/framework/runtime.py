@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from scheduler_core.cluster.cluster import Cluster
@@ -15,7 +16,7 @@ from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
-from scheduler_core.framework.score_columns import Score, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import Score
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -195,10 +196,15 @@ class Framework:
     def _filter_equivalent(
         self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
     ) -> dict[str, fwk.Verdict]:
+        usage, verdicts = equivalent.usage, equivalent.verdicts_now
+        usage.update(state, pod)
+        of_usage = [(plugin.name, usage.verdict(i, pod)) for i, plugin in enumerate(equivalent.usage_filters)]
+        if verdicts and all(verdicts[name] is verdict for name, verdict in of_usage):
+            return verdicts
         verdicts = equivalent.verdicts.copy()
-        equivalent.usage.update(state, pod)
-        for i, of_usage in enumerate(equivalent.usage_filters):
-            verdicts[of_usage.name] = equivalent.usage.verdict(i, pod)
+        verdicts.update(of_usage)
+        if not equivalent.filter:
+            equivalent.verdicts_now = verdicts
         for plugin in equivalent.filter:
             if plugin.name not in state.skip_filter:
                 verdicts[plugin.name] = plugin.filter(state, pod)
@@ -291,8 +297,10 @@ class Framework:
             state.skip_score.add(plugin.name)
         return None
 
-    def run_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> dict[str, Score]:
-        """Return the scores of the feasible nodes by plugin."""
+    def run_score(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
+    ) -> dict[str, Score] | Callable[[], dict[str, Score]]:
+        """Return the scores of the feasible nodes by plugin, or a function that returns them at any later time."""
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
         if equivalent is not None:
             return self._score_equivalent(state, pod, rows, equivalent)
@@ -305,38 +313,30 @@ class Framework:
 
     def _score_equivalent(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, equivalent: EquivalenceClass
-    ) -> dict[str, Score]:
-        usage, weights, skipped = equivalent.usage, self.weights, state.skip_score
+    ) -> dict[str, Score] | Callable[[], dict[str, Score]]:
+        usage, skipped = equivalent.usage, state.skip_score
         usage.update(state, pod)
         keyframe, count = usage.snapshot()
         total = usage.total[rows]
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
-        scores: dict[str, Score] = {}
-        for plugin in self.score:
+        made: dict[str, Score] = {}
+        normalized_now: dict[str, fwk.Int64] = {}
+        for plugin, weight, raw in equivalent.varying_scorers:
             name = plugin.name
             if name in skipped:
                 continue
-            if (index := usage.index.get(name)) is not None:
-                column = UsageColumn(keyframe, count, index, rows)
-                scores[name] = Score(weights[name], column, column)
-            elif (found := equivalent.columns.get(name)) is not None:
-                raw, normalized = found
-                if normalized is None:
-                    assert plugin.normalize is not None
-                    normalized = plugin.normalize(state, pod, raw[rows], rows)
-                    total = total + normalized * weights[name]
-                    scores[name] = Score(weights[name], StaticColumn(raw, rows), normalized)
-                else:
-                    static = StaticColumn(raw, rows)
-                    scores[name] = Score(
-                        weights[name], static, static if normalized is raw else StaticColumn(normalized, rows)
-                    )
+            if raw is None:
+                score = made[name] = self._score(plugin, state, pod, rows)
+                total = total + score.normalized * weight
             else:
-                score = scores[name] = self._score(plugin, state, pod, rows)
-                total = total + score.normalized * score.weight
+                assert plugin.normalize is not None
+                normalized_now[name] = plugin.normalize(state, pod, raw[rows], rows)
+                total = total + normalized_now[name] * weight
+        if not (usage.index or equivalent.columns or made):
+            return {}
         state.ranking = total
-        return scores
+        return partial(equivalent.scores, made, normalized_now, rows, keyframe, count)
 
     # ---- Reserve to PostBind
 

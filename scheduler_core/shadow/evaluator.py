@@ -72,7 +72,8 @@ class Evaluation:
             if self.framework.run_pre_score(state, self.pod, rows) is not None:
                 return None
             total = np.zeros(len(rows), np.int64)
-            for score in self.framework.run_score(state, self.pod, rows).values():
+            scores = self.framework.run_score(state, self.pod, rows)
+            for score in (scores if isinstance(scores, dict) else scores()).values():
                 total += score.normalized * score.weight
             self._scored = {key: total}
         return self._scored[key]

@@ -182,7 +182,7 @@ def full_trace() -> CycleTrace:
         nominated={1: None, 2: status},
         looked=np.array([True, False, True]),
         feasible=rows[:1],
-        scores={"D": Score(3, column, np.array([0, 50, 100], np.int64))},
+        made_scores={"D": Score(3, column, np.array([0, 50, 100], np.int64))},
         node="n",
         selected_row=2,
         permit_waits={"E": 1.5},

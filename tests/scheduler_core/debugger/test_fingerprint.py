@@ -70,7 +70,7 @@ CHANGES: dict[str, Callable[[CycleTrace], None]] = {
 def test_another_decision_has_another_fingerprint(what: str) -> None:
     trace, names = next((trace, names) for trace, names in cycles() if trace.scores)
     changed = copy.deepcopy(trace)
-    changed.scores = {plugin: copy.deepcopy(score) for plugin, score in trace.scores.items()}
+    changed.made_scores = {plugin: copy.deepcopy(score) for plugin, score in trace.scores.items()}
     CHANGES[what](changed)
     assert fingerprint(changed, names) != fingerprint(trace, names)
     assert fingerprint(trace, hash_names(["other"])) != fingerprint(trace, names)
