@@ -34,15 +34,11 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 APPS = 200
 PATIENCE = 900.0  # seconds for one response
 # Settings, unless the environment has others, that let a cluster of 65,000 nodes and 500,000 pods in.
-LIMITS = {
-    "INGEST_MAX_NODES": 65_000,
-    "INGEST_MAX_PODS": 500_000,
-    "INGEST_MAX_BYTES": 1 << 30,
-    "INGEST_MAX_SECONDS": 1_800,
-    "INGEST_MAX_MEMORY": 16 << 30,
-    "BESIDE_MAX_MEMORY": 8 << 30,
-    "WEB_MAX_MEMORY": 4 << 30,
-}
+LIMITS = """
+    KUBESCHED_INGEST_MAX_NODES=65000 KUBESCHED_INGEST_MAX_PODS=500000 KUBESCHED_INGEST_MAX_BYTES=1073741824
+    KUBESCHED_INGEST_MAX_SECONDS=1800 KUBESCHED_INGEST_MAX_MEMORY=17179869184
+    KUBESCHED_BESIDE_MAX_MEMORY=8589934592 KUBESCHED_WEB_MAX_MEMORY=4294967296
+"""
 
 
 def cluster(pods: int, nodes: int, bound: int, out: IO[bytes]) -> None:
@@ -87,7 +83,7 @@ def free_port() -> int:
 def running(var: Path) -> Iterator[str]:
     """Start the product for the block. Return its address."""
     port = free_port()
-    environment = {"KUBESCHED_" + name: str(value) for name, value in LIMITS.items()} | os.environ
+    environment = {**dict(limit.split("=") for limit in LIMITS.split()), **os.environ}
     environment |= {"KUBESCHED_VAR_DIR": str(var), "KUBESCHED_PORT": str(port)}
     product = subprocess.Popen(
         [sys.executable, "manage.py", "run"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
