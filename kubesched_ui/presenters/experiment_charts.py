@@ -25,7 +25,7 @@ class ChartPoint(NamedTuple):
 def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) -> Figure:
     """Return the points with error bars. Those of the Pareto front (positions in `front`) are filled diamonds with a
     dashed line through them, the others open circles. Points with equal coordinates are one with all their labels.
-    `x`, `y`: titles."""
+    `x`, `y`: titles, as the HTML that Plotly reads."""
     groups: list[tuple[str, list[int]]] = [
         ("Pareto front", sorted(front, key=lambda i: (points[i].x, points[i].y))),
         ("Others", [index for index in range(len(points)) if index not in set(front)]),
@@ -46,8 +46,8 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "y": [of[0].y for of in alike],
                 "text": [_label(of, 2) for of in alike],
                 "hovertext": [_label(of, 12) for of in alike],
-                "hovertemplate": f"%{{hovertext}}<br>{x}: %{{x}}<br>{y}: %{{y}}<extra></extra>",
-                "textposition": "top center",
+                "hovertemplate": "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>",
+                "textposition": [_side(of[0].x, points) for of in alike],
                 "cliponaxis": False,
                 "line": {"dash": "dash", "width": 1},
                 "marker": {
@@ -61,6 +61,13 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
             }
         )
     return _figure([trace for trace in data if trace["x"]], x, y)
+
+
+def _side(x: float, points: Sequence[ChartPoint]) -> str:
+    """Return where a label is: it does not extend beyond the plot."""
+    lowest, highest = min(point.x for point in points), max(point.x for point in points)
+    share = (x - lowest) / (highest - lowest) if highest > lowest else 0.5
+    return "top right" if share < 0.3 else "top left" if share > 0.7 else "top center"
 
 
 def _label(points: Sequence[ChartPoint], most: int) -> str:
@@ -80,14 +87,17 @@ def _bars(values: Sequence[float]) -> dict[str, Any]:
 
 def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figure:
     """Return the number of nodes by their requested share of a resource, a line per series, of at most MAX_LINES.
-    Values: nodes in equal intervals from 0 to 100%. Lines differ in colour, dash and marker."""
+    Values: nodes in equal intervals from 0 to 100%. Lines differ in colour, dash and marker; equal series are one."""
     data = []
-    for number, (name, bins) in enumerate([*series.items()][:MAX_LINES]):
+    equal: dict[tuple[float, ...], list[str]] = {}
+    for name, bins in [*series.items()][:MAX_LINES]:
+        equal.setdefault(tuple(bins), []).append(name)
+    for number, (bins, names) in enumerate(equal.items()):
         width = 100 / len(bins)
         data.append(
             {
                 "type": "scatter",
-                "name": escape(name),
+                "name": escape(", ".join(names)),
                 "mode": "lines+markers",
                 "x": [round((index + 0.5) * width, 3) for index in range(len(bins))],
                 "y": list(bins),
@@ -97,7 +107,7 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
                 "marker": {"symbol": SYMBOLS[number], "size": 7},
             }
         )
-    figure = _figure(data, f"{resource} requested", "nodes")
+    figure = _figure(data, escape(f"{resource} requested"), "nodes")
     figure["layout"]["xaxis"] |= {"ticksuffix": "%", "range": [0, 100]}
     return figure
 
@@ -129,7 +139,7 @@ def _figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
         "dragmode": False,
         "showlegend": len(data) > 1,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        "xaxis": axis | {"title": {"text": x}},
-        "yaxis": axis | {"title": {"text": y}, "rangemode": "tozero"},
+        "xaxis": axis | {"title": {"text": x, "standoff": 10}},
+        "yaxis": axis | {"title": {"text": y, "standoff": 14}, "rangemode": "tozero"},
     }
     return {"data": data, "layout": layout}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kubesched_ui.presenters.experiment_charts import escape
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.metrics.catalog import metric_of
 
@@ -16,21 +17,36 @@ def metric_text(name: str, value: float | None) -> str:
     """Return a value with its unit; a dash if there is none."""
     if value is None:
         return "–"
-    unit = metric_of(name).unit
-    if unit == "share":
-        return f"{100 * value:.1f}%"
-    if name.startswith("stranded:"):
+    if name in ("stranded:memory", "stranded:ephemeral-storage"):
         return amount(name.partition(":")[2], round(value))
-    digits = 0 if value == round(value) else 1 if abs(value) >= 10 else 2
-    return f"{value:,.{digits}f}{' ' + unit if unit else ''}"
+    return f"{_number(plotted(name, value))}{_unit(name)}"
 
 
 def mean_text(name: str, of: Mapping[str, float] | None) -> str:
-    """Return the mean and, unless it is 0, the standard deviation: `12.5 ± 0.7`."""
+    """Return the mean and, unless it is 0, the standard deviation: `12.5 ± 0.70 s`."""
     if of is None:
         return "–"
-    deviation = of["stddev"]
-    return metric_text(name, of["mean"]) + (f" ± {metric_text(name, deviation)}" if deviation else "")
+    mean, unit = metric_text(name, of["mean"]), _unit(name)
+    if not of["stddev"]:
+        return mean
+    deviation = metric_text(name, of["stddev"])
+    return f"{mean.removesuffix(unit)} ± {deviation}" if unit else f"{mean} ± {deviation}"
+
+
+def _number(value: float) -> str:
+    size = abs(value)
+    return f"{value:,.{0 if size >= 1000 or size == round(size) else 1 if size >= 10 else 2}f}"
+
+
+def _unit(name: str) -> str:
+    """Return the unit as it follows a number."""
+    unit = _unit_of(name)
+    return unit if unit in ("", "%") else f" {unit}"
+
+
+def _unit_of(name: str) -> str:
+    unit = metric_of(name).unit
+    return {"stranded:cpu": "cores", "stranded:memory": "Gi"}.get(name) or {"share": "%"}.get(unit, unit)
 
 
 def plotted(name: str, value: float) -> float:
@@ -39,11 +55,10 @@ def plotted(name: str, value: float) -> float:
 
 
 def plotted_title(name: str) -> str:
-    """Return the title of an axis."""
-    metric = metric_of(name)
-    unit = {"stranded:cpu": "cores", "stranded:memory": "Gi"}.get(name) or {"share": "%"}.get(metric.unit, metric.unit)
-    title = f"{metric.title}, {unit}" if unit else metric.title
-    return f"{title} ({metric.better} is better)" if metric.better else title
+    """Return the title of an axis, as the HTML that Plotly reads."""
+    metric, unit = metric_of(name), _unit_of(name)
+    title = escape(f"{metric.title}, {unit}" if unit else metric.title)
+    return f"{title}<br>({metric.better} is better)" if metric.better else title
 
 
 def _scale(name: str) -> float:

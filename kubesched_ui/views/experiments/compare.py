@@ -35,7 +35,7 @@ WORKLOADS = 25  # of a page
 MAX_COLUMNS = 8  # metrics, if each variant is a row
 SCATTER, FULLNESS = "scatter", "fullness"
 
-KINDS = {PLACED: "another number of placed pods", GROUPS: "other node groups", NODES: "other nodes"}
+KINDS = {PLACED: "number of placed pods", GROUPS: "node groups", NODES: "nodes"}
 
 
 class CompareForm(QuestionForm):
@@ -155,7 +155,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "resources": resources,
         "resource": chosen(query.get("resource"), resources),
         "lines": min(len(rows), experiment_charts.MAX_LINES),
-        "page": page,
+        "workload_page": page,
         "workloads": [workload_rows(one, rows) for one in page.object_list],
         "shown_variants": rows[:SIDE_BY_SIDE],
         **tables(answer, query),

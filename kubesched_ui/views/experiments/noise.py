@@ -23,9 +23,9 @@ OUTCOMES = "outcomes"
 MAX_BARS = 20
 
 KINDS = {
-    PLACED: "the number of placed pods",
-    GROUPS: "the node groups",
-    NODES: "the nodes",
+    PLACED: "number of placed pods",
+    GROUPS: "node groups",
+    NODES: "nodes",
     EXCHANGED: "which of its pods is where",
 }
 
@@ -66,7 +66,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "noise": variant,
         "counts": counts_of(variant["pods"]),
         "metric_rows": metric_rows(variant["metrics"]),
-        "page": page,
+        "workload_page": page,
         "workloads": [workload_row(one, variant["seeds"]) for one in page.object_list],
     }
 
@@ -131,7 +131,7 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
             bar[name] += one[name]
     labels = [f"{number} or more" if number == MAX_BARS else str(number) for number in sorted(bars)]
     values = {title: [bars[number][name] for number in sorted(bars)] for name, title in series.items()}
-    return experiment_charts.stacked_bars(labels, values, "distinct outcomes of a pod (nodes, or pending)", "pods")
+    return experiment_charts.stacked_bars(labels, values, "distinct outcomes of a pod", "pods")
 
 
 PAGE = QuestionPage(
