@@ -107,6 +107,10 @@ def stops(
         Stop("comparison", f"/compare/{run}/{fork}/"),
         Stop("comparison, a pod", f"/compare/{run}/{fork}/?pod=shop/front-3"),
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
+        Stop("experiments, capacity form", f"{scene}experiments/capacity/"),
+        Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("#id_pod_1", "shop/front-1")),
+        Stop("experiments, moves form", f"{scene}experiments/moves/?pod=shop/search-1"),
+        Stop("experiments, moves", f"{scene}experiments/moves/", _ask("#id_pod", "shop/search-1")),
         Stop("upgrade", f"/upgrades/{upgrade}/"),
         Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _click(".others > summary")),
         Stop("run in virtual time", f"/runs/{timed}/?t=70"),
@@ -248,6 +252,17 @@ def _compose(page: Page) -> None:
     )
     expect(page.locator("[data-problems] li").first).to_be_visible()
     page.evaluate("for (const one of document.querySelectorAll('details.thing')) one.open = true")
+
+
+def _ask(field: str, pod: str) -> Callable[[Page], None]:
+    """Start an experiment about a pod and wait for its answer."""
+
+    def ask(page: Page) -> None:
+        page.fill(field, pod)
+        page.get_by_role("button", name="Start the experiment").click()
+        expect(page.locator(".lead")).to_be_visible(timeout=30_000)
+
+    return ask
 
 
 def _paste(page: Page) -> None:

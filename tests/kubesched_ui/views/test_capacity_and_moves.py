@@ -7,7 +7,7 @@ from kubesched_ui.experiments import tasks
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from tests.kubesched_ui.pages import source
-from tests.kubesched_ui.recordings import scenario
+from tests.kubesched_ui.recordings import ran, scenario
 from tests.scheduler_core.build import node, pod, workload
 
 pytestmark = pytest.mark.django_db
@@ -116,3 +116,12 @@ def test_moves_needs_a_pod_or_a_group(client: Client, cluster: Scenario) -> None
     response = client.post(f"/scenarios/{cluster.pk}/experiments/moves/", MOVES)
     assert response.status_code == 400
     assert "Choose a pending pod, or enter the name of a pod group." in response.content.decode()
+
+
+def test_the_page_of_a_pending_pod_links_to_the_form(client: Client, cluster: Scenario) -> None:
+    run = ran(cluster)
+    page = source(client, f"/runs/{run.pk}/pods/default/big/")
+    assert f"/scenarios/{cluster.pk}/experiments/moves/?pod=default%2Fbig&run={run.pk}" in page
+    experiment = ask(client, cluster, "moves", pod="default/big", run=run.pk, **MOVES)
+    assert experiment.answer is not None
+    assert experiment.answer["rows"][0]["release"] == run.release

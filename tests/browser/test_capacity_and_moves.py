@@ -1,0 +1,47 @@
+"""From a scenario to the capacity of its nodes, and from a pending pod to the moves that let it fit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.kubesched_ui.instance import Instance
+from tests.scheduler_core.build import Raw, node, pod
+
+ANSWERED = 30_000  # milliseconds on a busy machine
+
+
+def owned(name: str, on: str, cpu: str) -> Raw:
+    raw = pod(name, on=on, requests={"cpu": cpu})
+    raw["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": name, "uid": name, "controller": True}]
+    return raw
+
+
+@pytest.mark.long
+def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
+    page = quiet_page
+    objects = [node("a", cpu="4"), node("b", cpu="4"), node("c", cpu="2", labels={"pool": "small"})]
+    objects += [owned("old", "a", "3"), owned("small", "b", "2"), pod("big", requests={"cpu": "4"})]
+    made = site.record("\n---\n".join(map(json.dumps, objects)).encode())
+
+    page.goto(f"/scenarios/{made['scenario']}/")
+    page.get_by_role("link", name="Experiments", exact=True).last.click()
+    page.get_by_role("link", name="Capacity").click()
+    page.get_by_label("Or requests: cpu").fill("1")
+    page.get_by_role("button", name="Start the experiment").click()
+    lead = page.locator(".lead")
+    expect(lead).to_contain_text("5 more of 1 cpu fit, then the next one stays pending.", timeout=ANSWERED)
+    small = page.locator(".vessel").filter(has_text="small")
+    expect(small).to_contain_text("2 more")
+    expect(page.get_by_role("row").filter(has_text="Whole cluster")).to_contain_text("3 lack cpu")
+
+    page.goto(f"/runs/{made['run']}/pods/default/big/")
+    page.get_by_role("link", name="Find moves of running pods that let it fit").click()
+    expect(page.get_by_role("combobox", name="Pending pod", exact=True)).to_have_value("default/big")
+    page.get_by_role("button", name="Start the experiment").click()
+    expect(lead).to_contain_text("default/big fits after 1 move, and fewer do not suffice.", timeout=ANSWERED)
+    expect(page.locator(".vessel.made")).to_contain_text("small → c")
+    expect(page.locator(".vessel.chosen")).to_contain_text("big fits")
+    expect(page.get_by_role("row").filter(has_text="default/small")).to_contain_text("ReplicaSet small")
