@@ -22,7 +22,7 @@ from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
-from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.document import MAX_CELL_BYTES, Experiment, cells_of
 from scheduler_core.experiments.local_fit import is_local
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
@@ -69,8 +69,14 @@ class Capacity:
         spec = experiment.spec
         if spec.capacity is None:
             raise InputError("", "spec.capacity", "is missing; it names the pods to add")
+        stored = 0
         for base in cells_of(experiment):
-            yield from _cells(base, spec.capacity, scenarios[base.scenario])
+            for cell in _cells(base, spec.capacity, scenarios[base.scenario]):
+                stored += len(msgspec.json.encode(cell.parameters))
+                if stored > MAX_CELL_BYTES:
+                    problem = f"the cells would store more than {MAX_CELL_BYTES // 1_000_000} MB of pods; ask for fewer"
+                    raise InputError("", "spec.capacity.pods", problem)
+                yield cell
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         return ()
@@ -93,6 +99,7 @@ class Capacity:
             "metrics": {"fit": filled.placed.total()},
             "fit": filled.placed.total(),
             "nodes": len(members),
+            "groups_left_out": parameters.get("left_out", 0),
             "running": running,
             "pods": [{"name": one.name, "fit": filled.placed[one.name]} for one in templates],
             "complete": filled.complete,
@@ -147,6 +154,7 @@ def _cells(base: Cell, wanted: CapacityParameters, scenario: ScenarioInput) -> I
             "pending": wanted.pending,
             "group_label": wanted.group_label,
             "limit": wanted.limit,
+            "left_out": len(sizes) - len(groups) if groups else 0,
         }
         yield msgspec.structs.replace(base, parameters=parameters, labels={**base.labels, "pods": shown})
         for group in groups:
@@ -295,7 +303,7 @@ def _row(one: Done) -> Result:
     row: Result = {**shown, "pods": labels.get("pods", ""), "group": labels.get("group", "")}
     if one.result is None:
         return {**row, "error": one.error}
-    kept = ("fit", "nodes", "running", "complete", "at_once", "reason", "reasons", "landed")
+    kept = ("fit", "nodes", "groups_left_out", "running", "complete", "at_once", "reason", "reasons", "landed")
     row["mix"] = one.result["pods"]
     return row | {name: one.result[name] for name in kept if name in one.result}
 

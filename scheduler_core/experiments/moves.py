@@ -21,6 +21,9 @@ from scheduler_core.plugins.volumes import BIND_COMPLETED
 from scheduler_core.preemption.victims import Budgets
 from scheduler_core.simulation import Simulation
 
+NODES_LISTED = 24
+"""Nodes whose pods are in a result."""
+
 
 class Moves:
     """The question moves. It has one cell per scenario, release, configuration, seed and set of changes."""
@@ -240,14 +243,14 @@ def _requested(amounts: Mapping[str, int]) -> dict[str, int]:
 
 def _nodes_of(cluster: Cluster, found: MoveResult) -> list[Result]:
     """Return the nodes of the moves in order, each with its pods and their requests before and after them. The cluster
-    is as before, and the pending pods are in neither list."""
+    is as before, and the pending pods are in neither list. At most NODES_LISTED nodes."""
     moves = found.moves or []
     names = dict.fromkeys([*(name for move in moves for name in (move.origin, move.node)), *found.placed.values()])
     last = {move.pod: move.node for move in moves}
     every = {one.key: one for name in names for one in cluster.nodes.entries[name].pods.values()}
     shown = {key: [key, _requested(pod.held)] for key, pod in every.items()}
     nodes = []
-    for name in names:
+    for name in list(names)[:NODES_LISTED]:
         row = cluster.nodes.rows[name]
         there = cluster.nodes.entries[name].pods
         arrived = [key for key, node in last.items() if node == name and key not in there]

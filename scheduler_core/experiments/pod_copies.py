@@ -123,7 +123,6 @@ def _stripped(pod: Pod) -> Pod:
         name=pod.name,
         namespace=pod.namespace,
         labels={key: value for key, value in pod.metadata.labels.items() if key not in gone},
-        annotations=dict(pod.metadata.annotations),
         owner_references=pod.metadata.owner_references,
     )
     spec = msgspec.structs.replace(pod.spec, node_name="", scheduling_group=None)

@@ -247,3 +247,12 @@ def test_parameters_name_the_field_that_is_wrong() -> None:
         with pytest.raises(InputError) as error:
             wrong.check("spec.capacity")
         assert error.value.field == field
+
+
+def test_a_document_whose_cells_would_store_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler_core.experiments.capacity.MAX_CELL_BYTES", 1_000_000)
+    spec = {"containers": [{"name": "c"}], "nodeSelector": {"pool": "x" * 50_000}}
+    huge = CapacityPod(template={"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    nodes = [node(f"n{i}", labels={"pool": f"p{i}"}) for i in range(20)]
+    with pytest.raises(InputError, match="more than 1 MB of pods"):
+        answer(nodes, huge, huge)
