@@ -60,7 +60,7 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "error_y": _bars([max(one.spread[1] for one in of) for of in alike]),
             }
         )
-    return _figure([trace for trace in data if trace["x"]], x, y)
+    return axes_figure([trace for trace in data if trace["x"]], x, y)
 
 
 def _side(x: float, points: Sequence[ChartPoint]) -> str:
@@ -107,7 +107,7 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
                 "marker": {"symbol": SYMBOLS[number], "size": 7},
             }
         )
-    figure = _figure(data, escape(f"{resource} requested"), "nodes")
+    figure = axes_figure(data, escape(f"{resource} requested"), "nodes")
     figure["layout"]["xaxis"] |= {"ticksuffix": "%", "range": [0, 100]}
     return figure
 
@@ -126,13 +126,34 @@ def stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[float]], x
         for number, (name, values) in enumerate(series.items())
         if any(values)
     ]
-    figure = _figure(data, x, y)
+    figure = axes_figure(data, x, y)
     figure["layout"] |= {"barmode": "stack", "bargap": 0.15}
     figure["layout"]["xaxis"] |= {"type": "category"}
     return figure
 
 
-def _figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
+def history(values: Sequence[float | None], best: Sequence[float | None], title: str) -> Figure:
+    """Return the value of each trial, and a line through the best value so far."""
+    trials = list(range(len(values)))
+    data = [
+        {
+            **{"type": "scatter", "mode": "markers", "name": "Trial", "x": trials, "y": list(values)},
+            "marker": {"symbol": "circle-open", "size": 8, "color": SERIES[0], "line": {"width": 2, "color": SERIES[0]}},
+            "hovertemplate": "trial %{x}: %{y:.4~g}<extra></extra>",
+        },
+        {
+            **{"type": "scatter", "mode": "lines", "name": "Best so far", "x": trials, "y": list(best)},
+            "line": {"shape": "hv", "color": SERIES[1], "dash": "dash", "width": 2},
+            "hovertemplate": "best so far: %{y:.4~g}<extra></extra>",
+        },
+    ]
+    figure = axes_figure(data, "trial", title)
+    figure["layout"]["yaxis"] |= {"rangemode": "normal"}
+    return figure
+
+
+def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
+    """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
     axis: dict[str, Any] = {"fixedrange": True, "automargin": True}
     layout = {
         "margin": {"l": 8, "r": 24, "t": 24, "b": 8},

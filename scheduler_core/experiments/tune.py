@@ -248,7 +248,10 @@ class _Summary:
             "front": [trial.number for trial in front],
             "configuration": self._text(best),
             "costs": self._costs(best),
-            "configurations": {str(trial.number): self._text(trial) for trial in self._distinct(front)[:MAX_FRONT]},
+            "choices": {
+                str(trial.number): {"configuration": self._text(trial), "costs": self._costs(trial)}
+                for trial in self._distinct(front)[:MAX_FRONT]
+            },
         }
 
     def _distinct(self, front: Sequence[TrialResult]) -> list[TrialResult]:

@@ -130,7 +130,7 @@ def test_a_pareto_front_of_200_trials() -> None:
         nodes, most = points[number]
         assert not any(a <= nodes and b <= most and (a < nodes or b < most) for a, b in points)
     assert len({tuple(points[number]) for number in found["front"]}) >= 3
-    assert set(found["configurations"]) <= set(map(str, found["front"]))
+    assert set(found["choices"]) <= set(map(str, found["front"]))
 
 
 @pytest.mark.parametrize("release", [name for name in RELEASES if get_release(name).api_versions])

@@ -1,0 +1,105 @@
+"""Charts of the question buy: prices against the bound, and the bought nodes by type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubesched_ui.presenters.charts import SERIES, Figure
+from kubesched_ui.presenters.experiment_charts import PATTERNS, axes_figure, escape
+from scheduler_core.experiments.buy import price_text
+
+MAX_TYPES = 20
+RESOURCES = 3  # whose fullness is drawn
+
+
+def prices(row: Mapping[str, Any], currency: str) -> Figure:
+    """Return the prices of a purchase as points on one axis. Below the proved bound no price is possible."""
+    points = [
+        ("Bound from sums of resources", row["resource_bound"]),
+        ("Proved bound", row["bound"]),
+        ("This set", row["price"]),
+        ("By the scheduler's own scores", row["own"]["price"] if not row["own"]["pending"] else None),
+        ("First fit decreasing", row["first_fit"]),
+    ]
+    known = [(name, float(price)) for name, price in points if price is not None]
+    values = [price for _, price in known]
+    margin = max((max(values) - min(values)) * 0.25, max(values) * 0.01, 0.01)
+    low, high = max(0.0, min(values) - margin), max(values) + margin
+    names = [name for name, _ in reversed(known)]
+    trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values[::-1],
+        "y": names,
+        "text": [price_text(price, currency) for price in reversed(values)],
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
+        "marker": {
+            "size": 13,
+            "symbol": [("line-ns" if "ound" in name else "diamond" if name == "This set" else "circle") for name in names],
+            "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names],
+            "line": {"width": 3, "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names]},
+        },
+    }
+    figure = axes_figure([trace], "price", "")
+    figure["layout"]["xaxis"] |= {"range": [low, high + margin], "tickprefix": escape(currency)}
+    figure["layout"]["yaxis"] |= {"type": "category", "rangemode": "normal"}
+    figure["layout"]["shapes"] = [
+        {
+            **{"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "x0": low, "x1": row["bound"]},
+            **{"fillcolor": SERIES[1], "opacity": 0.15, "line": {"width": 0}, "layer": "below"},
+        }
+    ]
+    return figure
+
+
+def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
+    """Return the number of nodes of each type: of the set, and as the scheduler alone needs them."""
+    shown = [one for one in types if one["count"] or one["own_count"]][:MAX_TYPES]
+    labels = [escape(one["name"]) for one in shown]
+    series = [("This set", "count"), ("By the scheduler's own scores", "own_count")]
+    data = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": labels,
+            "y": [one[key] for one in shown],
+            "text": [f"{one[key]:,}" for one in shown],
+            "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
+            "hovertemplate": f"{name}: %{{y:,}} nodes<extra>%{{x}}</extra>",
+        }
+        for number, (name, key) in enumerate(series)
+    ]
+    figure = axes_figure(data, "", "nodes")
+    figure["layout"] |= {"barmode": "group", "bargap": 0.3}
+    figure["layout"]["xaxis"] |= {"type": "category"}
+    return figure
+
+
+def fullness(types: Sequence[Mapping[str, Any]]) -> Figure:
+    """Return the mean requested share of each type's nodes, a bar per resource; a mark is the least full node."""
+    shown = [one for one in types if one["count"]][:MAX_TYPES]
+    resources = list(dict.fromkeys(name for one in shown for name in one["fullness"]))[:RESOURCES]
+    data: list[dict[str, Any]] = []
+    for number, resource in enumerate(resources):
+        of = [one["fullness"].get(resource) for one in shown]
+        mean = [None if one is None else round(100 * one["mean"], 1) for one in of]
+        least = [0.0 if one is None else round(100 * (one["mean"] - one["min"]), 1) for one in of]
+        data.append(
+            {
+                "type": "bar",
+                "name": escape(resource),
+                "x": [escape(one["name"]) for one in shown],
+                "y": mean,
+                "error_y": {"type": "data", "symmetric": False, "array": [0.0] * len(of), "arrayminus": least},
+                "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
+                "hovertemplate": f"{escape(resource)}: %{{y}}% on the mean<extra>%{{x}}</extra>",
+            }
+        )
+    figure = axes_figure(data, "", "requested")
+    figure["layout"] |= {"barmode": "group", "bargap": 0.3, "showlegend": True}
+    figure["layout"]["xaxis"] |= {"type": "category"}
+    figure["layout"]["yaxis"] |= {"ticksuffix": "%", "range": [0, 105]}
+    return figure
