@@ -138,7 +138,12 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
     data = [
         {
             **{"type": "scatter", "mode": "markers", "name": "Trial", "x": trials, "y": list(values)},
-            "marker": {"symbol": "circle-open", "size": 8, "color": SERIES[0], "line": {"width": 2, "color": SERIES[0]}},
+            "marker": {
+                "symbol": "circle-open",
+                "size": 8,
+                "color": SERIES[0],
+                "line": {"width": 2, "color": SERIES[0]},
+            },
             "hovertemplate": "trial %{x}: %{y:.4~g}<extra></extra>",
         },
         {

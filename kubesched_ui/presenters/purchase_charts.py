@@ -16,11 +16,11 @@ RESOURCES = 3  # whose fullness is drawn
 def prices(row: Mapping[str, Any], currency: str) -> Figure:
     """Return the prices of a purchase as points on one axis. Below the proved bound no price is possible."""
     points = [
-        ("Bound from sums of resources", row["resource_bound"]),
+        ("Bound of resources", row["resource_bound"]),
         ("Proved bound", row["bound"]),
         ("This set", row["price"]),
-        ("By the scheduler's own scores", row["own"]["price"] if not row["own"]["pending"] else None),
-        ("First fit decreasing", row["first_fit"]),
+        ("Scheduler alone", row["own"]["price"] if not row["own"]["pending"] else None),
+        ("First fit", row["first_fit"]),
     ]
     known = [(name, float(price)) for name, price in points if price is not None]
     values = [price for _, price in known]
@@ -38,7 +38,9 @@ def prices(row: Mapping[str, Any], currency: str) -> Figure:
         "hovertemplate": "%{y}: %{text}<extra></extra>",
         "marker": {
             "size": 13,
-            "symbol": [("line-ns" if "ound" in name else "diamond" if name == "This set" else "circle") for name in names],
+            "symbol": [
+                ("line-ns" if "ound" in name else "diamond" if name == "This set" else "circle") for name in names
+            ],
             "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names],
             "line": {"width": 3, "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names]},
         },
@@ -59,7 +61,7 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the number of nodes of each type: of the set, and as the scheduler alone needs them."""
     shown = [one for one in types if one["count"] or one["own_count"]][:MAX_TYPES]
     labels = [escape(one["name"]) for one in shown]
-    series = [("This set", "count"), ("By the scheduler's own scores", "own_count")]
+    series = [("This set", "count"), ("Scheduler alone", "own_count")]
     data = [
         {
             "type": "bar",
@@ -81,7 +83,8 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
 def fullness(types: Sequence[Mapping[str, Any]]) -> Figure:
     """Return the mean requested share of each type's nodes, a bar per resource; a mark is the least full node."""
     shown = [one for one in types if one["count"]][:MAX_TYPES]
-    resources = list(dict.fromkeys(name for one in shown for name in one["fullness"]))[:RESOURCES]
+    used = [name for one in shown for name, share in one["fullness"].items() if share["mean"]]
+    resources = list(dict.fromkeys(used))[:RESOURCES]
     data: list[dict[str, Any]] = []
     for number, resource in enumerate(resources):
         of = [one["fullness"].get(resource) for one in shown]

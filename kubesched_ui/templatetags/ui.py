@@ -143,7 +143,7 @@ def invalid(field: Any) -> str:
     """Return attributes of a form field with an error: screen readers announce it, and autofocus scrolls to it."""
     if not field.errors:
         return ""
-    return format_html('aria-invalid="true" aria-describedby="id_{}_error" autofocus', field.name)
+    return format_html('aria-invalid="true" aria-describedby="id_{}_error" autofocus', field.html_name)
 
 
 @register.simple_tag(takes_context=True)
@@ -341,12 +341,14 @@ def no_match(context: Any, one: str, everything: str, filters: str) -> SafeStrin
 def field(bound: BoundField, label: str, kind: str = "text", **attributes: Any) -> SafeString:
     """Return a form field with its label and errors. `kind`: the type of the input, or `select`."""
     if kind == "select":
-        control = bound.as_widget(attrs={"id": bound.name, "autofocus": bool(bound.errors)})
+        control = bound.as_widget(attrs={"id": bound.html_name, "autofocus": bool(bound.errors)})
     else:
         value = bound.value()
         attributes |= {"type": kind, "value": "" if value is None else value}
-        control = format_html('<input id="{0}" name="{0}"{1} {2}>', bound.name, flatatt(attributes), invalid(bound))
-    return format_html('<div><label for="{}">{}</label>{}{}</div>', bound.name, label, control, bound.errors)
+        control = format_html(
+            '<input id="{0}" name="{0}"{1} {2}>', bound.html_name, flatatt(attributes), invalid(bound)
+        )
+    return format_html('<div><label for="{}">{}</label>{}{}</div>', bound.html_name, label, control, bound.errors)
 
 
 @register.simple_tag(takes_context=True)

@@ -38,7 +38,8 @@ SHARE = 0.6  # of the time, for the linear program
 TRIALS, KEPT = 256, 8  # greedy searches for patterns of an offer, and the best that are used
 NO_LIMIT = 1 << 60
 MAX_ITERATIONS = 2_000
-KNAPSACK_SECONDS = 0.8  # for one knapsack problem; then its own upper bound counts
+KNAPSACK_SECONDS = 1.0  # for one knapsack problem; then its own upper bound counts
+MOST_SHARED = 20  # HiGHS measures the time of the clock: its limit for a processor that this many processes share
 
 
 class Offer(NamedTuple):
@@ -106,13 +107,13 @@ def copies(requests: Int64, free: Int64) -> Int64:
 def purchase(problem: Problem, seconds: float, check: Callable[[], None]) -> Purchase:
     """Return the cheapest set of nodes found within a time, and the bound that is proved by then.
 
-    `seconds`: the limit for the whole computation; the result is valid whenever it ends. `check`: called at least once
-    a second.
+    `seconds`: of processor time, so that other processes do not change the result; it is valid whenever it ends.
+    `check`: called at least once a second.
     """
-    start = time.monotonic()
+    start = time.process_time()
     solver = _Solver(problem, start + seconds, check)
     found = solver.solve()
-    found.seconds = time.monotonic() - start
+    found.seconds = time.process_time() - start
     return found
 
 
@@ -147,6 +148,7 @@ class _Solver:
             offer._replace(allowed=offer.allowed & (copies(self.requests, offer.capacity[None, :])[0] > 0))
             for offer in problem.offers
         ]
+        self._leave_out_dominated()
         self.bought = len(self.offers)  # the offers after these are existing nodes
         self.unit = math.gcd(*(offer.price for offer in self.offers)) or 1
         most = np.where(problem.usable, np.minimum(copies(self.requests, problem.existing), self.demand), 0)
@@ -191,9 +193,21 @@ class _Solver:
             free = np.maximum(problem.existing[members], 0).sum(axis=0)
             self.pools.append(_PooledNodes(free, np.minimum(most[members].sum(axis=0), self.demand)))
 
+    def _leave_out_dominated(self) -> None:
+        """Let no shape use an offer for which another one is as large, not dearer, and without limit."""
+        for number, one in enumerate(self.offers):
+            for other, better in enumerate(self.offers):
+                if number == other or better.limit is not None or (one.allowed & ~better.allowed).any():
+                    continue
+                large = bool((better.capacity >= one.capacity).all())
+                equal = better.price == one.price and bool((better.capacity == one.capacity).all())
+                if large and better.price <= one.price and (not equal or other < number) and better.allowed.any():
+                    self.offers[number] = one._replace(allowed=np.zeros_like(one.allowed))
+                    break
+
     @property
     def late(self) -> bool:
-        return time.monotonic() >= self.deadline
+        return time.process_time() >= self.deadline
 
     # ---- the whole
 
@@ -209,7 +223,7 @@ class _Solver:
                 pattern[shape] = most[shape]
                 self.add(number, self._filled(number, pattern))
         # Part of the time stays for the whole numbers.
-        end, self.deadline = self.deadline, time.monotonic() + SHARE * (self.deadline - time.monotonic())
+        end, self.deadline = self.deadline, time.process_time() + SHARE * (self.deadline - time.process_time())
         complete, iterations, amounts = self.generate(first_price)
         self.deadline = end
         packings, existing, unplaced = self.best_packing(first, amounts)
@@ -688,7 +702,7 @@ class _Solver:
             model.column(self._penalty, math.inf, [(row, 1.0)], whole=True)
             values.append(max(0.0, float(left[shape])))
         target = max(self._whole(self.bound) / self.unit, self.bound * (1 + GOOD))
-        seconds = max(0.1, self.deadline - time.monotonic())
+        seconds = max(0.1, self.deadline - time.process_time()) * MOST_SHARED
         highs = model.solver(mip_rel_gap=TOLERANCE, time_limit=seconds, objective_target=target)
         highs.setSolution(_solution(values))
         self._run_checked(highs)
@@ -700,7 +714,7 @@ class _Solver:
         return self._trimmed(chosen, demand)
 
     def _run_checked(self, highs: highspy.Highs) -> None:
-        """Run an integer program. `check` is called meanwhile; what it raises stops the program."""
+        """Run an integer program until the deadline. `check` is called meanwhile; what it raises stops the program."""
         raised: list[BaseException] = []
 
         def interrupt(event: Any) -> None:
@@ -708,6 +722,8 @@ class _Solver:
                 self.check()
             except BaseException as problem:
                 raised.append(problem)
+                event.interrupt()
+            if self.late:
                 event.interrupt()
 
         highs.cbMipInterrupt.subscribe(interrupt)

@@ -165,7 +165,7 @@ class BuyParameters(StrictStruct, kw_only=True):
     """Parameters of buy.
 
     `workload`: "pending" places the pending pods, on free space of the existing nodes first; "all" places every pod on
-    new nodes alone. `currency`: stands before prices. `seconds`: the time for the search, of each cell.
+    new nodes alone. `currency`: stands before prices. `seconds`: of processor time for the search of each cell.
     """
 
     catalog: list[NodeType]

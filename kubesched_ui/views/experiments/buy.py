@@ -183,7 +183,11 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     case, currency = _case(rows, query), (experiment.answer or {}).get("currency", "")
     row = rows[case]
     types = [
-        {**one, "price_text": price_text(one["price"], currency), "cost": price_text(one["price"] * one["count"], currency)}
+        {
+            **one,
+            "price_text": price_text(one["price"], currency),
+            "cost": price_text(one["price"] * one["count"], currency),
+        }
         for one in row["types"]
     ]
     for one in types:
@@ -209,7 +213,9 @@ def _case(rows: list[dict[str, Any]], query: QueryDict) -> int:
     wanted = query.get("case", "")
     if wanted.isascii() and wanted.isdigit() and int(wanted[:6]) < len(rows):
         return int(wanted)
-    return min(range(len(rows)), key=lambda number: (rows[number]["pods"] - rows[number]["placed"], rows[number]["price"]))
+    return min(
+        range(len(rows)), key=lambda number: (rows[number]["pods"] - rows[number]["placed"], rows[number]["price"])
+    )
 
 
 def _title(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:

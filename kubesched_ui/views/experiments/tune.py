@@ -36,7 +36,10 @@ class TuneForm(QuestionForm):
     """The aims, what varies, and how long the search is."""
 
     strategies = forms.MultipleChoiceField(
-        required=False, choices=STRATEGIES, initial=[name for name, _ in STRATEGIES], widget=forms.CheckboxSelectMultiple
+        required=False,
+        choices=STRATEGIES,
+        initial=[name for name, _ in STRATEGIES],
+        widget=forms.CheckboxSelectMultiple,
     )
     front = forms.BooleanField(required=False)
     percentage = forms.BooleanField(required=False)
@@ -122,7 +125,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "axes": axes_of(answer, query),
         "aims": [(one["metric"], one["title"]) for one in answer["aims"]],
         "rows": [_row(one, answer) for one in answer["trials"]],
-        "mixed": answer["mixed"] and len(answer["aims"]) > 1,
+        "directions": [(one["metric"], one["title"], one["better"]) for one in answer["aims"]],
+        "mixed": len(answer["aims"]) > 1,
     }
 
 
@@ -190,7 +194,7 @@ def history(answer: Mapping[str, Any]) -> Figure:
         if value is not None and (best is None or (value > best if higher else value < best)):
             best = value
         line.append(best)
-    title = plotted_title(aim["metric"]) if single else "weighted change of the aims (lower is better)"
+    title = short_title(aim) if single else "change of the mix"
     return experiment_charts.history(values, line, title)
 
 
@@ -204,7 +208,12 @@ def front(answer: Mapping[str, Any], axes: tuple[int, int]) -> Figure:
         points.append(ChartPoint("given" if trial["trial"] == 0 else f"trial {trial['trial']}", x, y))
     directions = [aim["better"] for aim in aims]
     best = pareto_front([(point.x, point.y) for point in points], directions)
-    return experiment_charts.scatter(points, best, *(plotted_title(aim["metric"]) for aim in aims))
+    return experiment_charts.scatter(points, best, plotted_title(aims[0]["metric"]), short_title(aims[1]))
+
+
+def short_title(aim: Mapping[str, Any]) -> str:
+    """Return the title of a vertical axis, without which values are better."""
+    return plotted_title(aim["metric"]).partition(" (")[0]
 
 
 PAGE = QuestionPage(
