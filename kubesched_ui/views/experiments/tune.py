@@ -194,7 +194,7 @@ def history(answer: Mapping[str, Any]) -> Figure:
         if value is not None and (best is None or (value > best if higher else value < best)):
             best = value
         line.append(best)
-    title = short_title(aim) if single else "change of the mix"
+    title = plotted_title(aim["metric"]) if single else "change of the mix"
     return experiment_charts.history(values, line, title)
 
 
@@ -208,12 +208,7 @@ def front(answer: Mapping[str, Any], axes: tuple[int, int]) -> Figure:
         points.append(ChartPoint("given" if trial["trial"] == 0 else f"trial {trial['trial']}", x, y))
     directions = [aim["better"] for aim in aims]
     best = pareto_front([(point.x, point.y) for point in points], directions)
-    return experiment_charts.scatter(points, best, plotted_title(aims[0]["metric"]), short_title(aims[1]))
-
-
-def short_title(aim: Mapping[str, Any]) -> str:
-    """Return the title of a vertical axis, without which values are better."""
-    return plotted_title(aim["metric"]).partition(" (")[0]
+    return experiment_charts.scatter(points, best, *(plotted_title(aim["metric"]) for aim in aims))
 
 
 PAGE = QuestionPage(

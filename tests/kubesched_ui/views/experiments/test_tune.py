@@ -51,7 +51,7 @@ def test_the_front_of_several_aims_and_another_configuration(client: Client, clu
     assert "Pareto front of the aims" in text
     assert f"Of 4 configurations, {len(experiment.answer['choices'])} combinations are not surpassed" in text
     figure = msgspec.json.decode(client.get(f"{address}charts/front/").content)
-    assert figure["layout"]["xaxis"]["title"]["text"] == "Nodes with pods (lower is better)"
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Nodes with pods<br>(lower is better)"
     query = "x=hole_filling&y=nonsense"
     other = msgspec.json.decode(client.get(f"{address}charts/front/?{query}").content)
     assert other["layout"]["xaxis"]["title"]["text"].startswith("Mean pods that still fit")
