@@ -15,7 +15,7 @@ from django.utils import timezone
 from kubesched_ui.accounts.access import VISIBLE, shared_with_scenario
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.fields import PackedJSONField
-from kubesched_ui.models import MAX_NAME, Scenario, VisibleManager, Work, WorkQuerySet, is_number, owned, silent
+from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, Work, WorkQuerySet, is_number, owned, silent
 
 MAX_ADDRESS = 64  # hexadecimal characters
 
@@ -165,6 +165,14 @@ class ExperimentCell(Work):
     result = PackedJSONField(null=True, editable=False)
     metrics = PackedJSONField(default=dict, editable=False, help_text="Name -> number, of the result.")
     seconds = models.FloatField(default=0, help_text="Seconds of its computation.")
+    run = models.ForeignKey(
+        Run,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The run that it was opened as.",
+    )
     reused = models.BooleanField(default=False, help_text="Whether the result is a copy of an equal cell's.")
 
     objects = ExperimentCellQuerySet.as_manager()

@@ -13,6 +13,24 @@ def metric_title(name: str, direction: bool = False) -> str:
     return f"{metric.title} ({metric.better} is better)" if direction and metric.better else metric.title
 
 
+def cell_metric_title(name: str) -> str:
+    """Return the title of a metric of a cell; the name of one that only a question has, in words."""
+    try:
+        return metric_of(name).title
+    except KeyError:
+        return name.replace("_", " ").replace(":", " ").capitalize()
+
+
+def cell_metric_text(name: str, value: float | None) -> str:
+    """Return a metric of a cell with its unit; a dash if there is none."""
+    if value is None:
+        return "–"
+    try:
+        return metric_text(name, value)
+    except KeyError:
+        return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+
+
 def metric_text(name: str, value: float | None) -> str:
     """Return a value with its unit; a dash if there is none."""
     if value is None:

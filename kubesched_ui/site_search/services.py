@@ -18,6 +18,7 @@ from django.urls import reverse
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import PendingPod
 from kubesched_ui.documentation import markdown_pages
+from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.lessons import catalog
 from kubesched_ui.models import ClusterObject, PodResult, Run, Scenario, WrittenLesson
 from kubesched_ui.templatetags.ui import cluster_pod
@@ -78,6 +79,7 @@ def search(text: str, place: Place, allows: Callable[[str], bool]) -> list[HitGr
             HitGroup("Nodes", nodes(words, place, newest)),
             _listed("Runs", runs(text), f"{reverse('runs')}?q={quote(text)}"),
             _listed("Scenarios", scenarios(text), f"{reverse('scenarios')}?q={quote(text)}"),
+            _listed("Experiments", experiments(text), f"{reverse('experiments')}?q={quote(text)}"),
             HitGroup("Lessons", [*islice(lessons(words), MOST)]),
             _listed("Written lessons", written_lessons(text), f"{reverse('learn')}?q={quote(text)}#t-written"),
             HitGroup("Documentation", docs(words)),
@@ -110,6 +112,10 @@ def actions(place: Place) -> Iterator[Hit]:
         scenario = reverse("scenario", args=[place.scenario])
         yield Hit("Start a run of this scenario", f"{scenario}#start", "simulate, schedule, settings")
         yield Hit("Preview an upgrade of this cluster", f"{scenario}#upgrade", "releases, versions")
+        experiments = reverse("scenario-experiments", args=[place.scenario])
+        yield Hit(
+            "Ask a question about this cluster", experiments, "experiment, capacity, drain, loss, buy, tune, moves"
+        )
         yield Hit("Compare settings on this cluster", f"{scenario}#pairs", "weights, strategies, MostAllocated")
         yield Hit("Edit the objects of this scenario", f"{reverse('compose')}?scenario={place.scenario}", "YAML")
     home = reverse("home")
@@ -119,6 +125,7 @@ def actions(place: Place) -> Iterator[Hit]:
     yield Hit("Compose a scenario", reverse("compose"), "new, editor, YAML")
     yield Hit("Preview an upgrade", f"{home}#t-plan", "release, version")
     yield Hit("Compare weights or scoring strategies", f"{home}#t-tune", "tune, LeastAllocated, MostAllocated")
+    yield Hit("Start an experiment from a document", f"{reverse('experiments')}#t-document", "sweep, YAML, questions")
     yield Hit("Compare two runs", reverse("runs"), "comparison, difference, fork")
     yield Hit("Start the course", reverse("learn"), "lessons, learn, teach")
     yield Hit("Join a live class", reverse("join"), "code, student")
@@ -264,6 +271,15 @@ def scenarios(text: str) -> list[Hit]:
             f"{count(one.counts.get('Node', 0))}, {count(one.counts.get('Pod', 0), 'pod')}",
         )
         for one in found
+    ]
+
+
+def experiments(text: str) -> list[Hit]:
+    """Return the experiments that match."""
+    found = Experiment.objects.matching(text).select_related("scenario").only("name", "question", "scenario__name")
+    return [
+        Hit(one.title, reverse("experiment", args=[one.pk]), f"{one.question} of {one.scenario.name}")
+        for one in found[: MOST + 1]
     ]
 
 

@@ -20,6 +20,7 @@ from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.presenters import choices, expected_per_release
+from kubesched_ui.views.experiments.registry import PAGES
 from kubesched_ui.views.form_fields import name_in, named, pinned
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
@@ -67,6 +68,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "per_release": expected_per_release(scenario),
         "upgrades": scenario.upgrades.defer("steps")[:5],
         "every": not pending,
+        "questions": PAGES.values(),
     }
 
 

@@ -33,6 +33,7 @@ from kubesched_ui.views import (
     upgrades,
     written_lessons,
 )
+from kubesched_ui.views.experiments import cells
 from kubesched_ui.views.experiments import pages as experiments
 
 urlpatterns = [
@@ -156,7 +157,20 @@ urlpatterns = [
     path("experiments/<int:experiment_id>/cancel/", experiments.cancel, owns("cancel"), "experiment-cancel"),
     path("experiments/<int:experiment_id>/delete/", experiments.delete, owns("delete"), "experiment-delete"),
     path("experiments/<int:experiment_id>/charts/<slug:key>/", experiments.chart, SHOW, "experiment-chart"),
-    path("experiments/<int:experiment_id>/cells/<int:number>/", experiments.cell, SHOW, "experiment-cell"),
+    path(
+        "experiments/<int:experiment_id>/compare/",
+        cells.compare_cells,
+        Permission(CLOSED, START, "start"),
+        "experiment-compare",
+    ),
+    path("experiments/<int:experiment_id>/cells/<int:number>/", cells.cell, SHOW, "experiment-cell"),
+    path(
+        "experiments/<int:experiment_id>/cells/<int:number>/open/",
+        cells.open_cell,
+        Permission(CLOSED, START, "start"),
+        "experiment-open",
+    ),
+    path("experiments/<int:experiment_id>/cells.<slug:kind>", cells.download, SHOW, "experiment-download"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, starts("start upgrade preview"), "upgrade-start"),
     path("upgrades/<int:upgrade_id>/", upgrades.upgrade, SHOW, "upgrade"),
     path("upgrades/<int:upgrade_id>/cancel/", upgrades.cancel, owns("cancel"), "upgrade-cancel"),

@@ -14,18 +14,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.experiments import services
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Work
+from kubesched_ui.views.experiments.cells import cell_table
+from kubesched_ui.views.experiments.lookup import find
 from kubesched_ui.views.experiments.registry import PAGES, page_of
-from kubesched_ui.views.form_fields import named
 from kubesched_ui.views.lists import ROWS, values_of
 from kubesched_ui.views.scenarios import find as find_scenario
+from scheduler_core.api.duration import span
 from scheduler_core.errors import InputError
 
-CELLS = 100
-
-
-def find(experiment_id: int) -> Experiment:
-    """Return the experiment with its scenario. Raises Http404."""
-    return named(Experiment.objects.select_related("scenario"), experiment_id)
+FAILED = 10  # failed cells that the page names
 
 
 @require_http_methods(["GET", "POST"])
@@ -86,14 +83,14 @@ def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
     """Show the answer of an experiment, its progress and its cells."""
     found = find(experiment_id)
     page = page_of(found.question)
-    cells = found.cells.listed()
     context = {
         "experiment": found,
         "scenario": found.scenario,
-        "page": page,
-        "cells": Paginator(cells, CELLS).get_page(request.GET.get("cells")),
-        "failed": found.cells.filter(state=Work.State.FAILED).listed()[:20],
+        "question": page,
+        "failed": found.cells.filter(state=Work.State.FAILED).listed()[:FAILED],
+        "left": span(max(1, round(found.eta_s))) if found.eta_s is not None else "",
     }
+    context |= cell_table(found, request.GET)
     return render(request, page.template, context | page.context(found, request.GET))
 
 
@@ -120,13 +117,3 @@ def delete(request: HttpRequest, experiment_id: int) -> HttpResponse:
     found.delete()
     messages.info(request, "The experiment was deleted.")
     return redirect("scenario-experiments", found.scenario_id)
-
-
-@require_GET
-def cell(request: HttpRequest, experiment_id: int, number: int) -> HttpResponse:
-    """Show the settings and the result of a cell."""
-    found = find(experiment_id)
-    row = found.cells.filter(number=number).first()
-    if row is None:
-        raise Http404(f"Experiment {experiment_id} has no cell {number}.")
-    return render(request, "experiments/cell.html", {"experiment": found, "scenario": found.scenario, "cell": row})

@@ -110,7 +110,8 @@ def world(db: None) -> World:
         experiment = Experiment.objects.create(
             scenario=scenario, name="undercover experiment", question="compare", state="done"
         )
-        experiment.cells.create(number=1, address="0", cell={}, state="done", metrics={"placed": 1})
+        content = {"question": "compare", "scenario": "of no experiment", "release": "1.34"}
+        experiment.cells.create(number=1, address="0", cell=content, state="done", metrics={"placed": 1})
     live = live_cluster("undercover live cluster", nodes=2, pending=1, decided=1)
     live.users.add(ada)
     live.groups.add(group)

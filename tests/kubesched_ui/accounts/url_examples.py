@@ -58,7 +58,7 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
         "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
-        "<slug:key>": "gaps", "<str:key>": "k" * 43, "<str:code>": "BCDFGHJK",
+        "<slug:key>": "gaps", "<slug:kind>": "csv", "<str:key>": "k" * 43, "<str:code>": "BCDFGHJK",
     }  # fmt: skip
 
 
