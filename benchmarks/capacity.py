@@ -36,15 +36,23 @@ def nodes(number: int) -> list[dict[str, Any]]:
 
 
 def pods() -> dict[str, dict[str, Any]]:
-    """Return the pods to add: plain ones, ones without requests, and ones spread over zones."""
+    """Return the pods to add: plain ones, ones without requests, one per node, and ones spread over zones."""
     plain = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1500m", "memory": "2Gi"}}}]}
     selector = {"matchLabels": {"app": "web"}}
     spread = {"maxSkew": 5, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
     metadata = {"name": "web", "namespace": "default", "labels": {"app": "web"}}
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
     specs = {
         "plain": plain,
         "empty": {"containers": [{"name": "main"}]},
-        "spread": plain | {"topologySpreadConstraints": [spread]},
+        "one per node": plain | {"affinity": apart},
+        "spread over zones": plain | {"topologySpreadConstraints": [spread]},
     }
     return {name: {"kind": "Pod", "metadata": metadata, "spec": spec} for name, spec in specs.items()}
 
@@ -62,8 +70,8 @@ def measure(number: int, name: str, template: dict[str, Any], most: int) -> dict
     seconds = time.perf_counter() - start
     wanted = min(result["fit"] + 1, most)
     copies = [template | {"metadata": template["metadata"] | {"name": f"web-{i}"}} for i in range(wanted)]
-    simulation = Simulation([*nodes(number), *copies], preemption=False)
     start = time.perf_counter()
+    simulation = Simulation([*nodes(number), *copies], preemption=False)
     placed = sum(trace.result == "scheduled" for trace in simulation.run())
     run = time.perf_counter() - start
     return {

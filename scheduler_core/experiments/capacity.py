@@ -1,8 +1,8 @@
 """Capacity: how many more of a pod, or of a mix of pods, fit, per node group, and which reason stops the next one.
 
 The answer is that of adding pods one at a time through the scheduler, without preemption, until one stays pending. If
-the pods on other nodes cannot change whether a node takes the pod, the order of placement does not matter: then all
-nodes that fit take a pod at once, until none fits (`_fill`).
+equal pods never keep each other off other nodes, the order of placement does not matter: then all nodes that fit take a
+pod at once, until none fits (`_fill`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import MAX_CELL_BYTES, Experiment, cells_of
-from scheduler_core.experiments.local_fit import is_local
+from scheduler_core.experiments.local_fit import nodes_are_independent
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -175,10 +175,16 @@ def _simulation(
     groups = node_groups([obj for obj in objects if isinstance(obj, Node)], label)
     if group is not None:
         objects = [_labelled(obj, group) if groups.get(obj.name) == group else obj for obj in objects]
-    simulation = Simulation(objects, release=cell.release, config=cell.configuration or None, seed=cell.seed)
+    simulation = Simulation(
+        objects, release=cell.release, config=cell.configuration or None, seed=cell.seed, timer=_no_time
+    )
     if cell.changes:
         plan_single_pass(simulation, [Stage(at=1, changes=read_changes(cell.changes))], 0)
     return simulation, groups
+
+
+def _no_time() -> int:
+    return 0
 
 
 def _labelled(obj: Object, group: str) -> Object:
@@ -210,7 +216,7 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
     pod = made.next()
     simulation.pending.append(pod)
     simulation.to_try = tries = [pod]
-    first = simulation.scheduler.cycles
+    first, alone = simulation.scheduler.cycles, len(copies) == 1
     for trace in simulation.run():
         check()
         if trace.pod != pod.key:
@@ -220,9 +226,10 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
             break
         filled.placed[made.template.name] += 1
         filled.landed[trace.node] += 1
-        if len(copies) == 1 and not filled.at_once and is_local(simulation.scheduler.framework_of(pod), pod):
+        if alone and nodes_are_independent(simulation.scheduler.framework_of(pod), pod):
             filled.at_once = True
             _fill(simulation, made, filled, limit, check)
+        alone = False
         if filled.placed.total() >= limit or trace.number - first > cycles:
             break
         made = copies[next(order)]

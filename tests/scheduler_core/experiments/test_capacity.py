@@ -18,7 +18,7 @@ from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
 from scheduler_core.simulation import Simulation
 from tests.random_clusters import random_cluster
-from tests.scheduler_core.build import HOSTNAME, claim, node, pod, volume, workload
+from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, claim, node, pod, selector, volume, workload
 
 Raw = dict[str, Any]
 FAST, ALL = range(8), range(8, 308)
@@ -256,3 +256,18 @@ def test_a_document_whose_cells_would_store_too_much_is_refused(monkeypatch: pyt
     nodes = [node(f"n{i}", labels={"pool": f"p{i}"}) for i in range(20)]
     with pytest.raises(InputError, match="more than 1 MB of pods"):
         answer(nodes, huge, huge)
+
+
+def test_pods_that_repel_their_equals_fill_hostnames_at_once_but_not_zones() -> None:
+    nodes = [node(name, zone=zone, cpu="4") for name, zone in (("a", "x"), ("b", "x"), ("c", "y"))]
+    for key, fits, at_once in ((HOSTNAME, 3, True), (ZONE, 2, False)):
+        affinity = {"podAntiAffinity": {REQUIRED: [{"labelSelector": selector(app="web"), "topologyKey": key}]}}
+        template = pod("web", labels={"app": "web"}, requests={"cpu": "1"}, affinity=affinity)
+        row = answer(nodes, CapacityPod(template=template), by_group=False)["rows"][0]
+        assert (row["fit"], row["at_once"]) == (fits, at_once)
+    constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector(app="web")}
+    for key, at_once in ((HOSTNAME, True), (ZONE, False)):
+        spread = [{**constraint, "topologyKey": key}]
+        template = pod("web", labels={"app": "web"}, requests={"cpu": "2"}, topologySpreadConstraints=spread)
+        row = answer(nodes, CapacityPod(template=template), by_group=False)["rows"][0]
+        assert (row["fit"], row["at_once"]) == (6 if at_once else 5, at_once)
