@@ -37,6 +37,7 @@ DIMENSIONS = {"configuration": "configurations", "release": "releases", "changes
 MAX_VARIANTS = 1000
 MAX_WORKLOADS = 200
 MAX_PODS = 20  # of a workload
+MAX_LISTED = 24  # variants whose outcomes of a workload are listed, the first ones
 MAX_OUTCOMES = 3  # of a pod in a variant
 
 PENDING_PODS, NODES_USED = "pending", "nodes_used"
@@ -230,7 +231,7 @@ def _difference(
             }
             if of
             else None
-            for of in cells
+            for of in cells[:MAX_LISTED]
         ],
         **_pods(placements, rows, counts, cells),
     }
@@ -249,8 +250,14 @@ def _pods(
     bound = counts.where >= 0
     shares = np.array([bound[:, of].mean(axis=1) for of in cells if of])
     certain = shares.max(axis=0) - shares.min(axis=0)
-    outcomes = [[Counter(counts.where[row, of].tolist()) for of in cells] for row in range(len(rows))]
-    differing = [row for row, of in enumerate(outcomes) if len({frozenset(one.items()) for one in of if one}) > 1]
+    listed = cells[:MAX_LISTED]
+    varying = np.flatnonzero((counts.where != counts.where[:, :1]).any(axis=1)).tolist()
+    outcomes = {row: [Counter(counts.where[row, of].tolist()) for of in listed] for row in varying}
+    differing = [
+        row
+        for row, of in outcomes.items()
+        if len(cells) > MAX_LISTED or len({frozenset(one.items()) for one in of if one}) > 1
+    ]
     differing.sort(key=lambda row: -certain[row])
     shown = [
         {

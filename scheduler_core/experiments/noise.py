@@ -21,7 +21,15 @@ from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.compare import Variant, lowest_mean_highest, statistics_of, variants_of
 from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
-from scheduler_core.experiments.placements import KINDS, PLACED, SAME, Placements, placements_of, run_with_kinds
+from scheduler_core.experiments.placements import (
+    KINDS,
+    MAX_STORED_PODS,
+    PLACED,
+    SAME,
+    Placements,
+    placements_of,
+    run_with_kinds,
+)
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
 MAX_CELLS = OUTCOMES_UP_TO  # all store the outcomes of their pods
@@ -159,7 +167,8 @@ def sentence(variants: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer, for the variant that depends on luck most."""
     known = [variant for variant in variants if "pods" in variant]
     if not known:
-        return "No run succeeded."
+        problem = f"The runs have more than {MAX_STORED_PODS:,} pods, so only the metrics are compared."
+        return problem if any(variant["seeds"] for variant in variants) else "No run succeeded."
     one = max(known, key=lambda variant: (variant["pods"]["unsure"], variant["pods"]["moving"]))
     pods, seeds = one["pods"], count(one["seeds"], "seed")
     total, always = count(sum(pods.values()), "pod"), pods["fixed"] + pods["moving"]

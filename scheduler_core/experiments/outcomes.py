@@ -37,12 +37,12 @@ def pack_outcomes(outcomes: Mapping[str, PodOutcome]) -> str:
     codes = [index.setdefault(outcomes[pod], len(index)) for pod in pods]
     column = np.array(codes, np.uint32).view(np.uint8).reshape(-1, 4).T.tobytes()  # equal bytes next to each other
     packed = msgspec.msgpack.encode(_Packed(pods, list(index), column))
-    return base64.b85encode(zlib.compress(packed, 6)).decode()
+    return base64.b64encode(zlib.compress(packed, 6)).decode()
 
 
 def unpack_outcomes(text: str) -> dict[str, PodOutcome]:
     """Return the outcomes of `pack_outcomes`."""
-    data = zlib.decompressobj().decompress(base64.b85decode(text), MAX_BYTES)
+    data = zlib.decompressobj().decompress(base64.b64decode(text), MAX_BYTES)
     packed = msgspec.msgpack.decode(data, type=_Packed)
     codes = np.frombuffer(packed.codes, np.uint8).reshape(4, -1).T.copy().view(np.uint32).ravel()
     return {pod: packed.places[code] for pod, code in zip(packed.pods, codes.tolist(), strict=True)}

@@ -10,7 +10,7 @@ import base64
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from scheduler_core.metrics.groups import node_groups
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 
+MAX_STORED_PODS = 100_000  # of more, a result would be larger than some MB
 PENDING, ABSENT = -1, -2
 SAME, EXCHANGED, NODES, GROUPS, PLACED = "same", "exchanged", "nodes", "groups", "placed"
 KINDS = (SAME, EXCHANGED, NODES, GROUPS, PLACED)
@@ -46,9 +47,10 @@ class _Kinds(msgspec.Struct, array_like=True):
 
 def run_with_kinds(cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
     """Run a cell as `run_cell` does. With the outcomes of its pods, the result also has `kinds`: the workload and
-    priority of each of these pods, and the group of each node. Raises InputError."""
+    priority of each of these pods, and the group of each node. Outcomes of more than MAX_STORED_PODS pods are left out.
+    Raises InputError."""
     run = run_in_virtual_time(scenario, cell, check) if cell.virtual_time else run_single_pass(scenario, cell, check)
-    if not cell.parameters.get("outcomes"):
+    if not cell.parameters.get("outcomes") or len(run.outcomes) > MAX_STORED_PODS:
         return result_of(run)
     names = {} if cell.virtual_time else scenario.stable_names(cell)
     return result_of(run, True) | {"kinds": _pack(_kinds_of(run, names))}
@@ -66,11 +68,11 @@ def _kinds_of(run: RunOutcome, names: Mapping[str, str]) -> _Kinds:
 
 
 def _pack(kinds: _Kinds) -> str:
-    return base64.b85encode(zlib.compress(msgspec.msgpack.encode(kinds), 6)).decode()
+    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(kinds), 6)).decode()
 
 
 def _unpack(text: str) -> _Kinds:
-    data = zlib.decompressobj().decompress(base64.b85decode(text), MAX_BYTES)
+    data = zlib.decompressobj().decompress(base64.b64decode(text), MAX_BYTES)
     return msgspec.msgpack.decode(data, type=_Kinds)
 
 
@@ -187,15 +189,23 @@ class WorkloadCounts:
         return EXCHANGED if differs(self.where) else SAME
 
 
+def _by_set(rows: npt.NDArray[Any], sets: Sequence[Sequence[int]]) -> tuple[npt.NDArray[Any], list[int]]:
+    """Return the columns of the sets next to each other, and where each set begins, for `reduceat`."""
+    starts = [0, *accumulate(len(cells) for cells in sets[:-1])]
+    return rows[:, [cell for cells in sets for cell in cells]], starts
+
+
 def _apart(rows: npt.NDArray[Any], sets: Sequence[Sequence[int]]) -> bool:
-    lowest = np.array([rows[:, cells].min(axis=1) for cells in sets])
-    highest = np.array([rows[:, cells].max(axis=1) for cells in sets])
-    return bool((lowest.max(axis=0) > highest.min(axis=0)).any())
+    ordered, starts = _by_set(rows, sets)
+    lowest = np.minimum.reduceat(ordered, starts, axis=1)
+    highest = np.maximum.reduceat(ordered, starts, axis=1)
+    return bool((lowest.max(axis=1) > highest.min(axis=1)).any())
 
 
 def _means_differ(rows: npt.NDArray[Any], sets: Sequence[Sequence[int]]) -> bool:
-    means = np.array([rows[:, cells].mean(axis=1) for cells in sets])
-    return bool((means != means[0]).any())
+    ordered, starts = _by_set(rows, sets)
+    means = np.add.reduceat(ordered, starts, axis=1) / [len(cells) for cells in sets]
+    return bool((means != means[:, :1]).any())
 
 
 def _count(codes: Int64, kinds: int, cells: int) -> Int64:

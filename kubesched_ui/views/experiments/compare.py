@@ -143,7 +143,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     rows = answer["variants"]
     axes = axes_of(answer, query)
     front = front_of(rows, axes)
-    resources = list(dict.fromkeys(name for row in rows for name in row["fullness"]))
+    resources = resources_of(rows)
+    resource = chosen(query.get("resource"), resources)
     page = Paginator(answer["workloads"], WORKLOADS).get_page(query.get("workloads"))
     return {
         "answer": answer,
@@ -153,7 +154,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "front": [rows[index]["title"] for index in front],
         "undirected": [metric_title(name) for name in axes if metric_of(name).better is None],
         "resources": resources,
-        "resource": chosen(query.get("resource"), resources),
+        "resource": resource,
+        "fullness_rows": fullness_rows(rows[:SIDE_BY_SIDE], resource),
         "lines": min(len(rows), experiment_charts.MAX_LINES),
         "workload_page": page,
         "workloads": [workload_rows(one, rows) for one in page.object_list],
@@ -178,6 +180,24 @@ def axes_of(answer: Mapping[str, Any], query: QueryDict) -> list[str]:
     known = set(metrics_of(answer["variants"]))
     wanted = [query.get("x", ""), query.get("y", "")]
     return [name if name in known else usual for name, usual in zip(wanted, answer["axes"], strict=True)]
+
+
+def resources_of(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the resources of the nodes of some variant."""
+    return list(dict.fromkeys(name for row in rows for name in row["fullness"]))
+
+
+def fullness_rows(rows: Sequence[Mapping[str, Any]], resource: str) -> list[tuple[str, list[str]]]:
+    """Return (interval, mean number of nodes of each variant as text) without intervals in which no node is."""
+    columns = [row["fullness"].get(resource, ()) for row in rows]
+    bins = max(map(len, columns), default=0)
+    found = []
+    for index in range(bins):
+        numbers = [column[index] if column else 0 for column in columns]
+        if any(numbers):
+            interval = f"{100 * index / bins:g} to {100 * (index + 1) / bins:g}%"
+            found.append((interval, [f"{number:,.1f}".removesuffix(".0") for number in numbers]))
+    return found
 
 
 def chosen(wanted: str | None, among: Sequence[str]) -> str:
@@ -261,7 +281,7 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
     if key == SCATTER:
         return scatter(rows, axes_of(answer, query))
     if key == FULLNESS:
-        resource = chosen(query.get("resource"), list(dict.fromkeys(name for row in rows for name in row["fullness"])))
+        resource = chosen(query.get("resource"), resources_of(rows))
         series = {row["title"]: row["fullness"][resource] for row in rows if resource in row["fullness"]}
         return experiment_charts.node_fullness(series, resource)
     return None

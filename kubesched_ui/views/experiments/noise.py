@@ -48,7 +48,9 @@ def document(form: NoiseForm, scenario: Scenario) -> dict[str, Any]:
 
 def variant_of(experiment: Experiment, query: QueryDict) -> tuple[int, dict[str, Any]] | None:
     """Return the variant of the address, by default the first one, and its position; None if there is no answer."""
-    known = [(index, one) for index, one in enumerate((experiment.answer or {}).get("variants", ())) if "pods" in one]
+    known = [
+        (index, one) for index, one in enumerate((experiment.answer or {}).get("variants", ())) if "metrics" in one
+    ]
     wanted = [(index, one) for index, one in known if str(index) == query.get("variant")]
     return next(iter([*wanted, *known]), None)
 
@@ -59,12 +61,15 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     if found is None or experiment.answer is None:
         return {}
     number, variant = found
-    page = Paginator(variant["workloads"], WORKLOADS).get_page(query.get("workloads"))
+    page = Paginator(variant.get("workloads", ()), WORKLOADS).get_page(query.get("workloads"))
+    labels, series = bars_of(variant)
     return {
         "variants": [(str(index), one["title"]) for index, one in enumerate(experiment.answer["variants"])],
         "variant": str(number),
         "noise": variant,
-        "counts": counts_of(variant["pods"]),
+        "counts": counts_of(variant["pods"]) if "pods" in variant else (),
+        "bar_heads": list(series),
+        "bar_rows": list(zip(labels, zip(*series.values(), strict=True), strict=True)),
         "metric_rows": metric_rows(variant["metrics"]),
         "workload_page": page,
         "workloads": [workload_row(one, variant["seeds"]) for one in page.object_list],
@@ -118,20 +123,25 @@ def outcome_text(outcomes: Sequence[Sequence[Any]], nodes: int) -> str:
     return listed + (" …" if nodes > MAX_OUTCOMES else "")
 
 
-def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
-    """Return the number of pods by their number of distinct outcomes. The last bar counts all larger numbers."""
-    found = variant_of(experiment, query)
-    if key != OUTCOMES or found is None:
-        return None
+def bars_of(variant: Mapping[str, Any]) -> tuple[list[str], dict[str, list[int]]]:
+    """Return labels and series of the bars: the pods by their number of distinct outcomes. The last bar counts all
+    larger numbers."""
     series = {"always": "always placed", "unsure": "placed with some seeds only", "pending": "never placed"}
     bars: dict[int, dict[str, int]] = {}
-    for one in found[1]["outcomes"]:
+    for one in variant.get("outcomes", ()):
         bar = bars.setdefault(min(one["outcomes"], MAX_BARS), dict.fromkeys(series, 0))
         for name in series:
             bar[name] += one[name]
     labels = [f"{number} or more" if number == MAX_BARS else str(number) for number in sorted(bars)]
-    values = {title: [bars[number][name] for number in sorted(bars)] for name, title in series.items()}
-    return experiment_charts.stacked_bars(labels, values, "distinct outcomes of a pod", "pods")
+    return labels, {title: [bars[number][name] for number in sorted(bars)] for name, title in series.items()}
+
+
+def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
+    """Return the bar chart of the outcomes."""
+    found = variant_of(experiment, query)
+    if key != OUTCOMES or found is None:
+        return None
+    return experiment_charts.stacked_bars(*bars_of(found[1]), "distinct outcomes of a pod", "pods")
 
 
 PAGE = QuestionPage(

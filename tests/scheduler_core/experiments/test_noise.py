@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.errors import InputError
+from scheduler_core.experiments import placements
 from scheduler_core.experiments.noise import Noise, entropy, pods_by_luck, pods_by_outcomes
 from scheduler_core.experiments.placements import PENDING
 from tests.scheduler_core.build import node, pod
@@ -95,6 +96,13 @@ def test_each_configuration_is_a_variant() -> None:
     found = answer_of("noise", scenario_of(node("n1"), pod("a")), seeds=[1, 2], configurations=configurations)
     assert [one["title"] for one in found["variants"]] == ["one", "two"]
     assert found["answer"].startswith("one: ")
+
+
+def test_outcomes_of_too_many_pods_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placements, "MAX_STORED_PODS", 1)
+    found = answer_of("noise", scenario_of(node("n1"), pod("a"), pod("b")), seeds=[1, 2])
+    assert found["answer"] == "The runs have more than 100,000 pods, so only the metrics are compared."
+    assert found["variants"][0]["metrics"]["placed"]["mean"] == 2
 
 
 @pytest.mark.parametrize(

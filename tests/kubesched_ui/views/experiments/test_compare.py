@@ -120,6 +120,11 @@ def test_many_variants_are_rows() -> None:
     assert compare.cell(answer, "pending", 0) == ("0", "best")
 
 
+def test_intervals_without_nodes_are_left_out() -> None:
+    rows = [{"fullness": {"cpu": [0, 2, 0, 1.5]}}, {"fullness": {"cpu": [0, 0, 0, 3]}}, {"fullness": {}}]
+    assert compare.fullness_rows(rows, "cpu") == [("25 to 50%", ["2", "0", "0"]), ("75 to 100%", ["1.5", "3", "0"])]
+
+
 def test_points_with_equal_coordinates_are_merged_and_escaped() -> None:
     points = [ChartPoint("<i>a", 1, 1), ChartPoint("b", 1, 1), ChartPoint("c", 2, 2, (0, 0.5))]
     front, others = experiment_charts.scatter(points, [0, 1], "x", "y")["data"]
