@@ -112,6 +112,38 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
     return figure
 
 
+def strips(rows: Sequence[tuple[str, Sequence[float], float]], y: str) -> Figure:
+    """Return the values of each row as open circles above its label, and its result as a filled diamond. Rows: label,
+    values, result."""
+    labels = [escape(label) for label, _, _ in rows]
+    marker: dict[str, Any] = {"symbol": "circle-open", "size": 9, "color": SERIES[1], "line": {"width": 2}}
+    data = [
+        {
+            "type": "scatter",
+            "name": "each order",
+            "mode": "markers",
+            "x": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
+            "y": [value for _, values, _ in rows for value in values],
+            "marker": marker,
+            "hovertemplate": "%{x}: %{y}",
+        },
+        {
+            "type": "scatter",
+            "name": "reached by 90%",
+            "mode": "markers+text",
+            "x": labels,
+            "y": [result for _, _, result in rows],
+            "text": [f"{result:,g}" for _, _, result in rows],
+            "textposition": "middle right",
+            "marker": {"symbol": "diamond", "size": 12, "color": SERIES[0]},
+            "hovertemplate": "%{x}: %{y}",
+        },
+    ]
+    figure = _figure(data, "", y)
+    figure["layout"]["xaxis"] |= {"type": "category"}
+    return figure
+
+
 def stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[float]], x: str, y: str) -> Figure:
     """Return a bar per label, stacked of the series, which differ in colour and pattern."""
     data = [

@@ -33,7 +33,7 @@ from scheduler_core.api.objects import (
     Resources,
 )
 from scheduler_core.cluster import resources
-from scheduler_core.cluster.formatting import count, listing
+from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
@@ -54,6 +54,9 @@ MAX_PODS = 500_000
 PERCENT = 100  # steps of a factor of requests
 _BOUNDED = (resources.CPU, resources.MEMORY)
 _SCALED = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
+
+LABELS = ("scenario", "configuration", "release", "changes", "seed")
+"""The labels of the cells of the grid."""
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -93,7 +96,7 @@ class PackingQuestion:
         found: float | None = None
         complete = True
         if not pods:
-            found = 0 if measure == "compaction" else None
+            found = None
         elif measure == "compaction":
             found = smallest(trial, nodes)
         else:
@@ -115,13 +118,15 @@ class PackingQuestion:
         }
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
-        """Return `rows`: for each cell of the grid and measure the 90th percentile over the orders of the nodes (of a
-        factor: the one that 90% of the orders reach), the smallest and the largest value, and all values."""
+        """Return `rows`: for each cell of the grid and measure its `title`, the 90th percentile over the orders of the
+        nodes (of a factor: the one that 90% of the orders reach), the smallest and the largest value, and all values.
+        """
         groups: dict[tuple[tuple[str, str], ...], list[Done]] = {}
         for one in done:
             labels = {name: value for name, value in one.cell.labels.items() if name != "order"}
             groups.setdefault(tuple(labels.items()), []).append(one)
         rows = [_row(dict(labels), members) for labels, members in groups.items()]
+        _name_rows(rows)
         return {"answer": _answer(rows), "rows": rows}
 
 
@@ -408,18 +413,21 @@ def _answer(rows: Sequence[Result]) -> str:
         if answered:
             better = min if measure == "compaction" else max
             best = better(answered, key=lambda row: row["found"])
-            sentences.append(_sentence(best, _which(best, answered)))
+            alike = len({row["found"] for row in answered}) == 1
+            sentences.append(_sentence(best, "" if alike else best["title"]))
         elif mine:
             sentences.append(_no_answer(mine[0]))
     return " ".join(sentences) or "No cell was computed."
 
 
-def _which(best: Result, rows: Sequence[Result]) -> str:
-    """Name the cell of the grid that is best, by the labels in which the rows differ; "" if all are equally good."""
-    if len({row["found"] for row in rows}) == 1:
-        return ""
-    names = [name for name in best if len({row[name] for row in rows if isinstance(row.get(name), str)}) > 1]
-    return listing([f"{name} {best[name]}" for name in names])
+def _name_rows(rows: Sequence[Result]) -> None:
+    """Set `title` of each row: the labels in which the rows of its measure differ, or the configuration."""
+    for measure in {row["measure"] for row in rows}:
+        mine = [row for row in rows if row["measure"] == measure]
+        names = [name for name in LABELS if len({row.get(name) for row in mine}) > 1]
+        for row in mine:
+            chosen = [f"seed {row[name]}" if name == "seed" else row[name] for name in names if row.get(name)]
+            row["title"] = ", ".join(chosen) or row.get("configuration", "")
 
 
 def _sentence(row: Result, which: str) -> str:
@@ -441,5 +449,5 @@ def _no_answer(row: Result) -> str:
         return "The scenario has no pods that could be placed elsewhere."
     if row["measure"] != "compaction":
         return f"The workload does not fit even with a small part of the {_WHAT[row['measure']]}."
-    problem = f"{count(row['pending'], 'pod')} of {row['pods']:,} stay pending on all nodes, and {row['allowed']:,} may"
+    problem = f"{row['pending']:,} of {count(row['pods'], 'pod')} stay pending on all nodes, and {row['allowed']:,} may"
     return f"The workload has no compaction: placed from scratch, {problem}. Leave out the pods that are pending now."

@@ -3,11 +3,11 @@
 from typing import Any
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.views.experiments import buy, capacity, compare, moves, noise, tune
+from kubesched_ui.views.experiments import buy, capacity, compare, moves, noise, packing, tune
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage
 
 PAGES: dict[str, QuestionPage] = {
-    page.slug: page for page in (compare.PAGE, noise.PAGE, capacity.PAGE, moves.PAGE, buy.PAGE, tune.PAGE)
+    page.slug: page for page in (compare.PAGE, noise.PAGE, capacity.PAGE, moves.PAGE, buy.PAGE, tune.PAGE, packing.PAGE)
 }
 
 

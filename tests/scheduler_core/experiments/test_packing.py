@@ -133,9 +133,10 @@ def test_resources_do_not_count_without_their_plugin() -> None:
     assert computed(scenario, "compaction", configuration=json.dumps(off))["found"] == 1
 
 
-def test_an_empty_scenario_needs_no_node() -> None:
-    assert computed(scenario_of(node("n0")), "compaction")["found"] == 0
-    assert computed(scenario_of(node("n0")), "replicas")["found"] is None
+def test_a_scenario_without_pods_has_no_answer() -> None:
+    scenario = scenario_of(node("n0"), static_pod("mirror", on="n0"))
+    assert computed(scenario, "compaction")["found"] is computed(scenario, "replicas")["found"] is None
+    assert experiment(scenario)["answer"].startswith("The scenario has no pods that could be placed")
 
 
 def test_requests_are_scaled_and_rounded_up() -> None:
@@ -191,10 +192,23 @@ def test_the_answer_is_the_90th_percentile() -> None:
     assert "number of its pods can be multiplied by 3.00" in summary["answer"]
 
 
+def test_the_answer_names_the_best_of_several() -> None:
+    nodes = [node(f"n{i}", cpu=4) for i in range(4)]
+    scenario = scenario_of(*nodes, *(pod(f"p{i}", requests={"cpu": 1}) for i in range(4)))
+    spec = json.loads(MINIMAL)
+    changes = [{"name": "as it is"}, {"name": "without n0", "changes": [{"cordon": "n0"}]}]
+    spec["spec"] |= {"changes": changes, "seeds": [0, 1], "packing": {"measures": ["replicas"], "orders": 2}}
+    spec["spec"]["scenarios"][0]["name"] = "cluster"
+    summary = run_experiment(load_experiment(json.dumps(spec)), {"cluster": scenario})
+    titles = ["as it is, seed 0", "as it is, seed 1", "without n0, seed 0", "without n0, seed 1"]
+    assert [row["title"] for row in summary["rows"]] == titles
+    assert summary["answer"].startswith("With as it is, seed 0, the number of its pods can be multiplied by 4.00")
+
+
 def test_the_answer_says_why_there_is_none() -> None:
     scenario = scenario_of(node("n0", cpu=4), *(pod(f"p{i}", requests={"cpu": 1}) for i in range(8)))
     answer = experiment(scenario, measures=["compaction"])["answer"]
-    assert "4 pods of 8 stay pending on all nodes, and 0 may" in answer
+    assert "4 of 8 pods stay pending on all nodes, and 0 may" in answer
     assert PackingQuestion().summarise(load_experiment(MINIMAL), [])["answer"] == "No cell was computed."
     failed = Done(Cell(question="packing", scenario="", release=RELEASE, labels={"measure": "compaction"}), None, "bad")
     assert "bad" in PackingQuestion().summarise(load_experiment(MINIMAL), [failed])["answer"]
