@@ -112,35 +112,34 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
     return figure
 
 
-def strips(rows: Sequence[tuple[str, Sequence[float], float]], y: str) -> Figure:
-    """Return the values of each row as open circles above its label, and its result as a filled diamond. Rows: label,
+def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str) -> Figure:
+    """Return the values of each row as open circles next to its label, and its result as a filled diamond. Rows: label,
     values, result."""
     labels = [escape(label) for label, _, _ in rows]
-    marker: dict[str, Any] = {"symbol": "circle-open", "size": 9, "color": SERIES[1], "line": {"width": 2}}
     data = [
         {
             "type": "scatter",
             "name": "each order",
             "mode": "markers",
-            "x": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
-            "y": [value for _, values, _ in rows for value in values],
-            "marker": marker,
-            "hovertemplate": "%{x}: %{y}",
+            "x": [value for _, values, _ in rows for value in values],
+            "y": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
+            "marker": {"symbol": "circle-open", "size": 9, "color": SERIES[1], "line": {"width": 2}},
+            "hovertemplate": "%{y}: %{x}",
         },
         {
             "type": "scatter",
             "name": "reached by 90%",
             "mode": "markers+text",
-            "x": labels,
-            "y": [result for _, _, result in rows],
-            "text": [f"{result:,g}" for _, _, result in rows],
-            "textposition": "middle right",
+            "x": [result for _, _, result in rows],
+            "y": labels,
+            "text": [f"{result:,.4g}" for _, _, result in rows],
+            "textposition": "top center",
             "marker": {"symbol": "diamond", "size": 12, "color": SERIES[0]},
-            "hovertemplate": "%{x}: %{y}",
+            "hovertemplate": "%{y}: %{x}",
         },
     ]
-    figure = _figure(data, "", y)
-    figure["layout"]["xaxis"] |= {"type": "category"}
+    figure = _figure(data, x, "")
+    figure["layout"]["yaxis"] |= {"type": "category", "autorange": "reversed"}
     return figure
 
 

@@ -385,7 +385,7 @@ def _pinned_node(pod: Pod) -> str:
 
 # ---- the answer
 
-_WHAT = {"replicas": "number of its pods", "requests": "requests of its pods"}
+_WHAT = {"replicas": "pods", "requests": "requests"}
 
 
 def _row(labels: dict[str, str], members: Sequence[Done]) -> Result:
@@ -417,6 +417,9 @@ def _answer(rows: Sequence[Result]) -> str:
             sentences.append(_sentence(best, "" if alike else best["title"]))
         elif mine:
             sentences.append(_no_answer(mine[0]))
+    if any("found" in row for row in rows):
+        orders = count(max(row["orders"] for row in rows), "random order of the nodes", "random orders of the nodes")
+        sentences.append(f"This holds for 90% of {orders}.")
     return " ".join(sentences) or "No cell was computed."
 
 
@@ -431,15 +434,17 @@ def _name_rows(rows: Sequence[Result]) -> None:
 
 
 def _sentence(row: Result, which: str) -> str:
-    orders = count(row["orders"], "random order of the nodes", "random orders of the nodes")
-    the = f"With {which}, the" if which else "The"
+    start = f"With {which}, " if which else ""
     if row["measure"] == "compaction":
         spared = 1 - row["found"] / row["nodes"] if row["nodes"] else 0
-        sentence = f"{the} {count(row['pods'], 'pod')} fit on {row['found']:,} of {count(row['nodes'], 'node')}"
-        return f"{sentence}, so {spared:.0%} of the nodes are not needed (90th percentile of {orders})."
-    atleast = "" if row["complete"] else "at least "
-    sentence = f"{the} {_WHAT[row['measure']]} can be multiplied by {atleast}{row['found']:.2f}"
-    return f"{sentence} (reached with 90% of {orders})."
+        sentence = f"the {count(row['pods'], 'pod')} fit on {row['found']:,} of {count(row['nodes'], 'node')}"
+        sentence += f", so {spared:.0%} of the nodes are not needed"
+    else:
+        factor = f"{'' if row['complete'] else 'at least '}{row['found']:.2f} times"
+        what = f"{factor} as many pods" if row["measure"] == "replicas" else f"pods with {factor} the requests"
+        sentence = f"{what} fit"
+    sentence = start + sentence
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _no_answer(row: Result) -> str:
@@ -448,6 +453,6 @@ def _no_answer(row: Result) -> str:
     if not row["pods"]:
         return "The scenario has no pods that could be placed elsewhere."
     if row["measure"] != "compaction":
-        return f"The workload does not fit even with a small part of the {_WHAT[row['measure']]}."
+        return f"The workload does not fit even with a small part of its {_WHAT[row['measure']]}."
     problem = f"{row['pending']:,} of {count(row['pods'], 'pod')} stay pending on all nodes, and {row['allowed']:,} may"
     return f"The workload has no compaction: placed from scratch, {problem}. Leave out the pods that are pending now."

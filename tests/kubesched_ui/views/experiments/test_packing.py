@@ -34,8 +34,8 @@ def test_the_form_starts_cells_and_the_page_answers(client: Client, cluster: Sce
     assert "Nodes that the workload needs" in text
     assert "Largest factor of the requests" not in text
     figure = msgspec.json.decode(client.get(f"{address}charts/replicas/").content)
-    assert figure["data"][0]["x"] == ["default", "default", "MostAllocated", "MostAllocated"]
-    assert figure["data"][1]["y"] == [4, 4]
+    assert figure["data"][0]["y"] == ["default", "default", "MostAllocated", "MostAllocated"]
+    assert figure["data"][1]["x"] == [4, 4]
     assert client.get(f"{address}charts/requests/").status_code == 404
 
 
@@ -67,5 +67,5 @@ def test_refused_forms_name_the_field(client: Client, cluster: Scenario) -> None
 
 def test_a_strip_chart_escapes_labels() -> None:
     figure = experiment_charts.strips([("<b>a", [1, 2], 2), ("b", [3], 3)], "nodes")
-    assert figure["data"][0]["x"] == ["&lt;b>a", "&lt;b>a", "b"]
+    assert figure["data"][0]["y"] == ["&lt;b>a", "&lt;b>a", "b"]
     assert figure["data"][1]["text"] == ["2", "3"]
