@@ -138,7 +138,7 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str) -> Figure
             "hovertemplate": "%{y}: %{x}",
         },
     ]
-    figure = _figure(data, x, "")
+    figure = axes_figure(data, x, "")
     figure["layout"]["yaxis"] |= {"type": "category", "autorange": "reversed"}
     return figure
 
