@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,117 @@ def test_which_values_of_a_metric_are_better() -> None:
     with pytest.raises(KeyError):
         metric_of("unknown")
     assert all(metric.better in ("higher", "lower", None) for metric in METRICS.values())
+
+
+# ---- straightforward versions, on random clusters
+
+
+def random_free(chance: random.Random) -> dict[str, list[int]]:
+    size = chance.randint(1, 6)
+    names = chance.sample(["cpu", "memory", "pods", "x/gpu"], chance.randint(1, 4))
+    return {name: [chance.choice([0, 1, 2, 3, 5, 8]) for _ in range(size)] for name in names}
+
+
+def random_pods(chance: random.Random) -> list[dict[str, int]]:
+    def one() -> dict[str, int]:
+        named = chance.sample(["cpu", "memory", "x/gpu"], chance.randint(1, 3))
+        return {name: chance.choice([0, 1, 1, 2, 4]) for name in named}
+
+    return [one() for _ in range(chance.randint(1, 25))]
+
+
+def fits(free: dict[str, list[int]], row: int, pod: dict[str, int], but: str = "") -> bool:
+    wanted = {"pods": 1, **pod} if "pods" in free else pod
+    return all(amount <= free.get(name, [0] * 9)[row] for name, amount in wanted.items() if amount and name != but)
+
+
+def straightforward_typical(pods: list[dict[str, int]]) -> list[tuple[dict[str, int], int]]:
+    shapes = [tuple(sorted((name, amount) for name, amount in pod.items() if amount)) for pod in pods]
+    ranked = sorted(set(shapes), key=lambda shape: (-shapes.count(shape), shape))
+    chosen: list[tuple[dict[str, int], int]] = []
+    for shape in ranked:
+        if sum(number for _, number in chosen) >= 0.95 * len(pods):
+            break
+        chosen.append((dict(shape), shapes.count(shape)))
+    return chosen
+
+
+def straightforward_stranded(free: dict[str, list[int]], pods: list[dict[str, int]]) -> dict[str, int]:
+    typical = [pod for pod, _ in straightforward_typical(pods)]
+    found = {}
+    for name in free:
+        users = [pod for pod in typical if pod.get(name)]
+        if name == "pods" or not users:
+            continue
+        found[name] = 0
+        for row, amount in enumerate(free[name]):
+            blocked = not any(fits(free, row, pod) for pod in typical)
+            if blocked and any(pod[name] <= amount for pod in users):
+                found[name] += amount
+    return found
+
+
+def straightforward_holes(free: dict[str, list[int]], unit: dict[str, int]) -> int:
+    total = 0
+    for row in range(len(next(iter(free.values())))):
+        left = {name: column[row] for name, column in free.items()}
+        while all(left.get(name, 0) >= amount for name, amount in unit.items()) and left.get("pods", 1) > 0:
+            total += 1
+            left = {name: amount - (1 if name == "pods" else unit.get(name, 0)) for name, amount in left.items()}
+    return total
+
+
+def straightforward_fragmentation(free: dict[str, list[int]], pods: list[dict[str, int]]) -> float:
+    shapes = [(pod.get("cpu", 0), pod.get("x/gpu", 0)) for pod in pods]
+    ranked = sorted(set(shapes), key=lambda s: (shapes.count(s), s[0], s[1], 1000 * (s[1] > 0)), reverse=True)
+    chosen: list[tuple[int, int]] = []
+    for shape in ranked:
+        if sum(map(shapes.count, chosen)) >= 0.95 * len(shapes):
+            break
+        chosen.append(shape)
+    total = 0.0
+    for row, idle in enumerate(free["x/gpu"]):
+        cpu_left = free["cpu"][row] if "cpu" in free else 0
+        for cpu, gpus in chosen:
+            if gpus == 0 or cpu > cpu_left or gpus > idle:  # else no device is too small for it
+                total += idle * shapes.count((cpu, gpus)) / sum(map(shapes.count, chosen))
+    return total
+
+
+@pytest.mark.parametrize("start", [0, pytest.param(60, marks=pytest.mark.long)])
+def test_straightforward_versions_agree(start: int) -> None:
+    for seed in range(start, start + (60 if start == 0 else 1000)):
+        chance = random.Random(seed)
+        free, pods = random_free(chance), random_pods(chance)
+        columns = {name: column(*values) for name, values in free.items()}
+        assert typical_requests(pods) == [pod for pod, _ in straightforward_typical(pods)], seed
+        assert stranded(columns, typical_requests(pods)) == straightforward_stranded(free, pods), seed
+        unit = {name: amount for name, amount in pods[0].items() if amount}
+        if unit:
+            assert hole_filling(columns, unit) == straightforward_holes(free, unit), seed
+        if "x/gpu" in free:
+            found = gpu_fragmentation(columns, pods)["x/gpu"]
+            assert found == pytest.approx(straightforward_fragmentation(free, pods), abs=1e-5), seed
+
+
+def test_a_straightforward_skew_agrees() -> None:
+    for seed in range(60):
+        chance = random.Random(seed)
+        zones = [chance.choice(["a", "b", "c", ""]) for _ in range(6)]
+        disks = [chance.choice(["ssd", "hdd"]) for _ in zones]
+        nodes = [node(f"n{i}", zone=zones[i], labels={"disk": disks[i]}) for i in range(6)]
+        placed = [(f"p{i}", chance.randrange(6), chance.choice("xyz")) for i in range(chance.randint(0, 14))]
+        selector = {"x": {}, "y": {"nodeSelector": {"disk": "ssd"}}, "z": {}}
+        cluster, _ = cluster_of(*nodes, *(pod(name, on=f"n{row}", **selector[of]) for name, row, of in placed))
+        expected = {}
+        for of in "xyz":
+            rows = [row for _, row, its in placed if its == of]
+            allowed = [row for row in range(6) if of != "y" or disks[row] == "ssd"]
+            counts = {zones[row]: 0 for row in allowed if zones[row]}
+            for row in rows:
+                if row in allowed and zones[row]:
+                    counts[zones[row]] += 1
+            if len(rows) > 1:
+                expected[of] = max(counts.values(), default=0) - min(counts.values(), default=0)
+        found = skews(cluster, [ZONE], {f"default/{name}": of for name, _, of in placed})
+        assert found.get(ZONE, dict.fromkeys(expected, 0)) == expected, seed
