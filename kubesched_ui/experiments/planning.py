@@ -153,9 +153,9 @@ def finish_cell(cell: ExperimentCell, error: str = "", result: Result | None = N
     with transaction.atomic():
         # The experiment is locked first, as wherever both are written.
         counted = Experiment.everything.filter(pk=cell.experiment_id, state=Work.State.RUNNING).update(
-            cells_done=F("cells_done") + done,
-            cells_failed=F("cells_failed") + (not done),
-            cells_reused=F("cells_reused") + (done and cell.reused),
+            cells_done=F("cells_done") + int(done),
+            cells_failed=F("cells_failed") + int(not done),
+            cells_reused=F("cells_reused") + int(done and cell.reused),
             seconds=F("seconds") + seconds,
             result_bytes=F("result_bytes") + (size if done else 0),
         )
