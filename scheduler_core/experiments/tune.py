@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from scheduler_core.cluster.formatting import amount, listing
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
@@ -307,10 +308,11 @@ class _Summary:
     def _sentence(self, best: TrialResult, front: Sequence[TrialResult]) -> str:
         tried = f"{len(self.trials)} configurations"
         if self.parameters.front:
-            points = len(self._distinct(front))
-            names = " and ".join(metric_of(aim.metric).title for aim in self.aims)
-            best_are = "1 combination is" if points == 1 else f"{points} combinations are"
-            return f"Of {tried}, {best_are} not surpassed in {names}."
+            points = self._distinct(front)
+            if len(points) == 1:
+                return f"Of {tried}, trial {points[0].number} is best in every aim: {self._changes(points[0])}."
+            names = listing([metric_of(aim.metric).title for aim in self.aims])
+            return f"Of {tried}, {len(points)} are a Pareto front of {names}: each surpasses the others in an aim."
         if best.number == GIVEN or self.base is None:
             return f"None of {tried} is better than the given one: {self._changes(best)}."
         return f"The best of {tried} changes {self._changes(best)}."
@@ -321,9 +323,9 @@ class _Summary:
             title = metric_of(aim.metric).title
             before = None if self.given is None else self.given.metrics.get(aim.metric)
             if best.number == GIVEN or before is None:
-                parts.append(f"{title} {number_text(value)}")
+                parts.append(f"{title} {value_text(aim.metric, value)}")
             else:
-                parts.append(f"{title} from {number_text(before)} to {number_text(value)}")
+                parts.append(f"{title} from {value_text(aim.metric, before)} to {value_text(aim.metric, value)}")
         return ", ".join(parts)
 
 
@@ -338,6 +340,10 @@ def _change(before: float | None, after: float | None, better: str | None) -> st
     return "better" if (after > before) == (better == "higher") else "worse"
 
 
-def number_text(number: float) -> str:
-    """Return a number with at most four significant decimals: `1,204`, `0.8317`."""
-    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 10_000 else f"{number:,.4g}"
+def value_text(metric: str, number: float) -> str:
+    """Return the value of a metric as text: `1,204`, `0.832`, `17.4%`, `7.01` cores of cpu, `8Gi` of memory."""
+    if metric_of(metric).unit == "share":
+        return f"{100 * number:.3g}%"
+    if metric.startswith("stranded:"):
+        return amount(metric.partition(":")[2], round(number))
+    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 1_000 else f"{number:,.3g}"

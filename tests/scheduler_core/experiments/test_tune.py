@@ -11,7 +11,7 @@ from scheduler_core.experiments.document import Experiment, load_experiment
 from scheduler_core.experiments.local_run import run_experiment
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
-from scheduler_core.experiments.tune import mix
+from scheduler_core.experiments.tune import mix, value_text
 from scheduler_core.experiments.tuned_configuration import SearchSpace, choices_of
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
@@ -161,6 +161,22 @@ def test_other_settings_of_the_given_configuration_stay() -> None:
     [profile] = load(space.configuration(first), get_release("1.36")).profiles
     assert profile.scheduler_name == "mine"
     assert profile.args["NodeResourcesFit"].ignored_resources == ("example.com/a",)
+
+
+def test_values_as_text() -> None:
+    assert value_text(PACKS, 1204.0) == "1,204"
+    assert value_text(SPREADS, 0.17432) == "17.4%"
+    assert value_text("stranded:memory", 2.0**33) == "8Gi"
+    assert value_text("hole_filling", 2.5) == "2.5"
+
+
+def test_one_trial_may_be_best_in_every_aim() -> None:
+    tune = {"aims": [aim(PACKS), aim("pending")], "front": True, "trials": 3, "batch": 3}
+    found = answer(document(tune), cluster())
+    sentence = (
+        "Of 3 configurations, trial 1 is best in every aim: Nodes with pods from 6 to 1, Pods pending from 0 to 0."
+    )
+    assert found["answer"] == sentence
 
 
 def test_a_mix_weighs_relative_changes() -> None:

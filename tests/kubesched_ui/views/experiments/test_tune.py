@@ -49,7 +49,7 @@ def test_the_front_of_several_aims_and_another_configuration(client: Client, clu
     address = f"/experiments/{experiment.pk}/"
     text = source(client, address)
     assert "Pareto front of the aims" in text
-    assert f"Of 4 configurations, {len(experiment.answer['choices'])} combinations are not surpassed" in text
+    assert f"Of 4 configurations, {len(experiment.answer['choices'])} are a Pareto front of Nodes with pods," in text
     figure = msgspec.json.decode(client.get(f"{address}charts/front/").content)
     assert figure["layout"]["xaxis"]["title"]["text"] == "Nodes with pods<br>(lower is better)"
     query = "x=hole_filling&y=nonsense"
