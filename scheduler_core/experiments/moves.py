@@ -309,12 +309,10 @@ def verify(
 
 def _why_none(found: MoveResult, most: int, movable: int) -> str:
     if found.impossible:
-        left = f"the {count(movable, 'pod')} that may move" if movable != 1 else "the one pod that may move"
+        left = f"the {movable:,} pods that may move are" if movable != 1 else "the one pod that may move is"
         if not movable:
             return "None of the running pods may move."
-        return (
-            f"All states that moves of {left} can reach are excluded: no node has or gets what the pending pods need."
-        )
+        return f"However {left} placed, no node has what the pending pods need."
     if found.ended:
         least = count(found.at_least, "move")
         return f"The search ended at its effort. At least {least} would be needed. A larger effort may find moves."

@@ -260,7 +260,7 @@ def _ask(field: str, pod: str) -> Callable[[Page], None]:
     def ask(page: Page) -> None:
         page.fill(field, pod)
         page.get_by_role("button", name="Start the experiment").click()
-        expect(page.locator(".lead")).to_be_visible(timeout=30_000)
+        expect(page.locator(".experiment-answer")).to_be_visible(timeout=30_000)
 
     return ask
 

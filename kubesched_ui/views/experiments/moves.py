@@ -107,7 +107,7 @@ def _node(
 PAGE = QuestionPage(
     slug="moves",
     title="Moves",
-    sentence="Which fewest moves of running pods let this pending pod or gang fit, and what do they cost?",
+    sentence="Which smallest set of moves of running pods lets this pending pod or gang fit, and what does it cost?",
     form=MovesForm,
     document=document,
     context=context,
