@@ -150,6 +150,7 @@ class EquivalenceClass:
     __slots__ = (
         *(
             "_cache",
+            "_varies",
             "columns",
             "filter",
             "filter_state",
@@ -183,7 +184,7 @@ class EquivalenceClass:
         self.latest: Any = None
         self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
-        varies = {name: plugin.varies_with(pod) if declared else fwk.ANYTHING for name, (plugin, declared) in plugins}
+        varies = self._varies = _varies_with(plugins, pod)
         if any(varies[plugin.name] == fwk.USAGE and plugin.normalize is not None for plugin in framework.score):
             raise TypeError("a score that depends on usage is final")
         self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
@@ -207,6 +208,12 @@ class EquivalenceClass:
             else:
                 self.verdicts[plugin.name] = plugin.filter(self.filter_state, pod)
         self._prepare_scores(framework, pod, varies, usages)
+
+    def still_fits(self, plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo, terms: int) -> bool:
+        """Return whether the class is valid now that other pods have this number of terms that match its pods."""
+        if self.terms != terms and self._varies == _varies_with(plugins, pod):
+            self.terms = terms
+        return self.terms == terms
 
     def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return `make()`, cached under `key` as long as the class is valid."""
@@ -307,6 +314,10 @@ class EquivalenceClass:
         return scores
 
 
+def _varies_with(plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo) -> dict[str, str]:
+    return {name: plugin.varies_with(pod) if declared else fwk.ANYTHING for name, (plugin, declared) in plugins}
+
+
 class EquivalenceCache:
     """The classes of a profile's pods."""
 
@@ -355,7 +366,7 @@ class EquivalenceCache:
         if known is not None:
             pod.share(known.pod_terms, known.label_class)
         terms = len(cluster.columns.terms_matching(pod))
-        if known is None or known.terms != terms:
+        if known is None or not known.still_fits(self._plugins, pod, terms):
             known = self._classes[key] = EquivalenceClass(self._framework, self._plugins, pod, terms, self._columns)
         return known
 
