@@ -12,6 +12,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.config import Unknown
+from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
@@ -104,6 +105,7 @@ def pod_key(pod: dict[str, Any]) -> str:
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
+@without_collecting()
 def start(run: Run) -> StartedRun:
     """Create the core's simulation for a single pass. Raises InputError."""
     objects, pods, only = cluster_of(run)
@@ -139,6 +141,7 @@ def virtual_time_objects(run: Run) -> tuple[list[dict[str, Any]], list[str] | No
     return [obj for obj in objects if obj.get("kind") != "Pod" or has_node(obj) or pod_key(obj) in chosen], only
 
 
+@without_collecting()
 def start_in_virtual_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
     """Return the core's run in virtual time, limited by the settings, and the messages of the real cluster by pod."""
     objects, only = virtual_time_objects(run)

@@ -23,7 +23,8 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import Column, Keyframe, Score, StaticColumn, UsageColumn
 
 _MAX_CLASSES = 4096
-_MAX_CELLS = 1 << 22  # of all columns of a cache
+_MAX_CELLS = 1 << 22  # of all columns of a cache, unless it has fewer than the following
+_MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class
 _PATCHES = 48  # changed rows after which a column is copied
@@ -277,8 +278,10 @@ class EquivalenceClass:
             raw = scorer.score(state, pod, every)
             alike = not len(raw) or bool((raw == raw[0]).all())
             normalized: fwk.Int64 | None = raw
+            if alike:
+                raw = normalized = _uniform(raw)
             if scorer.normalize is not None:
-                normalized = scorer.normalize(state, pod, raw, every) if alike else None
+                normalized = _uniform(scorer.normalize(state, pod, raw, every)) if alike else None
             self.columns[scorer.name] = raw, normalized
             if normalized is None:
                 self.varying_scorers.append((scorer, weights[scorer.name], raw))
@@ -312,6 +315,11 @@ class EquivalenceClass:
             elif name in made:  # PreScore of the cycle did not skip it
                 scores[name] = made[name]
         return scores
+
+
+def _uniform(column: fwk.Int64) -> fwk.Int64:
+    """Return a column with one value as a view of that value: thousands of classes keep such columns."""
+    return np.broadcast_to(column[:1], column.shape) if len(column) else column
 
 
 def _varies_with(plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo) -> dict[str, str]:
@@ -385,7 +393,7 @@ class EquivalenceCache:
         found = self._usages.get(key)
         if found is None:
             nodes = self._cluster.nodes
-            if (len(self._usages) + 1) * len(nodes) * 4 > _MAX_CELLS:
+            if len(self._usages) >= max(_MAX_CELLS // (4 * len(nodes)), _MIN_USAGES):
                 self._usages.clear()
             found = self._usages[key] = UsageColumns(nodes, filters, scores)
         return found
