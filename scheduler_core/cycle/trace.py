@@ -86,10 +86,10 @@ class FilterOutcome:
 
 
 class Equals(Protocol):
-    """What the cycles of equal pods share. `outcomes`: by the identities of the verdicts that refuse nodes. `latest`:
-    that of the last cycle. `layouts`: encoded parts."""
+    """What the cycles of equal pods share. `outcomes`: by the plugins and the identities of the verdicts that refuse
+    nodes; pods with equal requests share them. `latest`: that of the last cycle. `layouts`: encoded parts."""
 
-    outcomes: dict[tuple[int, ...], FilterOutcome]
+    outcomes: dict[tuple[str | int, ...], FilterOutcome]
     latest: FilterOutcome | None
     layouts: dict[tuple[tuple[str, ...], ...], bytes]
 
@@ -229,7 +229,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             self._outcome, self._decisive, self._decided = latest, latest.decisive, True
             return
         refusing = tuple([verdict for verdict in self.verdicts.values() if verdict.codes is not None])
-        key = tuple(map(id, refusing))
+        key: tuple[str | int, ...] = (*self.verdicts, *map(id, refusing))
         outcome = outcomes.get(key)
         if outcome is None:
             refused = None
@@ -239,9 +239,10 @@ class CycleTrace(msgspec.Struct, eq=False):
             passing = None if decisive is None else decisive == 0
             rows = None if passing is None else np.flatnonzero(passing)
             outcome = FilterOutcome(self.verdicts, refusing, decisive, passing, rows, refused)
-            if refused is not None or len(outcomes) >= _OUTCOMES:  # few refused nodes change with each pod
-                outcomes.clear()
-            outcomes[key] = outcome
+            if refused is None:  # few refused nodes change with each pod
+                if len(outcomes) >= _OUTCOMES:
+                    outcomes.clear()
+                outcomes[key] = outcome
         outcome.source = self.verdicts
         equals.latest = outcome
         self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True

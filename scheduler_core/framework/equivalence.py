@@ -64,7 +64,8 @@ class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
     Row i of `columns` (int64 over nodes) belongs to the i-th plugin; the codes of the filters come first, then the
-    scores, then the weighted sum of the scores. `more`: what a plugin caches for these requests, by its name.
+    scores, then the weighted sum of the scores. `outcomes`: of equal verdicts. `more`: what a plugin
+    caches for these requests, by its name.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class UsageColumns:
         self._position = -1
         self._verdicts: list[fwk.Verdict | None] = [None] * len(filters)
         self.more: dict[str, Any] = {}
+        self.outcomes: dict[tuple[str | int, ...], Any] = {}
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
         """Compute the rows that changed since the last update."""
@@ -181,7 +183,6 @@ class EquivalenceClass:
     ) -> None:
         self.pod_terms, self.label_class = pod.terms(), pod.label_class
         self.terms = terms  # the number of affinity terms of other pods that match these pods
-        self.outcomes: dict[tuple[int, ...], Any] = {}
         self.latest: Any = None
         self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
@@ -289,6 +290,7 @@ class EquivalenceClass:
                 weighted = normalized * framework.weights[scorer.name]
                 self.static_total = weighted if self.static_total is None else self.static_total + weighted
         self.usage = usages(pod, self.usage_filters, by_usage)
+        self.outcomes = self.usage.outcomes
 
     def scores(
         self,
@@ -319,7 +321,7 @@ class EquivalenceClass:
 
 def _uniform(column: fwk.Int64) -> fwk.Int64:
     """Return a column with one value as a view of that value: thousands of classes keep such columns."""
-    return np.broadcast_to(column[:1], column.shape) if len(column) else column
+    return np.broadcast_to(column[:1].copy(), column.shape) if len(column) else column
 
 
 def _varies_with(plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo) -> dict[str, str]:
