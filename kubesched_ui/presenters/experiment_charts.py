@@ -112,9 +112,9 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
     return figure
 
 
-def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str) -> Figure:
+def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero: bool) -> Figure:
     """Return the values of each row as open circles next to its label, and its result as a filled diamond. Rows: label,
-    values, result."""
+    values, result. `from_zero`: whether the axis of values begins there."""
     labels = [escape(label) for label, _, _ in rows]
     data = [
         {
@@ -139,7 +139,10 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str) -> Figure
         },
     ]
     figure = axes_figure(data, x, "")
-    figure["layout"]["yaxis"] |= {"type": "category", "autorange": "reversed"}
+    for trace in data:
+        trace["cliponaxis"] = False
+    figure["layout"]["yaxis"] |= {"type": "category", "range": [len(rows) - 0.5, -0.5]}  # the first row at the top
+    figure["layout"]["xaxis"]["rangemode"] = "tozero" if from_zero else "normal"
     return figure
 
 

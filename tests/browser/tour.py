@@ -111,6 +111,8 @@ def stops(
         Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("#id_pod_1", "shop/front-1")),
         Stop("experiments, moves form", f"{scene}experiments/moves/?pod=shop/search-1"),
         Stop("experiments, moves", f"{scene}experiments/moves/", _ask("#id_pod", "shop/search-1")),
+        Stop("experiments, packing form", f"{scene}experiments/packing/"),
+        Stop("experiments, packing", f"{scene}experiments/packing/", _ask("#orders", "2")),
         Stop("upgrade", f"/upgrades/{upgrade}/"),
         Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _click(".others > summary")),
         Stop("run in virtual time", f"/runs/{timed}/?t=70"),
@@ -254,11 +256,11 @@ def _compose(page: Page) -> None:
     page.evaluate("for (const one of document.querySelectorAll('details.thing')) one.open = true")
 
 
-def _ask(field: str, pod: str) -> Callable[[Page], None]:
-    """Start an experiment about a pod and wait for its answer."""
+def _ask(field: str, value: str) -> Callable[[Page], None]:
+    """Start an experiment with this value of a field and wait for its answer."""
 
     def ask(page: Page) -> None:
-        page.fill(field, pod)
+        page.fill(field, value)
         page.get_by_role("button", name="Start the experiment").click()
         expect(page.locator(".experiment-answer")).to_be_visible(timeout=30_000)
 

@@ -100,7 +100,9 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
     if not rows:
         return None
     unit = "nodes" if key == COMPACTION else "factor"
-    return experiment_charts.strips([(row["title"], row["values"], row["found"]) for row in rows], unit)
+    return experiment_charts.strips(
+        [(row["title"], row["values"], row["found"]) for row in rows], unit, key == COMPACTION
+    )
 
 
 PAGE = QuestionPage(

@@ -66,6 +66,7 @@ def test_refused_forms_name_the_field(client: Client, cluster: Scenario) -> None
 
 
 def test_a_strip_chart_escapes_labels() -> None:
-    figure = experiment_charts.strips([("<b>a", [1, 2], 2), ("b", [3], 3)], "nodes")
+    figure = experiment_charts.strips([("<b>a", [1, 2], 2), ("b", [3], 3)], "nodes", True)
     assert figure["data"][0]["y"] == ["&lt;b>a", "&lt;b>a", "b"]
     assert figure["data"][1]["text"] == ["2", "3"]
+    assert figure["layout"]["xaxis"]["rangemode"] == "tozero"
