@@ -70,9 +70,9 @@ class Loss:
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         wanted = experiment.spec.loss or LossParameters()
         varied = _varied(experiment)
-        rows = [row for number, one in enumerate(done) if one.result for row in _rows(number, one, varied)]
+        rows = [row for number, one in enumerate(done, 1) if one.result for row in _rows(number, one, varied)]
         rows.sort(key=_badness)
-        for number, one in enumerate(done):
+        for number, one in enumerate(done, 1):
             if one.result and "outage" in one.result:
                 _add_outage(rows, number, one, varied)
         return {
@@ -182,7 +182,7 @@ def _batches(wanted: LossParameters, losses: Mapping[str, list[str]]) -> Iterato
 
 
 def _rows(number: int, done: Done, varied: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the answer for the losses of a cell: without pods, with the cell and the place in it."""
+    """Yield the rows of the answer for the losses of a cell: without pods, with the number of the cell and the place in it."""
     assert done.result is not None
     for place, loss in enumerate(done.result["losses"]):
         budgets = loss.get("budgets", ())
