@@ -191,6 +191,25 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
     return figure
 
 
+def course(columns: Mapping[str, Sequence[float]], unit: str) -> Figure:
+    """Return lines over time that change in steps. `columns`: `t`, and the values of each line at these times. Lines
+    differ in colour, dash and marker."""
+    data = [
+        {
+            "type": "scatter",
+            "name": name,
+            "mode": "lines+markers" if len(values) <= MAX_LABELLED else "lines",
+            "x": list(columns["t"]),
+            "y": list(values),
+            "line": {"shape": "hv", "color": SERIES[number], "dash": DASHES[number], "width": 2},
+            "marker": {"symbol": SYMBOLS[number], "size": 7},
+            "hovertemplate": "%{x} s: %{y}",
+        }
+        for number, (name, values) in enumerate((name, of) for name, of in columns.items() if name != "t")
+    ]
+    return axes_figure(data, unit, "nodes, pods")
+
+
 def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
     """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
     axis: dict[str, Any] = {"fixedrange": True, "automargin": True}

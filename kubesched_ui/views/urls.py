@@ -33,7 +33,7 @@ from kubesched_ui.views import (
     upgrades,
     written_lessons,
 )
-from kubesched_ui.views.experiments import cells
+from kubesched_ui.views.experiments import cells, losses
 from kubesched_ui.views.experiments import pages as experiments
 
 urlpatterns = [
@@ -171,6 +171,16 @@ urlpatterns = [
         "experiment-open",
     ),
     path("experiments/<int:experiment_id>/cells.<slug:kind>", cells.download, SHOW, "experiment-download"),
+    path(
+        "experiments/<int:experiment_id>/cells/<int:number>/losses/<int:place>/", losses.loss, SHOW, "experiment-loss"
+    ),
+    path(
+        "experiments/<int:experiment_id>/cells/<int:number>/losses/<int:place>/run/",
+        losses.open_run,
+        Permission(CLOSED, START, "open loss"),
+        "experiment-loss-run",
+    ),
+    path("experiments/<int:experiment_id>/cells/<int:number>/outage/", losses.outage, SHOW, "experiment-outage"),
     path("scenarios/<int:scenario_id>/upgrade/", upgrades.start, starts("start upgrade preview"), "upgrade-start"),
     path("upgrades/<int:upgrade_id>/", upgrades.upgrade, SHOW, "upgrade"),
     path("upgrades/<int:upgrade_id>/cancel/", upgrades.cancel, owns("cancel"), "upgrade-cancel"),

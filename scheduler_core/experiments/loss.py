@@ -24,7 +24,7 @@ from scheduler_core.experiments.zone_outage import ZoneOutage
 from scheduler_core.metrics.groups import node_groups, workloads
 
 BATCH = 50  # single nodes of a cell
-LARGE = 40  # workloads that the answer lists
+LARGE = 20  # workloads that the answer lists
 SCOPES = {"node": "node", "group": "node group", "zone": "zone"}
 
 
@@ -40,10 +40,14 @@ class Loss:
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
             batches = list(_batches(wanted, _chosen(wanted, nodes)))
             for batch in batches:
-                yield msgspec.structs.replace(cell, parameters={"mode": wanted.mode, **batch})
+                parameters = {"mode": wanted.mode, **batch}
+                labels = cell.labels | {wanted.scope: _title(batch)}
+                yield msgspec.structs.replace(cell, parameters=parameters, labels=labels)
             if wanted.scope == "zone" and wanted.mode == "loss" and wanted.virtual_time:
                 for batch in batches:
-                    yield msgspec.structs.replace(cell, parameters={"outage": seconds(wanted.outage), **batch})
+                    parameters = {"outage": seconds(wanted.outage), **batch}
+                    labels = cell.labels | {"zone": _title(batch), "outage": str(wanted.outage)}
+                    yield msgspec.structs.replace(cell, parameters=parameters, labels=labels)
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         return ()
@@ -181,8 +185,13 @@ def _batches(wanted: LossParameters, losses: Mapping[str, list[str]]) -> Iterato
         yield {"losses": named[first : first + size]}
 
 
+def _title(batch: Mapping[str, Any]) -> str:
+    names = [loss["name"] for loss in batch["losses"]]
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+
 def _rows(number: int, done: Done, varied: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the answer for the losses of a cell: without pods, with the number of the cell and the place in it."""
+    """Yield the rows of a cell's losses in the answer: without pods, with the cell's number and the place in it."""
     assert done.result is not None
     for place, loss in enumerate(done.result["losses"]):
         budgets = loss.get("budgets", ())

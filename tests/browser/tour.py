@@ -109,6 +109,11 @@ def stops(
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
         Stop("experiments, capacity form", f"{scene}experiments/capacity/"),
         Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("#id_pod_1", "shop/front-1")),
+        Stop("experiments, loss form", f"{scene}experiments/loss/"),
+        Stop("experiments, loss", f"{scene}experiments/loss/", _lose("Each node")),
+        Stop("experiments, a drain", f"{scene}experiments/loss/", _lose("Each node", "Drain", "table a[href*=losses]")),
+        Stop("experiments, zones", f"{scene}experiments/loss/", _lose("Each zone")),
+        Stop("experiments, an outage", f"{scene}experiments/loss/", _lose("Each zone", "Loss", "a[href*=outage]")),
         Stop("experiments, moves form", f"{scene}experiments/moves/?pod=shop/search-1"),
         Stop("experiments, moves", f"{scene}experiments/moves/", _ask("#id_pod", "shop/search-1")),
         Stop("experiments, packing form", f"{scene}experiments/packing/"),
@@ -265,6 +270,21 @@ def _ask(field: str, value: str) -> Callable[[Page], None]:
         expect(page.locator(".experiment-answer")).to_be_visible(timeout=30_000)
 
     return ask
+
+
+def _lose(scope: str, mode: str = "Loss", link: str = "") -> Callable[[Page], None]:
+    """Start an experiment about losses, wait for its answer and open a link of it."""
+
+    def lose(page: Page) -> None:
+        page.get_by_role("radio", name=re.compile(mode)).check()
+        page.get_by_label(scope, exact=True).check()
+        page.get_by_role("button", name="Start the experiment").click()
+        expect(page.locator(".lead")).to_be_visible(timeout=60_000)
+        if link:
+            page.locator(link).first.click()
+            expect(page.locator("#pods")).to_be_visible()
+
+    return lose
 
 
 def _paste(page: Page) -> None:

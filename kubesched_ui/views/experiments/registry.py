@@ -3,12 +3,11 @@
 from typing import Any
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.views.experiments import buy, capacity, compare, moves, noise, packing, tune
+from kubesched_ui.views.experiments import buy, capacity, compare, loss, moves, noise, packing, tune
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage
 
-PAGES: dict[str, QuestionPage] = {
-    page.slug: page for page in (compare.PAGE, noise.PAGE, capacity.PAGE, moves.PAGE, buy.PAGE, tune.PAGE, packing.PAGE)
-}
+_ORDER = (compare, noise, capacity, loss, moves, buy, tune, packing)
+PAGES: dict[str, QuestionPage] = {module.PAGE.slug: module.PAGE for module in _ORDER}
 
 
 def page_of(question: str) -> QuestionPage:

@@ -108,10 +108,16 @@ def world(db: None) -> World:
         upgrade.runs.set([run])
         lesson = WrittenLesson.objects.create(scenario=scenario, name="undercover lesson", text=START.format(**PARTS))
         experiment = Experiment.objects.create(
-            scenario=scenario, name="undercover experiment", question="compare", state="done"
+            scenario=scenario,
+            name="undercover experiment",
+            question="compare",
+            state="done",
         )
         content = {"question": "compare", "scenario": "of no experiment", "release": "1.34"}
-        experiment.cells.create(number=1, address="0", cell=content, state="done", metrics={"placed": 1})
+        loss = {"name": "n1", "nodes": ["n1"], "pods": 0, "counts": {}, "rows": [], "reasons": []}
+        outage = {**loss, "evicted": 0, "outage": 60, "detected": 50}
+        result = {"losses": [loss], "outage": outage}
+        experiment.cells.create(number=1, address="0", cell=content, state="done", metrics={"placed": 1}, result=result)
     live = live_cluster("undercover live cluster", nodes=2, pending=1, decided=1)
     live.users.add(ada)
     live.groups.add(group)

@@ -56,7 +56,7 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
         "<int:upgrade_id>": upgrade, "<int:lesson_id>": lesson, "<int:cluster_id>": cluster,
         "<int:decision_id>": 1, "<int:experiment_id>": experiment, "<slug:question>": "compare",
         "<int:object_id>": thing, "<str:kind>": "Pod", "<str:namespace>": "default", "<namespace>": "default",
-        "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<str:token>": "0" * 32,
+        "<str:name>": "p1", "<name>": "p1", "<int:number>": 1, "<int:place>": 0, "<str:token>": "0" * 32,
         "<int:user_id>": 1, "<int:step>": 1, "<slug:name>": "first-steps", "<str:provider_id>": "oidc",
         "<slug:key>": "gaps", "<slug:kind>": "csv", "<str:key>": "k" * 43, "<str:code>": "BCDFGHJK",
     }  # fmt: skip
