@@ -27,7 +27,7 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
     expect(page.get_by_text("6 runs")).to_be_visible()
     page.get_by_role("button", name="Start the experiment").click()
     page.wait_for_url(re.compile(r"/experiments/\d+/$"))
-    expect(page.locator(".lead")).to_contain_text("use the fewest nodes: 2 instead of 4", timeout=ANSWERED)
+    expect(page.locator(".experiment-answer")).to_contain_text("use the fewest nodes: 2 instead of 4", timeout=ANSWERED)
 
     plot = page.locator("#plot")
     expect(plot.locator(".scatterlayer .point")).to_have_count(2)  # two of the three variants coincide
@@ -48,6 +48,10 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
     expect(page.locator("#fullness .scatterlayer .trace")).to_have_count(2)
     difference.get_by_role("link", name="MostAllocated").click()
     expect(page.get_by_role("heading", name="Cell 3")).to_be_visible()
+    page.go_back()
+    difference.get_by_role("button", name="Compare pod by pod").click()
+    expect(page.get_by_role("heading", name="Comparison of two runs")).to_be_visible()
+    expect(page.locator(".answer")).to_contain_text("move", timeout=ANSWERED)
 
 
 @pytest.mark.long
@@ -58,7 +62,9 @@ def test_noise(page: Page, site: Instance) -> None:
     page.get_by_label("Number of seeds").fill("12")
     expect(page.get_by_text("12 runs")).to_be_visible()
     page.get_by_role("button", name="Start the experiment").click()
-    expect(page.locator(".lead")).to_contain_text("8 of 8 pods are placed with each of 12 seeds", timeout=ANSWERED)
+    expect(page.locator(".experiment-answer")).to_contain_text(
+        "8 of 8 pods are placed with each of 12 seeds", timeout=ANSWERED
+    )
     expect(page.locator(".barlayer .point").first).to_be_visible()
     page.get_by_text("Node groups and pods").click()
     expect(page.get_by_text("12 of 12 seeds").first).to_be_visible()
