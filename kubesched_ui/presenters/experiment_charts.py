@@ -125,6 +125,7 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
             "y": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
             "marker": {"symbol": "circle-open", "size": 9, "color": SERIES[1], "line": {"width": 2}},
             "hovertemplate": "%{y}: %{x}",
+            "cliponaxis": False,
         },
         {
             "type": "scatter",
@@ -136,11 +137,10 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
             "textposition": "top center",
             "marker": {"symbol": "diamond", "size": 12, "color": SERIES[0]},
             "hovertemplate": "%{y}: %{x}",
+            "cliponaxis": False,
         },
     ]
     figure = axes_figure(data, x, "")
-    for trace in data:
-        trace["cliponaxis"] = False
     figure["layout"]["yaxis"] |= {"type": "category", "range": [len(rows) - 0.5, -0.5]}  # the first row at the top
     figure["layout"]["xaxis"]["rangemode"] = "tozero" if from_zero else "normal"
     return figure
