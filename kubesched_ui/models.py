@@ -1,7 +1,7 @@
 """Stored data: scenarios (uploaded clusters), runs (simulations of a scenario) and everything that a run records.
 
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, GroupCycle, PodResult; with virtual time also
-NodeList, Moves, Marks.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, CycleBatch, GroupCycle, PodResult; with virtual
+time also NodeList, Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
 Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 """
@@ -549,7 +549,7 @@ class Upgrade(Work):
 class EventBlock(models.Model):
     """The events of one cycle (or of the run's start or end) as the compressed text of a JSON list."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="event_blocks")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="event_blocks", db_index=False)
     first_seq = models.PositiveBigIntegerField()
     last_seq = models.PositiveBigIntegerField()
     pod = models.CharField(max_length=507, blank=True, help_text="ns/name; empty for events of the run itself")
@@ -566,9 +566,9 @@ class EventBlock(models.Model):
 
 class Cycle(models.Model):
     """One recorded scheduling cycle: the verdict and score of every plugin on every node, in the encoding of the
-    core."""
+    core. `trace` is empty if a CycleBatch contains the cycle."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cycles")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cycles", db_index=False)
     number = models.PositiveIntegerField(help_text="1, 2, ... within the run")
     namespace = models.CharField(max_length=253)
     name = models.CharField(max_length=253)
@@ -586,6 +586,24 @@ class Cycle(models.Model):
     def nodes(self) -> list[str]:
         """Return the node names in row order."""
         return self.run.nodes_at(self.nodes_version)
+
+
+class CycleBatch(models.Model):
+    """The traces of the cycles `first` to `last`, encoded together. Their events follow from them
+    (event_log/cycle_batches.py)."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="cycle_batches", db_index=False)
+    first = models.PositiveIntegerField(help_text="Number of the first cycle.")
+    last = models.PositiveIntegerField()
+    first_seq = models.PositiveBigIntegerField()
+    last_seq = models.PositiveBigIntegerField()
+    nodes_version = models.PositiveIntegerField(default=0, help_text="Version of the node list that the rows index.")
+    data = models.BinaryField()
+
+    class Meta:
+        ordering = ["run", "first"]
+        constraints = [models.UniqueConstraint(fields=["run", "first"], name="cycle_batch_once")]
+        indexes = [models.Index(fields=["run", "last_seq"])]
 
 
 class GroupCycle(models.Model):
@@ -727,7 +745,7 @@ class PodResult(models.Model):
         ERROR = "error"
         WAITING = "waiting"  # reserved on its node, held by Permit
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pod_results")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pod_results", db_index=False)
     namespace = models.CharField(max_length=253)
     name = models.CharField(max_length=253)
     position = models.PositiveIntegerField()

@@ -12,8 +12,8 @@ from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
-from kubesched_ui.presenters.cycle_rows import trace_of
 from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit

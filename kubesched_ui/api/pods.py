@@ -7,8 +7,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, ModelSchema, Query, Router, Schema
 
 from kubesched_ui.api.common import REFUSALS, Text, find
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.presenters import cycle_rows
 
 router = Router(tags=["runs"])
 
@@ -75,5 +75,5 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[st
     result = get_object_or_404(run.pod_results, namespace=namespace, name=name)
     cycles = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number")
     lists = {version: run.nodes_at(version) for version in {c.nodes_version for c in cycles}}
-    traces = [cycle_rows.trace_of(c).golden(lists[c.nodes_version]) for c in cycles]
+    traces = [trace_of(c).golden(lists[c.nodes_version]) for c in cycles]
     return {"result": result, "cycles": traces}

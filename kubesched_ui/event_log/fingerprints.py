@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kubesched_ui.event_log.cycle_batches import TraceReader
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fingerprint import fingerprint, hash_names
@@ -12,13 +13,14 @@ AT_ONCE = 50  # cycles loaded at once
 def traces(run: Run) -> Iterator[tuple[int, CycleTrace, list[str]]]:
     """Yield (number, cycle, nodes in row order). Cycles with the same nodes share one list."""
     version, names, after = 0, run.nodes_at(0), 0
+    reader = TraceReader(run.pk)
     stored = Cycle.objects.filter(run=run).order_by("number").values_list("number", "trace", "nodes_version")
     while chunk := list(stored.filter(number__gt=after)[:AT_ONCE]):  # no cursor stays open between chunks
         after = chunk[-1][0]
         for number, data, listed in chunk:
             if listed != version:
                 version, names = listed, run.nodes_at(listed)
-            yield number, CycleTrace.decode(bytes(data)), names
+            yield number, reader.trace(number, data), names
 
 
 class Fingerprints:

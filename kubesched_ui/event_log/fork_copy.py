@@ -8,10 +8,12 @@ import msgspec
 from django.db import connection, transaction
 from django.db.models import Model
 
-from kubesched_ui.event_log.log import LostClaim, insert
+from kubesched_ui.event_log.cycle_batches import batch_of, last_event_before
+from kubesched_ui.event_log.log import BATCH, LostClaim, insert
 from kubesched_ui.event_log.rows import COUNTS, TOTALS, CycleRow, GroupRow, ResultRow
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.models import Cycle, CycleBatch, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
+from scheduler_core.cycle.trace_batch import TraceBatch
 from scheduler_core.debugger.recording import Block
 from scheduler_core.errors import InputError
 
@@ -38,12 +40,23 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str], 
         if not Run.objects.held(run).update(**values):
             raise LostClaim
         copy(Cycle, CYCLE, run, parent, "number < %s", number)
+        copy(CycleBatch, BATCH[1:], run, parent, "last < %s", number)
+        cut_batch(run, parent, number)
         copy(GroupCycle, GroupRow._fields, run, parent, "last < %s", number)
         copy(EventBlock, EVENTS, run, parent, "last_seq <= %s", run.last_seq)
         newest = max(before.values_list("nodes_version", flat=True), default=0)
         copy(NodeList, ("version", "names"), run, parent, "version <= %s", newest)
         insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in blocks))
         adopt_results(run, parent, tried)
+
+
+def cut_batch(run: Run, parent: Run, number: int) -> None:
+    """Copy the cycles before `number` of the batch that contains the cycle."""
+    batch = batch_of(parent.pk, number)
+    if batch is not None and batch.first < number:
+        data = TraceBatch(bytes(batch.data)).head(number - batch.first)
+        seqs, version = (batch.first_seq, run.last_seq), batch.nodes_version
+        insert(CycleBatch, BATCH, [(run.pk, batch.first, number - 1, *seqs, version, data)])
 
 
 def adopt_results(run: Run, parent: Run, tried: set[str]) -> None:
@@ -60,6 +73,9 @@ def adopt_results(run: Run, parent: Run, tried: set[str]) -> None:
 
 def last_event(parent: Run, number: int) -> int:
     """Return the number of the last event before a cycle of a single pass."""
+    batched = last_event_before(parent, number)
+    if batched is not None:
+        return batched
     cycle = Cycle.objects.filter(run=parent, number=number).only("namespace", "name").first()
     blocks = EventBlock.objects.filter(run=parent).order_by("first_seq")
     if cycle is not None:

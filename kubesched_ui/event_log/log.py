@@ -2,16 +2,18 @@
 
 A run's events are numbered 1, 2, ... without gaps (`seq`). Each cycle's events are one block, stored in the same
 transaction as the cycle, the pod's result and the run's progress. A reader therefore sees all of a cycle or nothing of
-it.
+it. The blocks of cycles that are stored in batches are made when they are read (`cycle_batches.py`).
 """
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from heapq import merge
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -20,17 +22,41 @@ from django.db.models import Model
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from kubesched_ui.event_log import queue_sizes
+from kubesched_ui.event_log import cycle_batches, queue_sizes
 from kubesched_ui.event_log.events import Event, event, group_event
 from kubesched_ui.event_log.queue_sizes import Move
-from kubesched_ui.event_log.rows import TOTALS, CycleRow, GroupRow, RecordEntry, ResultRow, columns_of
+from kubesched_ui.event_log.rows import (
+    TOTALS,
+    CycleRow,
+    GroupRow,
+    NodeNames,
+    RecordedBatch,
+    RecordEntry,
+    ResultRow,
+    SharedCycles,
+    SingleCycle,
+    columns_of,
+)
 from kubesched_ui.event_log.timeline_markers import TimelineMark
 from kubesched_ui.fields import pack, unpack
-from kubesched_ui.models import Cycle, EventBlock, GroupCycle, Marks, Moves, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.models import (
+    Cycle,
+    CycleBatch,
+    EventBlock,
+    GroupCycle,
+    Marks,
+    Moves,
+    NodeList,
+    PodResult,
+    RecordingBlock,
+    Run,
+)
+from scheduler_core.cycle.trace_batch import deflate
 from scheduler_core.debugger.recording import Block, Recorder
 
 PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
 READ_ROWS = 32  # Rows of one query. A reader often stops after a few.
+BATCH = ("run_id", "first", "last", "first_seq", "last_seq", "nodes_version", "data")
 BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
 # Columns that a later attempt's result does not replace.
 KEPT = {"recorded_message"}
@@ -56,6 +82,7 @@ class RunLog:
     run: Run
     notify: Callable[[int], None] = lambda seq: None
     blocks: list[tuple[Any, ...]] = field(default_factory=list)
+    batches: list[tuple[Any, ...]] = field(default_factory=list)
     cycles: list[CycleRow] = field(default_factory=list)
     groups: list[GroupRow] = field(default_factory=list)
     results: dict[str, ResultRow] = field(default_factory=dict)
@@ -67,7 +94,8 @@ class RunLog:
     block: list[Event] = field(default_factory=list)  # in virtual time, events of `block_pod` without numbers
     block_pod: str = ""
     deadline: float = math.inf  # by time.monotonic()
-    recorder: Recorder | None = None  # receives cycles and records before they are added here
+    recorder: Recorder | None = None  # in virtual time, receives records before they are added here
+    recorded: list[Block] = field(default_factory=list)
     flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
@@ -83,35 +111,62 @@ class RunLog:
         data = pack(msgspec.json.encode(numbered))
         self.blocks.append((self.run.pk, first, self.run.last_seq, pod, data))
 
-    def add_cycle(
-        self,
-        cycle: CycleRow,
-        result: ResultRow,
-        events: list[Event],
-        victims: Collection[str],
-        group: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Append a cycle with its results; flush if the batch is full or old enough. `group`: for a group member, {}
-        until the group's cycle is over, then that cycle. A group is written as a whole."""
-        run, key = self.run, f"{result.namespace}/{result.name}"
-        if run.cycles_done == self.began_with:
-            self.began_at = time.monotonic()
-        self.cycles.append(cycle)
-        for pod, some in groupby(events, key=itemgetter("pod")):  # an evicted pod's event is stored with that pod
+    def write(self, batch: RecordedBatch) -> None:
+        """Write cycles of a single pass in one transaction. Raises the exceptions of `flush`."""
+        for item in batch.items:
+            if isinstance(item, SharedCycles):
+                self.add_cycles(item)
+            elif isinstance(item, NodeNames):
+                self.add_nodes(*item)
+            else:
+                self.add_cycle(item)
+        self.recorded += batch.recorded
+        self.flush()
+
+    def add_cycle(self, added: SingleCycle) -> None:
+        """Append a cycle that is stored alone, with its results and events."""
+        run, result = self.run, added.result
+        key = f"{result.namespace}/{result.name}"
+        self._count_from_here()
+        self.cycles.append(added.cycle)
+        for pod, some in groupby(added.events, key=itemgetter("pod")):  # an evicted pod's event is stored with that pod
             self.add_events(list(some), pod)
         self.results[key] = result
         self.evicted.pop(key, None)  # it is back in the queue, so this cycle's result counts
-        self.evicted |= dict.fromkeys(victims, key)
-        for count in columns_of(result):
+        self.evicted |= dict.fromkeys(added.victims, key)
+        for count in columns_of(result.result, bool(result.nominated_node)):
             setattr(run, count, getattr(run, count) + 1)
-        run.evicted = (run.evicted or 0) + len(victims)
+        run.evicted = (run.evicted or 0) + len(added.victims)
         run.cycles_done += 1
-        if group:
-            self.add_group(group, events[-1]["t"])
-        elif group is not None:
-            return
-        if len(self.cycles) >= settings.RUN_BATCH_CYCLES or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
-            self.flush()
+        if added.group:
+            self.add_group(added.group, added.events[-1]["t"])
+
+    def add_cycles(self, added: SharedCycles) -> None:
+        """Append cycles that are stored together."""
+        run, results = self.run, added.results
+        self._count_from_here()
+        first, first_seq = added.first, run.last_seq + 1
+        last, run.last_seq = first + len(results) - 1, run.last_seq + added.events
+        seqs, version = (first_seq, run.last_seq), added.nodes_version
+        self.batches.append((run.pk, first, last, *seqs, version, deflate(added.data)))
+        self.cycles += [
+            CycleRow(number, row.namespace, row.name, row.attempts, row.result, b"", version)
+            for number, row in enumerate(results, first)
+        ]
+        keys = [f"{row.namespace}/{row.name}" for row in results]
+        self.results.update(zip(keys, results, strict=True))
+        if self.evicted:
+            for key in keys:
+                self.evicted.pop(key, None)
+        for (result, nominated), number in Counter((row.result, bool(row.nominated_node)) for row in results).items():
+            for count in columns_of(result, nominated):
+                setattr(run, count, getattr(run, count) + number)
+        run.evicted = run.evicted or 0
+        run.cycles_done += len(results)
+
+    def _count_from_here(self) -> None:
+        if self.run.cycles_done == self.began_with:
+            self.began_at = time.monotonic()
 
     def add_group(self, group: Mapping[str, Any], t: float) -> None:
         """Append the result of a group."""
@@ -173,12 +228,14 @@ class RunLog:
         elapsed = time.monotonic() - self.began_at
         run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
-        recorded = self.recorder.drain() if self.recorder is not None else []
+        if self.recorder is not None:
+            self.recorded += self.recorder.drain()
         with transaction.atomic():
             # This comes first to lock the row: others claim or cancel the run before or after this batch.
             if not Run.objects.held(run).update(**values):
                 raise LostClaim
             insert(EventBlock, BLOCK, self.blocks)
+            insert(CycleBatch, BATCH, self.batches)
             insert(Cycle, ("run_id", *CycleRow._fields), ((run.pk, *row) for row in self.cycles))
             insert(GroupCycle, ("run_id", *GroupRow._fields), ((run.pk, *row) for row in self.groups))
             results = ((run.pk, *row) for row in self.results.values())
@@ -188,7 +245,7 @@ class RunLog:
                 Moves.objects.create(
                     run=run, first_seq=self.moves[0].seq, data=queue_sizes.encode(self.moves, self.names)
                 )
-            insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in recorded))
+            insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in self.recorded))
             if self.marks:
                 Marks.objects.create(run=run, first_seq=self.marks[0].seq, data=self.marks)
             for victim, by in self.evicted.items():
@@ -205,7 +262,8 @@ class RunLog:
 
     def clear(self) -> None:
         """Discard added data that is not written."""
-        self.blocks, self.cycles, self.groups, self.results, self.evicted = [], [], [], {}, {}
+        self.blocks, self.batches, self.cycles, self.groups, self.recorded = [], [], [], [], []
+        self.results, self.evicted = {}, {}
         self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
 
     def set_nominations(self, nominations: Mapping[str, str]) -> None:
@@ -239,8 +297,9 @@ def insert(
     if unique:
         changes = [f"{name} = EXCLUDED.{name}" for name in columns if name not in {*unique, *KEPT}]
         sql += f" ON CONFLICT ({', '.join(unique)}) DO UPDATE SET {', '.join(changes)}"
-    with connection.cursor() as cursor:
-        cursor.executemany(sql, list(rows))
+    if values := list(rows):
+        with connection.cursor() as cursor:
+            cursor.executemany(sql, values)
 
 
 def read_blocks(
@@ -251,35 +310,67 @@ def read_blocks(
     With `pod`, yield only events of that pod and of the run itself; with `types`, only these types (a list may be
     empty). Rows are read in index order and only as far as needed, so the length of the run does not matter.
     """
-    rows = EventBlock.objects.filter(run_id=run_id).values_list("first_seq", "last_seq", "data")
-    while limit > 0:
-        count = min(limit, READ_ROWS)
-        found: list[tuple[int, int, bytes | memoryview]]
-        if pod:
-            found = of_pods(rows, since, (pod, ""), count)
-        else:
-            found = list(rows.filter(last_seq__gt=since).order_by("last_seq")[:count])
-        for first, last, data in found:
-            text = unpack(data)
-            if first <= since:  # the reader stopped within this block
-                text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
-            if types:
-                text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
-            yield last, text
-        if len(found) < count:
+    if pod:
+        # Two tables are read. What is written between these queries is left to the next reader.
+        until = Run.everything.filter(pk=run_id).values_list("last_seq", flat=True).first() or 0
+        found = merge(_of_pods(run_id, since, (pod, "")), cycle_batches.events_of_pod(run_id, pod, since), key=_BY_SEQ)
+    else:
+        until = math.inf
+        found = merge(_stored_after(run_id, since), cycle_batches.events_after(run_id, since), key=_BY_SEQ)
+    reached = since
+    for block in islice(found, limit):
+        if block.last_seq > until or (not pod and block.first_seq > reached + 1):
             return
-        since, limit = found[-1][1], limit - count
+        reached, text = block.last_seq, block.read()
+        if block.first_seq <= since:  # the reader stopped within this block
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["seq"] > since])
+        if types:
+            text = msgspec.json.encode([e for e in msgspec.json.decode(text) if e["type"] in types])
+        yield reached, text
 
 
-def of_pods(rows: Any, since: int, pods: Collection[str], limit: int) -> list[tuple[int, int, bytes | memoryview]]:
-    """Return the first blocks of these pods ("": of the run itself) with events after `since`, by one index per pod."""
-    found = []
-    for pod in pods:
-        own = rows.filter(pod=pod).order_by("first_seq")
-        before = own.filter(first_seq__lte=since).order_by("-first_seq")[:1]  # `since` may be within it
-        found += [row for row in before if row[1] > since]
-        found += own.filter(first_seq__gt=since)[:limit]
-    return sorted(found, key=itemgetter(0))[:limit]
+def read_pod(run_id: int, pod: str) -> Iterator[bytes]:
+    """Yield the events of a pod, in order, as JSON lists."""
+    for block in merge(_of_pods(run_id, 0, (pod,)), cycle_batches.events_of_pod(run_id, pod, 0), key=_BY_SEQ):
+        yield block.read()
+
+
+_BY_SEQ = itemgetter(0)
+
+
+class _StoredEvents(NamedTuple):
+    """A row of EventBlock."""
+
+    first_seq: int
+    last_seq: int
+    data: bytes | memoryview
+
+    def read(self) -> bytes:
+        return unpack(self.data)
+
+
+def _stored_after(run_id: int, since: int) -> Iterator[_StoredEvents]:
+    rows = EventBlock.objects.filter(run_id=run_id).order_by("last_seq")
+    while found := list(rows.filter(last_seq__gt=since).values_list(*_StoredEvents._fields)[:READ_ROWS]):
+        yield from map(_StoredEvents._make, found)
+        since = found[-1][1]
+
+
+def _of_pods(run_id: int, since: int, pods: Collection[str]) -> Iterator[_StoredEvents]:
+    """Yield the blocks of these pods ("": of the run itself) with events after `since`, by one index per pod."""
+    rows = EventBlock.objects.filter(run_id=run_id).values_list(*_StoredEvents._fields)
+    while True:
+        found = []
+        for pod in pods:
+            own = rows.filter(pod=pod).order_by("first_seq")
+            before = own.filter(first_seq__lte=since).order_by("-first_seq")[:1]  # `since` may be within it
+            found += [row for row in before if row[1] > since]
+            found += own.filter(first_seq__gt=since)[:READ_ROWS]
+        found = sorted(found, key=_BY_SEQ)[:READ_ROWS]
+        yield from map(_StoredEvents._make, found)
+        if len(found) < READ_ROWS:
+            return
+        since = found[-1][1]
 
 
 def join(texts: list[bytes]) -> bytes:

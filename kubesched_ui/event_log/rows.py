@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.events import Event, cycle_events, refusals_of
 from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.timeline_markers import TimelineMark
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.recording import Block
 
 # result of a pod -> the column of Run that counts it; see `columns_of`
 COUNTS = {
@@ -22,10 +25,9 @@ COUNTS = {
 TOTALS = ("placed", "unschedulable", "nominated", "evicted", "gated", "errors")  # columns of Run
 
 
-def columns_of(row: ResultRow) -> list[str]:
-    """Return the columns of Run that count a result."""
-    nominated = row.result == "unschedulable" and row.nominated_node
-    return [COUNTS[row.result], *(("nominated",) if nominated else ())]
+def columns_of(result: str, nominated: bool) -> list[str]:
+    """Return the columns of Run that count a pod with this result."""
+    return [COUNTS[result], *(("nominated",) if result == "unschedulable" and nominated else ())]
 
 
 class CycleRow(NamedTuple):
@@ -81,6 +83,34 @@ class NodeNames(NamedTuple):
     names: list[str]
 
 
+class SingleCycle(NamedTuple):
+    """A cycle that is stored alone. `group`: for a group member, {} until the group's cycle is over, then that
+    cycle."""
+
+    cycle: CycleRow
+    result: ResultRow
+    events: list[Event]
+    victims: Collection[str]
+    group: Mapping[str, Any] | None = None
+
+
+class SharedCycles(NamedTuple):
+    """Successive cycles that are stored together. `data`: the core's encoded batch. `events`: their number."""
+
+    first: int
+    nodes_version: int
+    data: bytes
+    results: list[ResultRow]
+    events: int
+
+
+class RecordedBatch(NamedTuple):
+    """What is written in one transaction. `recorded`: blocks of the debugger's recording."""
+
+    items: list[SingleCycle | SharedCycles | NodeNames]
+    recorded: list[Block]
+
+
 @dataclass(slots=True)
 class RecordEntry:
     """The data from one record. `events` have no numbers yet; the last one will have the number `seq`. `names`: pods
@@ -102,6 +132,7 @@ class RecordEntry:
 
 
 MAX_REASONS = 20
+SCORED_EVENTS, UNSCORED_EVENTS = 14, 12  # of a plain cycle, see `cycle_events`
 NONE: dict[str, Any] = {}
 
 
@@ -127,6 +158,38 @@ def pod_result(events: list[Event], position: int, recorded_message: str, durati
         recorded_message=recorded_message,
         duration=round(duration, 6),
     )
+
+
+class ResultMaker:
+    """Makes the results of cycles of a single pass. `nodes`: the names in row order."""
+
+    def __init__(self) -> None:
+        self._reasons: tuple[object, str] = (None, "[]")
+
+    def make(
+        self, trace: CycleTrace, nodes: list[str], position: int, recorded_message: str, duration: float
+    ) -> tuple[ResultRow, int]:
+        """Return the result of a cycle without evictions and group, and the number of its events."""
+        selection = trace.selection() if trace.scores else None
+        if not trace.is_plain or (trace.scores and selection is None):
+            events = cycle_events(trace, nodes)
+            return pod_result(events, position, recorded_message, duration), len(events)
+        namespace, _, name = trace.pod.partition("/")
+        statuses = trace.decisive_statuses()
+        if self._reasons[0] is not statuses:  # cycles of equal pods share the list
+            found = [(refusal, len(rows)) for refusal, rows in refusals_of(trace)]
+            listed = [
+                {"plugin": s.plugin, "reason": reason, "nodes": count} for s, count in found for reason in s.reasons
+            ]
+            self._reasons = statuses, msgspec.json.encode(listed[:MAX_REASONS]).decode()
+        score = runner_up = margin = None
+        if selection is not None:
+            score, runner_up, margin = selection.score, nodes[selection.runner_up], selection.margin
+        feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+        return ResultRow(
+            *(namespace, name, position, "scheduled", trace.node, "", score, runner_up or "", margin, feasible),
+            *(trace.attempt, "", self._reasons[1], recorded_message, "", round(duration, 6)),
+        ), SCORED_EVENTS if selection is not None else UNSCORED_EVENTS
 
 
 def reasons(data: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -144,7 +144,7 @@ class TimelineRecorder:
 
     def _result(self, entry: RecordEntry, row: ResultRow) -> None:
         self.counts.subtract(self._outcomes.get(entry.pod, ()))
-        self._outcomes[entry.pod] = columns_of(row)
+        self._outcomes[entry.pod] = columns_of(row.result, bool(row.nominated_node))
         self.counts.update(self._outcomes[entry.pod])
         self._rows[entry.pod] = entry.result = row
 

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.event_log.fingerprints import traces
 from kubesched_ui.exports import parquet, run_file
 from kubesched_ui.ingest.formats import LIST_ANNOTATIONS, OUR_GROUP, scenario_document
 from kubesched_ui.models import Cycle, Run, Scenario
-from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs.build_simulation import added_pods, pod_key, pods_named
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io"
@@ -87,7 +87,7 @@ def simulator(run: Run) -> Iterator[bytes]:
         for key, number in some:
             stored = Cycle.objects.get(run=run, number=number)
             nodes = run.nodes_at(stored.nodes_version)
-            cycle = cycle_rows.trace_of(stored).golden(nodes)
+            cycle = trace_of(stored).golden(nodes)
             yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
             before = b",\n"
     yield b"]}"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.exports import slides
 from kubesched_ui.live_classes.run_position import RunPosition, position_of, timepoint_of
 from kubesched_ui.models import Cycle, Run
@@ -97,7 +98,7 @@ def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimep
 
 def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
-    trace = cycle_rows.trace_of(row)
+    trace = trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, row.nodes)
     matrix = cycle_presenter.matrix(cycle, row.nodes)
     if (headroom := headroom_of(run, row, trace)) is not None:

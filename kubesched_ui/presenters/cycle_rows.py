@@ -5,14 +5,9 @@ from typing import Any
 import msgspec
 
 from kubesched_ui.event_log.log import read_blocks
-from kubesched_ui.models import Cycle, Run
+from kubesched_ui.models import Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import Status
-
-
-def trace_of(cycle: Cycle) -> CycleTrace:
-    """Decode the trace of a stored cycle."""
-    return CycleTrace.decode(bytes(cycle.trace))
 
 
 def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import msgspec
 
 from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.log import read_pod
 from kubesched_ui.event_log.queue_sizes import LANE
-from kubesched_ui.fields import unpack
-from kubesched_ui.models import EventBlock, PodResult, Run
+from kubesched_ui.models import PodResult, Run
 from kubesched_ui.presenters import attempts as attempted
 from kubesched_ui.presenters import queue_timeline
 from kubesched_ui.presenters.events_at import causes_of
@@ -75,10 +75,9 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
 
 def events_of(run: Run, pod: str) -> Iterator[Event]:
     """Yield the pod's own events in order."""
-    rows = EventBlock.objects.filter(run=run, pod=pod).order_by("first_seq").values_list("data", flat=True)
     count = 0
-    for data in rows.iterator(chunk_size=200):
-        for event in msgspec.json.decode(unpack(data)):
+    for text in read_pod(run.pk, pod):
+        for event in msgspec.json.decode(text):
             yield event
             count += 1
             if count >= MAX_EVENTS:

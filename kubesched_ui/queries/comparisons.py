@@ -8,6 +8,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from kubesched_ui.event_log.cycle_batches import TraceReader
 from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.offload.pool import PoolBusy
@@ -15,7 +16,6 @@ from kubesched_ui.queries.recording_cache import blocks_of, key_of, recording_of
 from kubesched_ui.runs import build_simulation, fork_create
 from kubesched_ui.runs.build_simulation import unknown_of
 from kubesched_ui.runs.services import settings_of
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import Comparison, partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
@@ -93,11 +93,12 @@ def reader(run: Run) -> Callable[[Sequence[int]], Mapping[int, RunCycle]]:
     def read(numbers: Sequence[int]) -> dict[int, RunCycle]:
         rows = StoredCycle.objects.filter(run=run, number__in=numbers)
         found = {}
-        for number, version, trace in rows.values_list("number", "nodes_version", "trace"):
+        traces = TraceReader(run.pk)
+        for number, version, trace in rows.order_by("number").values_list("number", "nodes_version", "trace"):
             if version not in lists:
                 lists[version] = run.nodes_at(version)
             nodes = lists[version]
-            found[number] = RunCycle(CycleTrace.decode(bytes(trace)), nodes)
+            found[number] = RunCycle(traces.trace(number, trace), nodes)
         if missing := set(numbers) - found.keys():
             raise InputError("run", "", f"cycle {min(missing)} of run {run.pk} no longer exists")
         return found

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, GroupCycle, Run
-from kubesched_ui.presenters import cycle_rows, explanations
+from kubesched_ui.presenters import explanations
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.cluster.formatting import some
 from scheduler_core.cycle.trace import CycleTrace
@@ -28,7 +29,7 @@ def sentence_of(run: Run, group: GroupCycle) -> str:
 def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     """Return why a member fits nowhere, such as `lacks 2 cpu on every node`. Raises InputError."""
     row.run = run
-    trace, nodes = cycle_rows.trace_of(row), row.nodes
+    trace, nodes = trace_of(row), row.nodes
     if trace.prefilter is not None:
         return f"is rejected by {trace.prefilter.plugin or 'PreFilter'} ({reason_text(trace.prefilter)})"
     if trace.reserve is not None:
@@ -46,7 +47,7 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
 def note_of(run: Run, row: Cycle) -> str:
     """Return a remark on suggested fixes for a group member, which are tried for the pod alone; "" for other pods."""
     row.run = run
-    trace = cycle_rows.trace_of(row)
+    trace = trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
         return "The pod waits until its pod group exists and has enough pods. Changing nodes does not help."
     if not trace.group or trace.result == "scheduled":

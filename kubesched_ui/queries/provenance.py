@@ -9,11 +9,11 @@ from typing import Any
 
 from django.http import Http404
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of
 from kubesched_ui.queries.remedies import maker
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
 from scheduler_core.debugger.provenance import Provenance, Question, provenance_of
@@ -71,7 +71,7 @@ def _provenance(run: Run, cycle: Cycle) -> Provenance:
     if key in _last and _last[key][0] == cycle.number:
         return _last[key][1]
     _last.pop(key, None)
-    found = provenance_of(_rewound(run, key), cycle.number, CycleTrace.decode(bytes(cycle.trace)))
+    found = provenance_of(_rewound(run, key), cycle.number, trace_of(cycle))
     _last[key] = cycle.number, found
     return found
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import pod_timeline
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import NotDecided
 from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules, rules_of
 from scheduler_core.provenance.tree import Source, Tree
@@ -130,7 +130,7 @@ def _rules(run: Run) -> Rules:
 
 def _rejected(run_id: int, number: int) -> tuple[str, Sequence[str]]:
     """Return (profile, plugins that rejected the pod) of a cycle."""
-    trace = CycleTrace.decode(bytes(Cycle.objects.get(run=run_id, number=number).trace))
+    trace = trace_of(Cycle.objects.get(run=run_id, number=number))
     return trace.profile, trace.unschedulable_plugins
 
 

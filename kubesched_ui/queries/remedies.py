@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.offload.routes import LARGE
 from kubesched_ui.presenters import cycle_rows
@@ -71,14 +72,14 @@ def explained(run: Run, row: Cycle) -> Answer:
     def ask() -> Answer:
         simulation = _before(run, row)
         pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain(cycle_rows.trace_of(row), simulation, pod, names=row.nodes)
+        return explain(trace_of(row), simulation, pod, names=row.nodes)
 
     return _cached((key_of(run), row.number, "explained"), ask)
 
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:
     """Return why the pod did not go to a node, from the restored cluster if the run was recorded. Raises InputError."""
-    trace, by = cycle_rows.trace_of(row), cycle_rows.tie_rule(run)
+    trace, by = trace_of(row), cycle_rows.tie_rule(run)
 
     def ask() -> NodeAnswer:
         simulation = _before(run, row)
@@ -92,7 +93,7 @@ def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:
 
 
 def _before(run: Run, row: Cycle) -> Simulation:
-    start = cycle_rows.trace_of(row).start_index
+    start = trace_of(row).start_index
     return _at(run, recording_of(run).before_cycle(row.number), start)
 
 

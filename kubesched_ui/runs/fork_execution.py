@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from functools import partial
 
+from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
 from kubesched_ui.event_log.fork_copy import adopt_in_time, adopt_once
 from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.runs import build_simulation, fork_create
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.prefix import (
     Continuing,
     Prefix,
@@ -52,12 +52,13 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
         **build_simulation.core_settings(settings),
     )
     last = Cycle.objects.filter(run=run, number=prefix.cycle - 1).first()
-    start = 0 if last is None else next_start_index(CycleTrace.decode(bytes(last.trace)))
+    start = 0 if last is None else next_start_index(trace_of(last))
     group = GroupCycle.objects.filter(run=run, last=prefix.cycle - 1).first()
     start = start if group is None else group.told["next_start_index"]
     simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
     before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
-    resume_batching(simulation, (CycleTrace.decode(bytes(cycle.trace)) for cycle in before))
+    reader = TraceReader(run.pk)
+    resume_batching(simulation, (reader.trace(cycle.number, cycle.trace) for cycle in before))
     stages, own = fork_create.stages_of(run), fork_create.own_stage(run)
     apply_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)

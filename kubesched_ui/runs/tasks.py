@@ -4,6 +4,7 @@ import logging
 import math
 import threading
 import time
+from contextlib import closing
 from typing import Any, Self
 
 import msgspec
@@ -14,29 +15,38 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
-from kubesched_ui.event_log.events import Event, cycle_events, event
+from kubesched_ui.event_log.events import Event, event
 from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
-from kubesched_ui.event_log.rows import CycleRow, pod_result
+from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated, SinglePassRecorder
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.outages import DATABASE, FULL, outage_of
-from kubesched_ui.runs import build_simulation, fork_create, fork_execution, import_run, leases, queue, services
+from kubesched_ui.runs import (
+    build_simulation,
+    compute_process,
+    fork_create,
+    fork_execution,
+    import_run,
+    leases,
+    queue,
+    services,
+)
+from kubesched_ui.runs.compute_process import ComputingLost
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.api.duration import seconds
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
-from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 
+PROCESS_PODS = 1000  # a run of so many pods is computed by a process of its own
 FULL_DISK_WAIT_S, FULL_DISK_MAX_WAIT_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
 
 
@@ -95,6 +105,9 @@ def play(run: Run, notify: Notifier) -> Run | None:
             return wait_for_disk_space(run)
         logger.warning("Run %s waits for the database: %s", run.pk, error)
         leases.release_on_outage(run)
+    except ComputingLost as error:
+        logger.warning("Run %s: %s", run.pk, error)
+        Run.objects.held(run).update(worker="", heartbeat_at=None)  # it counts as a start that lost its worker
     return None
 
 
@@ -110,7 +123,7 @@ def recorded(run: Run, log: RunLog) -> None:
         finish(run, log, Run.State.FAILED, str(error))
     except LostClaim:
         logger.warning("Run %s was taken over by another worker", run.pk)
-    except DATABASE:
+    except (*DATABASE, ComputingLost):
         raise
     except Exception as error:
         logger.exception("Run %s failed", run.pk)
@@ -161,61 +174,36 @@ def record(run: Run, log: RunLog) -> None:
     if run.adopts:
         first = changed = run.fork_at or 1
         simulation, recorder, recorded = fork_execution.start_fork(run)
-        log.recorder = recorder
-        position = {}
     else:
         simulation, recorder, recorded = begin(run, log)
         changed = run.stages[0]["at"] if run.is_fork else 0
-        position = {pod: index for index, pod in enumerate(simulation.pods)}
-    run.cycles_total = first - 1 + len(simulation.pods)
-    nodes, stored, version = list(simulation.nodes), run.cycles_done, 0
+    pods = len(simulation.pods)
+    run.cycles_total = first - 1 + pods
+    nodes, version = list(simulation.nodes), 0
     if run.adopts:
         version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
         nodes = run.nodes_at(version)
-    before = time.perf_counter()
-    pods, loaded_s = len(simulation.pods), before - began
+    loaded_s = time.perf_counter() - began
     logger.info("Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, pods, len(nodes), loaded_s)
-    for number, trace in enumerate(simulation.run(), first):
-        took = time.perf_counter() - before
-        recorder.cycle(trace)
-        if run.is_fork and simulation.nodes != nodes:  # its changes apply before its first cycle
-            nodes, version = list(simulation.nodes), version + 1
-            log.add_nodes(version, nodes)
-        if number == stored:
-            check_same(run, number, trace.pod, trace.result)
-        if number > stored:
-            namespace, _, name = trace.pod.partition("/")
-            cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), version)
-            group, evicted = group_of(simulation, trace)
-            events = cycle_events(trace, nodes, evicted=evicted)
-            place = number - 1 if changed and number >= changed else position.get(trace.pod, number - 1)
-            result = pod_result(events, place, recorded.get(trace.pod, ""), took)
-            log.add_cycle(cycle, result, events, trace.victims if evicted is None else evicted, group)
-        before = time.perf_counter()
+    made = SinglePassRecorder(
+        simulation, recorder, recorded, first, run.cycles_done, changed, run.is_fork, nodes, version
+    ).run()
+    if pods >= PROCESS_PODS and compute_process.available():
+        made = compute_process.computed(made)
+    nominations: dict[str, str] = {}
+    with closing(made):
+        for item in made:
+            if isinstance(item, Repeated):
+                check_same(run, item.number, item.pod, item.result)
+            elif isinstance(item, Ended):
+                nominations = item.nominations
+            else:
+                log.write(item)
     if run.is_fork:
         run.cycles_total = run.cycles_done  # its changes may have added or removed pods
-        recorder.rest()
     run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
-    log.set_nominations(simulation.cluster.nominator.nominations())
+    log.set_nominations(nominations)
     finish(run, log, Run.State.DONE)
-
-
-def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
-    """Return the data of a group member's cycle; (None, None) for other pods.
-
-    The first value is the group's cycle if the member is the last one, else {}. The second maps each pod that was
-    evicted for this member, and for no earlier one, to its node.
-    """
-    group = simulation.group if trace.group else None
-    if group is None:
-        return None, None
-    before: set[str] = set()
-    for member in group.members:
-        if member.trace is trace:
-            break
-        before.update(member.trace.victims)
-    evicted = {victim: group.left[victim] for victim in trace.victims if victim in group.left and victim not in before}
-    return group_to_dict(group) if trace is group.members[-1].trace else {}, evicted
 
 
 def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
@@ -225,8 +213,9 @@ def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
     begun = build_simulation.start(beginning)
     simulation = begun.simulation
     run.cycles_total = beginning.cycles_total = len(simulation.pods)
-    recorder = log.recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
+    recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
     if run.last_seq == 0:
+        log.recorded = recorder.drain()
         nodes = list(simulation.nodes)
         data = started(beginning, nodes, begun.warnings, begun.prepared)
         log.add_events([event("run.started", 0.0, data=data)])

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.urls import reverse
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.presenters import cycle_rows, occupancy, queue_timeline
 from kubesched_ui.queries import nodes
@@ -36,7 +37,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     verdicts = []
     for cycle in page.object_list:
         if (row := rows.get(cycle.nodes_version)) is not None:
-            trace = cycle_rows.trace_of(cycle)
+            trace = trace_of(cycle)
             found = cycle_rows.on_node(trace, row)
             verdicts.append({"cycle": cycle, "address": decided_at(cycle, found, name), **found})
             if known is not None and verdicts[-1]["kind"] == "refused":

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
 from kubesched_ui.presenters import attempts, charts, cycle_rows, explanations, pod_timeline
@@ -89,7 +90,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
     page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
-    page |= pod_group_context.of_member(run, rows[at], cycle_rows.trace_of(rows[at]), pod)
+    page |= pod_group_context.of_member(run, rows[at], trace_of(rows[at]), pod)
     if page["claims"] and pod is not None:
         given = given_devices(run, rows[at], pod, came_to[at])
         page["facts"] |= {point: [*page["facts"].get(point, []), *given] for point in ("reserve", "prebind") if given}
@@ -204,7 +205,7 @@ def about_cycle(
 ) -> dict[str, Any]:
     """Return the answer and the panels of one attempt."""
     nodes = row.nodes
-    trace = cycle_rows.trace_of(row)
+    trace = trace_of(row)
     cycle = cycle_rows.cycle_dict(trace, nodes)
     verdicts = matrix(cycle, nodes)
     headroom = headroom_of(run, row, trace)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kubesched_ui.accounts.websocket_auth import may_watch
+from kubesched_ui.event_log import cycle_batches
 from kubesched_ui.models import EventBlock, Run
 from kubesched_ui.websockets import hub
 from kubesched_ui.websockets.hub import end
@@ -102,6 +103,7 @@ def find_log_range(run_id: int, since: int, until: int) -> LogRange | None:
     """Return which pods have events in this part of the log; None if that takes too many rows."""
     rows = EventBlock.objects.filter(run_id=run_id, last_seq__gt=since, last_seq__lte=until).order_by("last_seq")
     pods = list(rows.values_list("pod", flat=True)[: RANGE_BLOCKS + 1])
+    pods += cycle_batches.pods_between(run_id, since, until, RANGE_BLOCKS + 1)
     return LogRange(since, until, frozenset(pods)) if until > since and len(pods) <= RANGE_BLOCKS else None
 
 

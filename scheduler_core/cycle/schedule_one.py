@@ -58,6 +58,7 @@ class Scheduler:
 
     def __post_init__(self) -> None:
         self.batches = self.cluster.release.opportunistic_batching
+        self._ranked: CycleTrace | None = None  # the last trace with a ranking
 
     def use_extenders(self, extenders: Extenders | None) -> None:
         """Set the extenders to call from now on."""
@@ -96,6 +97,9 @@ class Scheduler:
     def begin(self, pod: PodInfo, attempt: int) -> CycleTrace:
         self.cluster.nodes.refresh()
         self.cycles += 1
+        if self._ranked is not None:
+            self._ranked.unrank()
+            self._ranked = None
         return CycleTrace(
             pod.key,
             number=self.cycles,
@@ -127,7 +131,10 @@ class Scheduler:
             trace.result = "error"
             return
         if place is None:
-            self.select_host(framework, trace, state.ranking)
+            best = self.select_host(framework, trace, state.ranking)
+            if state.ranking is not None:
+                trace.rank(state.ranking, state.ranking_offset, best)
+                self._ranked = trace
             if self.batches:
                 self._store_batch_result(framework, state, trace)
         else:
@@ -340,8 +347,9 @@ class Scheduler:
 
     def select_host(
         self, framework: Framework, trace: CycleTrace, ranking: npt.NDArray[np.int64] | None = None
-    ) -> None:
-        """Choose the node with the highest total score. Ties are recorded; the seed or the name decides among them.
+    ) -> Rows:
+        """Choose the node with the highest total score and return the rows of all such nodes. The seed or the name
+        decides among them.
 
         `ranking`: numbers over the feasible nodes in the order of the total scores; None to use these.
         """
@@ -357,6 +365,7 @@ class Scheduler:
                 best = rows[best]
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
         trace.node = self.cluster.nodes.names[trace.selected_row]
+        return best
 
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -94,6 +94,29 @@ class Equals(Protocol):
     layouts: dict[tuple[tuple[str, ...], ...], bytes]
 
 
+class SharedParts(NamedTuple):
+    """Encoded parts of a cycle: those that the cycles of its class have in common, the verdicts, a column of the
+    keyframe of its scores, if there is one, and the columns of its own, if there are any."""
+
+    layout: bytes
+    verdicts: bytes
+    usage: UsageColumn | None
+    columns: bytes | None
+
+
+class Selection(NamedTuple):
+    """How the chosen node compares with the other feasible ones.
+
+    `ties`: the number of nodes with its total, itself included. `runner_up`: the row of the best other node, the first
+    of equals. `margin`: the lead over it.
+    """
+
+    score: int
+    ties: int
+    runner_up: int
+    margin: int
+
+
 def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
     """Yield each status of a verdict with those of the rows that have it."""
     if verdict.codes is None or not len(rows):
@@ -161,6 +184,9 @@ class CycleTrace(msgspec.Struct, eq=False):
     _merged: fwk.Verdict | None = None
     _statuses: list[tuple[fwk.Status, Rows]] | None = None
     _total: fwk.Int64 | None = None
+    _ranking: tuple[fwk.Int64, int] | None = None
+    _best: Rows | None = None
+    _selection: Selection | bool | None = False  # False: not computed
 
     # ---- values computed from the columns
 
@@ -175,6 +201,20 @@ class CycleTrace(msgspec.Struct, eq=False):
     def placed_on(self) -> str:
         """The node on which the cycle placed the pod, "" if it did not."""
         return self.node if self.result in ("scheduled", "waiting") else ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the cycle placed the pod and nothing unusual happened: all nodes were evaluated, no nominated pod
+        counted, and no plugin stated a status after Filter."""
+        return (
+            self.result == "scheduled"
+            and self._outcome is not None
+            and self.looked is None
+            and self.subset is None
+            and self.placement is None
+            and not self.nominated
+            and _STATUSES_OF(self) == _NO_STATUSES
+        )
 
     @property
     def there(self) -> int:
@@ -390,6 +430,40 @@ class CycleTrace(msgspec.Struct, eq=False):
             self._total = np.zeros(len(self.feasible_rows()), np.int64) if result is None else result
         return self._total
 
+    def rank(self, ranking: fwk.Int64, offset: int, best: Rows) -> None:
+        """Keep `ranking` and `ranking_offset` of CycleState, and the rows with the highest score, until the next cycle
+        calls `unrank` because it changes them."""
+        self._ranking, self._best = (ranking, offset), best
+
+    def unrank(self) -> None:
+        """Remove what `rank` kept."""
+        self._ranking = self._best = None
+
+    def selection(self) -> Selection | None:
+        """Return how the selected row compares. None if no scores decided: there are none, the row is not feasible
+        because a change placed the pod, or it is the only feasible node."""
+        if self._selection is False:
+            self._selection = self._compare_selected()
+        return self._selection or None  # type: ignore[return-value]
+
+    def _compare_selected(self) -> Selection | None:
+        row, rows = self.selected_row, self.feasible
+        if row < 0 or not self.scores or (self.nodes if rows is None else len(rows)) < 2:
+            return None
+        place = row if rows is None else int(rows.searchsorted(row))
+        if rows is not None and (place == len(rows) or rows[place] != row):
+            return None
+        total, offset = (self.total(), 0) if self._ranking is None else self._ranking
+        score, best = int(total[place]), self._best
+        if best is not None and len(best) > 1:
+            first = int(best[0])
+            return Selection(score + offset, len(best), first if first != row else int(best[1]), 0)
+        others = total.copy()
+        others[place] = np.iinfo(np.int64).min
+        other = int(others.argmax())
+        ties = 1 if best is not None else int(np.count_nonzero(total == score))
+        return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(others[other]))
+
     # ---- the format of the conformance cases
 
     def golden(self, names: Sequence[str]) -> dict[str, Any]:
@@ -490,6 +564,45 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> bytes:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
+        parts = self._parts(outcome, layouts)
+        usage = parts.usage
+        document = _ENCODE(
+            (
+                *self._own_parts(),
+                parts.layout,
+                parts.verdicts,
+                b"" if usage is None else pack_keyframe(usage.keyframe),
+                _NO_PATCHES if usage is None else _pack_patches(usage),
+                parts.columns,
+            )
+        )
+        if len(document) >= _LONG:
+            return _SHARED_DEFLATED + zlib.compress(document, 1)
+        return _SHARED_PLAIN + document
+
+    def shared_parts(self) -> SharedParts | None:
+        """Return the parts of the encoding that cycles of equal pods have in common; None if there are none."""
+        if self._outcome is None or self._layouts is None:
+            return None
+        return self._parts(self._outcome, self._layouts)
+
+    def encode_own(self, layout: int, verdicts: int, keyframe: int, columns: bytes | None) -> bytes:
+        """Return the part of the encoding that other cycles do not share. The numbers refer to shared parts; a keyframe
+        of -1 means none."""
+        usage = next((s.raw_source for s in self.scores.values() if isinstance(s.raw_source, UsageColumn)), None)
+        count = 0 if usage is None else usage.count
+        return _ENCODE((*self._own_parts(), layout, verdicts, keyframe, count, columns))
+
+    def _own_parts(self) -> tuple[Any, ...]:
+        statuses = _STATUSES_OF(self)
+        return (
+            _OWN_OF(self),
+            None if statuses == _NO_STATUSES else [_pack_status(status) for status in statuses],
+            [(row, _pack_status(s)) for row, s in self.nominated.items()] if self.nominated else None,
+            None if self.postfilter is None else _pack_postfilter(self.postfilter),
+        )
+
+    def _parts(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> SharedParts:
         plugins = tuple(self.verdicts)
         if outcome.packed is None or outcome.packed[0] != plugins:
             outcome.packed = (
@@ -506,13 +619,12 @@ class CycleTrace(msgspec.Struct, eq=False):
         layout = layouts.get(key)
         if layout is None:
             layout = layouts[key] = _deflated(self._layout())
-        frame, patches = b"", _NO_PATCHES
+        usage: UsageColumn | None = None
         varying: list[tuple[Packed | None, Packed | None]] = []
         for score in self.scores.values():
             raw, normalized = score.raw_source, score.normalized_source
             if isinstance(raw, UsageColumn):
-                if not frame:
-                    frame, patches = _pack_keyframe(raw.keyframe), _pack_patches(raw)
+                usage = raw
             elif not isinstance(raw, StaticColumn):
                 varying.append((pack(score.raw), None if normalized is raw else pack(score.normalized)))
             elif not isinstance(normalized, StaticColumn):
@@ -523,23 +635,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             feasible = None if derived else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
             columns = _deflated((*map(pack_optional, own), feasible, varying))
-        statuses = _STATUSES_OF(self)
-        document = _ENCODE(
-            (
-                _OWN_OF(self),
-                [_pack_status(status) for status in statuses] if any(statuses) else None,
-                [(row, _pack_status(s)) for row, s in self.nominated.items()] if self.nominated else None,
-                None if self.postfilter is None else _pack_postfilter(self.postfilter),
-                layout,
-                outcome.packed[1],
-                frame,
-                patches,
-                columns,
-            )
-        )
-        if len(document) >= _LONG:
-            return _SHARED_DEFLATED + zlib.compress(document, 1)
-        return _SHARED_PLAIN + document
+        return SharedParts(layout, outcome.packed[1], usage, columns)
 
     def _layout(self) -> tuple[Any, ...]:
         """Return what the cycles of a class have in common besides the verdicts.
@@ -595,37 +691,70 @@ def _decode_whole(data: bytes) -> CycleTrace:
 
 def _decode_shared(data: bytes) -> CycleTrace:
     document = _DECODER.decode(zlib.decompress(data[1:]) if data[0] else data[1:])
-    own, statuses, nominated, postfilter, layout, verdicts, frame, patches, columns = document
-    *shared, plugins, scores = _inflated(layout)
-    trace = CycleTrace(own[0], merges=False)  # only such cycles share parts
-    for names, values in ((_OWN, own), (_SHARED, shared)):
-        for name, value in zip(names, values, strict=True):
+    *own, layout, verdicts, frame, patches, columns = document
+    keyframe = unpack_keyframe(frame, patches) if frame else None
+    return trace_from(own, Layout(layout), unpack_verdicts(verdicts), keyframe, len(patches), columns)
+
+
+class Layout:
+    """The decoded parts that the cycles of a class have in common."""
+
+    def __init__(self, data: bytes) -> None:
+        *self.shared, self.plugins, scores = _inflated(data)
+        self.scores: list[tuple[str, int, int | None, fwk.Int64 | None, fwk.Int64 | None, bool]] = []
+        for plugin, weight, index, *stays in scores:
+            raw, normalized = stays or (None, ())
+            column = None if raw is None else unpack(raw)
+            after = unpack(normalized) if normalized else None
+            self.scores.append((plugin, weight, index, column, after, normalized in ([], ())))
+
+
+def unpack_verdicts(data: bytes) -> list[tuple[int, fwk.Verdict]]:
+    """Return the verdicts that refuse nodes, with the indexes of their plugins."""
+    return [
+        (i, fwk.Verdict(unpack_optional(codes, np.uint16), tuple(map(_unpack_known, packed))))
+        for i, packed, codes in _inflated(data)
+    ]
+
+
+def trace_from(
+    own: Sequence[Any],
+    layout: Layout,
+    verdicts: Sequence[tuple[int, fwk.Verdict]],
+    keyframe: Keyframe | None,
+    count: int,
+    columns: bytes | None,
+) -> CycleTrace:
+    """Return the cycle with these parts. `count`: the number of patches of the keyframe that precede it."""
+    values, statuses, nominated, postfilter = own
+    trace = CycleTrace(values[0], merges=False)  # only such cycles share parts
+    for names, given in ((_OWN, values), (_SHARED, layout.shared)):
+        for name, value in zip(names, given, strict=True):
             setattr(trace, name, value)
-    for name, status in zip(_STATUSES, statuses or [None] * len(_STATUSES), strict=True):
+    for name, status in zip(_STATUSES, statuses or _NO_STATUSES, strict=True):
         setattr(trace, name, _unpack_status(status))
     trace.nominated = {row: _unpack_status(s) for row, s in nominated or ()}
     trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
-    trace.verdicts = dict.fromkeys(plugins, fwk.PASSES)
-    for i, packed, codes in _inflated(verdicts):
-        statuses = tuple(map(_unpack_known, packed))
-        trace.verdicts[plugins[i]] = fwk.Verdict(unpack_optional(codes, np.uint16), statuses)
+    trace.verdicts = dict.fromkeys(layout.plugins, fwk.PASSES)
+    for i, verdict in verdicts:
+        trace.verdicts[layout.plugins[i]] = verdict
     placement, subset, looked, feasible, varying = _inflated(columns) if columns is not None else (None,) * 5
     trace.placement = unpack_optional(placement, np.intp)
     trace.subset = unpack_optional(subset, np.intp)
     trace.looked = unpack_optional(looked, np.bool_)
     trace.feasible = trace.passing_rows() if feasible is None else unpack_optional(feasible[0], np.intp)
-    of_usage = _unpack_keyframe(frame, patches) if frame else []
     rows = slice(None) if trace.feasible is None else trace.feasible
     rest = iter(varying or ())
-    for plugin, weight, index, *stays in scores:
-        raw, normalized = stays or (None, ())
+    for plugin, weight, index, raw, normalized, varies in layout.scores:
         if index is not None:
-            column = of_usage[index][rows]
-            trace.scores[plugin] = Score(weight, column, column)
+            if keyframe is None or not 0 <= index < len(keyframe.columns) or count > len(keyframe.patches):
+                raise ValueError("keyframe")
+            usage = UsageColumn(keyframe, count, index, rows)
+            trace.scores[plugin] = Score(weight, usage, usage)
             continue
-        own_raw, own_normalized = next(rest) if normalized in ([], ()) else (None, None)
-        column = unpack(own_raw or ()) if raw is None else unpack(raw)[rows]
-        after = unpack(normalized)[rows] if normalized else column
+        own_raw, own_normalized = next(rest) if varies else (None, None)
+        column = unpack(own_raw or ()) if raw is None else raw[rows]
+        after = column if normalized is None else normalized[rows]
         trace.scores[plugin] = Score(weight, column, after if own_normalized is None else unpack(own_normalized))
     return trace
 
@@ -644,6 +773,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _ENCODE = _ENCODER.encode
 _DECODER = msgspec.msgpack.Decoder()
 _NO_PATCHES = msgspec.Raw(b"\x90")
+_NO_STATUSES = (None,) * len(_STATUSES)
 _SHARED_PLAIN, _SHARED_DEFLATED = bytes((SHARED_VERSION, 0)), bytes((SHARED_VERSION, 1))
 
 
@@ -661,7 +791,7 @@ def _inflated(data: bytes) -> Any:
     return _DECODER.decode(zlib.decompress(data) if data[0] == _DEFLATED else data)
 
 
-def _pack_keyframe(keyframe: Keyframe) -> bytes:
+def pack_keyframe(keyframe: Keyframe) -> bytes:
     """Return the encoded scores of a keyframe over all nodes."""
     if keyframe.packed is None:
         keyframe.packed = _deflated([pack(column) for column in keyframe.columns[keyframe.scores]])
@@ -674,13 +804,16 @@ def _pack_patches(column: UsageColumn) -> msgspec.Raw:
     return msgspec.Raw(b"\xdd" + column.count.to_bytes(4, "big") + packed)  # the header of a list of msgpack
 
 
-def _unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> list[fwk.Int64]:
-    """Return the columns of a keyframe after its patches."""
-    columns = [unpack(packed) for packed in _inflated(frame)]
+def unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> Keyframe:
+    """Return the keyframe of the scores, with its patches."""
+    columns = np.stack([unpack(packed) for packed in _inflated(frame)])
+    keyframe = Keyframe(columns, slice(None))
+    width, size = columns.shape
     for row, *values in patches:
-        for column, value in zip(columns, values, strict=True):
-            column[row] = value
-    return columns
+        if len(values) != width or not 0 <= row < size:
+            raise ValueError("patch")
+        keyframe.patches.append((row, np.array(values, np.int64)))
+    return keyframe
 
 
 def _pack_verdicts(verdicts: Mapping[str, fwk.Verdict]) -> list[tuple[Any, ...]]:

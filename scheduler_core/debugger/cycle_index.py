@@ -85,14 +85,13 @@ def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
         return 0, 0, 0, 0
     if not trace.scores or _feasible(trace) < 2:
         return 0, 0, 0, 1
+    if trace.selected_row >= 0:
+        selection = trace.selection()
+        if selection is None:  # placed by a change, ignoring scores
+            return 0, 0, 0, 1
+        return 1, selection.score, selection.margin, selection.ties
     total = trace.total()
-    row = trace.selected_row
-    if row >= 0 and trace.feasible is not None and row not in trace.feasible:  # placed by a change, ignoring scores
-        return 0, 0, 0, 1
-    if row < 0:  # Reserve or Permit rejected it: take one of the best
-        place = int(total.argmax())
-    else:
-        place = row if trace.feasible is None else int(np.searchsorted(trace.feasible, row))
+    place = int(total.argmax())  # Reserve or Permit rejected it: take one of the best
     score = int(total[place])
     tied = int(np.count_nonzero(total == score))
     others = max(int(part.max()) for part in (total[:place], total[place + 1 :]) if len(part))

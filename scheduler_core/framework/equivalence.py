@@ -154,6 +154,7 @@ class EquivalenceClass:
         *(
             "_cache",
             "_varies",
+            "constant_total",
             "columns",
             "filter",
             "filter_state",
@@ -263,6 +264,7 @@ class EquivalenceClass:
         # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = {}
         self.static_total: fwk.Int64 | None = None  # without columns that are the same for all nodes
+        self.constant_total = 0  # the sum of those
         weights = framework.weights
         self.scorers = [(scorer.name, weights[scorer.name]) for scorer in framework.score if scorer.name not in skipped]
         self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Int64 | None]] = []
@@ -286,8 +288,11 @@ class EquivalenceClass:
             self.columns[scorer.name] = raw, normalized
             if normalized is None:
                 self.varying_scorers.append((scorer, weights[scorer.name], raw))
-            if not alike and normalized is not None:
-                weighted = normalized * framework.weights[scorer.name]
+                continue
+            weighted = normalized * framework.weights[scorer.name]
+            if alike:
+                self.constant_total += int(weighted[0]) if len(weighted) else 0
+            else:
                 self.static_total = weighted if self.static_total is None else self.static_total + weighted
         self.usage = usages(pod, self.usage_filters, by_usage)
         self.outcomes = self.usage.outcomes

@@ -191,7 +191,7 @@ class CycleState(dict[str, Any]):
     """Data that plugins pass between the extension points of one cycle, keyed by plugin name."""
 
     __slots__ = (
-        *("deciding", "equivalent", "ranking", "rebuilt", "signature", "skip_filter", "skip_score"),
+        *("deciding", "equivalent", "ranking", "ranking_offset", "rebuilt", "signature", "skip_filter", "skip_score"),
         "to_activate",
     )
 
@@ -200,8 +200,9 @@ class CycleState(dict[str, Any]):
         # The plugins that may refuse some node, with their `filter_node` if a Change matters to it.
         self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
         self.equivalent: Any = None  # the EquivalenceClass of the pod, None without one
-        # int64 over the feasible nodes, differs from their total scores by the same number; None if not known
+        # int64 over the feasible nodes, smaller than their total scores by `ranking_offset`; None if not known
         self.ranking: Int64 | None = None
+        self.ranking_offset = 0
         self.rebuilt = False  # a filter extender returned the nodes; the rebuilt nodes have no pods
         # the signature that batching compares; None for a pod that cannot be signed
         self.signature: bytes | None = None

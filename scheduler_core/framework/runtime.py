@@ -335,7 +335,7 @@ class Framework:
                 total = total + normalized_now[name] * weight
         if not (usage.index or equivalent.columns or made):
             return {}
-        state.ranking = total
+        state.ranking, state.ranking_offset = total, equivalent.constant_total
         return partial(equivalent.scores, made, normalized_now, rows, keyframe, count)
 
     # ---- Reserve to PostBind

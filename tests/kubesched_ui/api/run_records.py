@@ -6,20 +6,19 @@ import msgspec
 import pytest
 
 from kubesched_ui.event_log import queue_sizes
-from kubesched_ui.fields import unpack
-from kubesched_ui.models import Cycle, EventBlock, Marks, Moves, Run
+from kubesched_ui.event_log.cycle_batches import TraceReader
+from kubesched_ui.event_log.log import read_blocks
+from kubesched_ui.models import Cycle, Marks, Moves, Run
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
-from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 
 COUNTERS = ("placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names")
 
 
 def events_of(run: Run) -> list[Any]:
-    rows = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("data", flat=True)
-    return [event for data in rows for event in msgspec.json.decode(unpack(data))]
+    return [event for _, text in read_blocks(run.pk, 0, limit=1_000_000) for event in msgspec.json.decode(text)]
 
 
 def cycles_of(run: Run, before: int | None = None) -> list[Any]:
@@ -31,8 +30,9 @@ def cycles_of(run: Run, before: int | None = None) -> list[Any]:
 def decided(run: Run) -> list[Any]:
     """Return the cycles without their durations."""
     found = []
+    reader = TraceReader(run.pk)
     for *head, data in cycles_of(run):
-        trace = CycleTrace.decode(bytes(data))
+        trace = reader.trace(head[0], data)
         trace.durations = {}
         found.append((head, trace.encode()))
     return found
@@ -68,16 +68,16 @@ def assert_alike(run: Run, other: Run) -> None:
 
 
 def lose_worker(monkeypatch: pytest.MonkeyPatch, number: int, after: int) -> None:
-    """Execute a run until its worker dies after some cycles of a single pass."""
-    add, count = services.RunLog.add_cycle, iter(range(1, 100))
+    """Execute a run until its worker dies after some batches of a single pass."""
+    write, count = services.RunLog.write, iter(range(1, 100))
 
     def dying(log: Any, *args: Any) -> None:
-        add(log, *args)
+        write(log, *args)
         if next(count) == after:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(services.RunLog, "add_cycle", dying)
+        patched.setattr(services.RunLog, "write", dying)
         with pytest.raises(KeyboardInterrupt):
             execute_run(number)
     Run.objects.filter(pk=number).update(heartbeat_at=None)

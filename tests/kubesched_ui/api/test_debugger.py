@@ -229,15 +229,14 @@ def test_a_failed_run_stores_no_more_than_its_cycles(
     settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 2, 3600
     run = start(client, upload(client, as_list(node("n1"), *(pod(f"p{i}") for i in range(6)))))
 
-    def fails(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("made to fail")
+    original = log.RunLog.write
 
-    original = log.RunLog.add_cycle
+    def failing(self: Any, batch: Any) -> None:
+        if self.run.cycles_done == 2:
+            raise RuntimeError("made to fail")
+        original(self, batch)
 
-    def failing(self: Any, cycle: Any, *args: Any) -> None:
-        (fails if cycle.number == 4 else original)(self, cycle, *args)
-
-    monkeypatch.setattr(log.RunLog, "add_cycle", failing)
+    monkeypatch.setattr(log.RunLog, "write", failing)
     execute_run(run.pk)
     run.refresh_from_db()
     assert (run.state, run.cycles_done) == ("failed", 2)

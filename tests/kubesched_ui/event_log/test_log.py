@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from kubesched_ui.event_log.events import event
-from kubesched_ui.event_log.log import CycleRow, LostClaim, ResultRow, RunCancelled, RunLog, join, read_blocks
+from kubesched_ui.event_log.log import LostClaim, RunCancelled, RunLog, join, read_blocks
+from kubesched_ui.event_log.rows import CycleRow, ResultRow, SingleCycle
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def add(log: RunLog, number: int, result: str = "scheduled", victims: list[str] 
     cycle = CycleRow(number, "ns", name, 1, result, b"")
     outcome = ResultRow("ns", name, number, result)
     events = [event(kind, 0.0, f"ns/{name}", 1) for kind in ("cycle.started", "filter", "cycle.finished")]
-    log.add_cycle(cycle, outcome, events, victims or [])
+    log.add_cycle(SingleCycle(cycle, outcome, events, victims or []))
 
 
 def stored(run: Run, since: int = 0, pod: str = "") -> list[dict[str, Any]]:
@@ -51,8 +52,7 @@ def test_events_are_numbered_without_gaps_and_read_from_any_number(run: Run) -> 
     assert (run.state, run.cycles_done, run.placed, run.last_seq) == ("done", 4, 4, 14)
 
 
-def test_progress_cycles_results_and_events_are_written_together(run: Run, settings: Any) -> None:
-    settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 3, 3600
+def test_progress_cycles_results_and_events_are_written_together(run: Run) -> None:
     log = RunLog(run)
     seen: list[int] = []
     log.notify = seen.append
@@ -60,6 +60,7 @@ def test_progress_cycles_results_and_events_are_written_together(run: Run, setti
     add(log, 2, "unschedulable")
     assert not EventBlock.objects.exists()
     add(log, 3, "gated")
+    log.flush()
     assert seen == [9]
     assert Cycle.objects.count() == PodResult.objects.count() == EventBlock.objects.count() == 3
     run.refresh_from_db()

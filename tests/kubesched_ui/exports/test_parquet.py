@@ -11,10 +11,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.scenarios.samples import load_samples
-from scheduler_core.cycle.trace import CycleTrace
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -48,9 +48,7 @@ def virtual_time() -> Run:
 
 def test_tables_agree_with_the_recording(single_pass: Run, tmp_path: Path) -> None:
     folder = unpacked(single_pass, tmp_path)
-    traces = [
-        CycleTrace.decode(bytes(data)) for data in Cycle.objects.filter(run=single_pass).values_list("trace", flat=True)
-    ]
+    traces = [trace_of(cycle) for cycle in Cycle.objects.filter(run=single_pass)]
     names = single_pass.node_names or []
     cycles = rows_of(folder, "SELECT pod, result, node, feasible FROM 'cycles/*.parquet' ORDER BY cycle")
     assert cycles == [(t.pod, t.result, t.node, len(t.feasible_rows())) for t in traces]

@@ -3,13 +3,15 @@
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 
+from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.housekeeping import disk_space
-from kubesched_ui.models import EventBlock, Run, Scenario
+from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import tasks
 from tests.kubesched_ui.clusters import every_outcome
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -102,8 +104,8 @@ def test_a_run_waits_for_disk_space_and_loses_nothing(monkeypatch: pytest.Monkey
     assert (run.state, run.cycles_done, run.starts, run.error) == ("done", 60, 1, "")
     assert len(waited) >= 2
     assert not disk_space.is_full()
-    blocks = EventBlock.objects.filter(run=run).order_by("first_seq").values_list("first_seq", "last_seq")
-    assert [first for first, _ in blocks] == [1, *(last + 1 for _, last in blocks)][:-1]
+    events = [event for _, text in read_blocks(run.pk, 0, limit=1000) for event in msgspec.json.decode(text)]
+    assert [event["seq"] for event in events] == list(range(1, run.last_seq + 1))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions
 from kubesched_ui.lessons.functions import FUNCTIONS
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs import tasks
 from tests.examples import selection
 
@@ -162,7 +162,7 @@ def test_the_run_of_a_lesson_opens_in_the_product(client: Client) -> None:
     assert client.post(reverse("lesson-open", args=[name, 2])).headers["Location"] == opened.headers["Location"]
     tasks.execute_run(run.pk)
     played = lesson.runs["run"]
-    stored = [cycle_rows.trace_of(cycle) for cycle in Cycle.objects.filter(run=run).order_by("number")]
+    stored = [trace_of(cycle) for cycle in Cycle.objects.filter(run=run).order_by("number")]
     assert [(trace.pod, trace.node) for trace in stored] == [(c.pod, c.trace.node) for c in played.cycles]
     assert client.get(opened.headers["Location"]).status_code == 200
 

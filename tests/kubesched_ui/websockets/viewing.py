@@ -12,7 +12,8 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.events import event
-from kubesched_ui.event_log.log import CycleRow, ResultRow, RunLog
+from kubesched_ui.event_log.log import RunLog
+from kubesched_ui.event_log.rows import CycleRow, ResultRow, SingleCycle
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.websockets.publisher import group
 
@@ -41,7 +42,7 @@ def write_run(run: Run, loop: asyncio.AbstractEventLoop, pause: float = 0.0, cyc
         result = ResultRow("ns", f"p{number}", number, "scheduled")
         events = [event(kind, 0.0, pod, 1, {"x": "y" * 50}) for kind in ("cycle.started", "bind", "cycle.finished")]
         cycle = CycleRow(number, "ns", f"p{number}", 1, "scheduled", b"")
-        log.add_cycle(cycle, result, events, [])
+        log.add_cycle(SingleCycle(cycle, result, events, []))
         if number % 5 == 0:
             log.flush()
             time.sleep(pause)

@@ -1,0 +1,166 @@
+"""Converts the cycles of a single pass to batches of rows. It needs no database, so another process can do it."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from kubesched_ui.event_log.events import cycle_events
+from kubesched_ui.event_log.rows import (
+    CycleRow,
+    NodeNames,
+    RecordedBatch,
+    ResultMaker,
+    ResultRow,
+    SharedCycles,
+    SingleCycle,
+    pod_result,
+)
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.cycle.trace_batch import TraceBatchEncoder
+from scheduler_core.debugger.recording import Recorder
+from scheduler_core.errors import InputError
+from scheduler_core.pod_groups.serialize import group_to_dict
+from scheduler_core.simulation import Simulation
+
+
+@dataclass
+class Repeated:
+    """A cycle that was stored before, for comparison with its row."""
+
+    number: int
+    pod: str
+    result: str
+
+
+@dataclass
+class Ended:
+    """The end of the run. `nominations`: pod -> node."""
+
+    nominations: dict[str, str]
+
+
+Computed = RecordedBatch | Repeated | Ended
+
+
+@dataclass
+class SinglePassRecorder:
+    """Runs a simulation and yields what to write.
+
+    `first`: number of the first cycle. `stored`: number of the last stored cycle. `changed`: number of the cycle before
+    which a fork changes the run, 0 for none. `recorded`: messages of the real cluster by pod. `nodes`, `version`: the
+    node list of the first cycle.
+    """
+
+    simulation: Simulation
+    recorder: Recorder
+    recorded: Mapping[str, str]
+    first: int
+    stored: int
+    changed: int
+    is_fork: bool
+    nodes: list[str]
+    version: int = 0
+    items: list[SingleCycle | SharedCycles | NodeNames] = field(default_factory=list)
+    results: list[ResultRow] = field(default_factory=list)
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        self._batch, self._make = TraceBatchEncoder(), ResultMaker().make
+        self._next = self.first
+
+    def run(self) -> Iterator[Computed]:
+        """Yield a batch for 0.1 s of work or at most 500 cycles, and the end. A group is in one batch.
+
+        Raises InputError, after it has yielded what precedes.
+        """
+        try:
+            yield from self._cycles()
+        except InputError:
+            yield self._taken()
+            raise
+        if self.is_fork:
+            self.recorder.rest()
+        yield self._taken()
+        yield Ended(dict(self.simulation.cluster.nominator.nominations()))
+
+    def _cycles(self) -> Iterator[Computed]:
+        simulation, recorder = self.simulation, self.recorder
+        position = {} if self.first > 1 else {pod: index for index, pod in enumerate(simulation.pods)}
+        cycles, since = 0, time.monotonic()
+        before = time.perf_counter()
+        for number, trace in enumerate(simulation.run(), self.first):
+            took = time.perf_counter() - before
+            recorder.cycle(trace)
+            if self.is_fork and simulation.nodes != self.nodes:  # its changes apply before its first cycle
+                self._share()
+                self.nodes, self.version = list(simulation.nodes), self.version + 1
+                self.items.append(NodeNames(self.version, self.nodes))
+            if number == self.stored:
+                yield Repeated(number, trace.pod, trace.result)
+            if number > self.stored:
+                place = position.get(trace.pod, number - 1)
+                if self.changed and number >= self.changed:
+                    place = number - 1
+                complete = self._add(number, trace, place, took)
+                cycles += 1
+                if complete and (
+                    cycles >= settings.RUN_BATCH_CYCLES or time.monotonic() - since > settings.RUN_BATCH_S
+                ):
+                    yield self._taken()
+                    cycles, since = 0, time.monotonic()
+            before = time.perf_counter()
+
+    def _add(self, number: int, trace: CycleTrace, place: int, took: float) -> bool:
+        """Add a cycle. Return whether a batch may end here."""
+        recorded = self.recorded.get(trace.pod, "")
+        if not (trace.group or trace.victims):
+            result, events = self._make(trace, self.nodes, place, recorded, took)
+            if self._batch.add(trace, events):
+                if not self.results:
+                    self._next = number
+                self.results.append(result)
+                self.events += events
+                if self._batch.full:
+                    self._share()
+                return True
+        self._share()
+        namespace, _, name = trace.pod.partition("/")
+        cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), self.version)
+        group, evicted = group_of(self.simulation, trace)
+        listed = cycle_events(trace, self.nodes, evicted=evicted)
+        row = pod_result(listed, place, recorded, took)
+        self.items.append(SingleCycle(cycle, row, listed, trace.victims if evicted is None else evicted, group))
+        return group != {}
+
+    def _share(self) -> None:
+        """End the batch of cycles that are stored together."""
+        if self.results:
+            data = self._batch.encoded()
+            self.items.append(SharedCycles(self._next, self.version, data, self.results, self.events))
+            self.results, self.events = [], 0
+
+    def _taken(self) -> RecordedBatch:
+        self._share()
+        items, self.items = self.items, []
+        return RecordedBatch(items, self.recorder.drain())
+
+
+def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
+    """Return the data of a group member's cycle; (None, None) for other pods.
+
+    The first value is the group's cycle if the member is the last one, else {}. The second maps each pod that was
+    evicted for this member, and for no earlier one, to its node.
+    """
+    group = simulation.group if trace.group else None
+    if group is None:
+        return None, None
+    before: set[str] = set()
+    for member in group.members:
+        if member.trace is trace:
+            break
+        before.update(member.trace.victims)
+    evicted = {victim: group.left[victim] for victim in trace.victims if victim in group.left and victim not in before}
+    return group_to_dict(group) if trace is group.members[-1].trace else {}, evicted

@@ -1,0 +1,109 @@
+"""A second process that computes a run, so that its worker writes on another core meanwhile.
+
+The worker forks after it has loaded the run. The child only computes: it has no connection to the database or broker,
+and sends what it yields through a pipe. The worker holds the run, writes, and reacts to cancelling and time limits. If
+the worker dies, the pipe closes and the child ends with its next batch.
+"""
+
+import gc
+import logging
+import os
+import pickle
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO, TypeVar
+
+logger = logging.getLogger(__name__)
+
+PIPE_BYTES = 1 << 20  # how far the child may be ahead, besides the batch that it makes
+_SIZE = 8
+_ITEM, _ERROR, _END = b"i", b"e", b"."
+
+_T = TypeVar("_T")
+
+
+class ComputingLost(Exception):
+    """Raised if the process that computes was killed."""
+
+
+def available() -> bool:
+    """Return whether a second process can compute at the same time."""
+    return hasattr(os, "fork") and (os.cpu_count() or 1) > 1
+
+
+def computed(items: Iterator[_T]) -> Iterator[_T]:
+    """Yield `items`, which another process computes ahead. Raises their exceptions, or ComputingLost."""
+    reading, writing = os.pipe()
+    with suppress(OSError, ImportError, AttributeError):  # not on every system; then the child is less ahead
+        import fcntl
+
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child uses none of their locks
+        pid = os.fork()
+    if not pid:
+        _compute(items, reading, writing)
+    os.close(writing)
+    try:
+        with open(reading, "rb", buffering=1 << 16) as pipe:
+            yield from _received(pipe)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def _received(pipe: BinaryIO) -> Iterator[_T]:
+    while True:
+        head = pipe.read(1 + _SIZE)
+        size = int.from_bytes(head[1:])
+        data = pipe.read(size) if len(head) == 1 + _SIZE else b""
+        if len(head) < 1 + _SIZE or len(data) < size:
+            raise ComputingLost("the process that computes the run was killed")
+        if head[:1] == _END:
+            return
+        value = pickle.loads(data)
+        if head[:1] == _ERROR:
+            raise value
+        yield value
+
+
+def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
+    """Be the child: send all items and exit."""
+    status = 1
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        keep = writing
+        os.closerange(3, keep)
+        os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+        gc.freeze()  # objects of the worker stay; collecting them would copy their pages
+        try:
+            for item in items:
+                _send(writing, _ITEM, pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+            _send(writing, _END, b"")
+        except BaseException as error:
+            error.add_note("".join(traceback.format_exception(error)))
+            try:
+                data = pickle.dumps(error)
+                pickle.loads(data)
+            except Exception:
+                data = pickle.dumps(RuntimeError("".join(traceback.format_exception(error))))
+            _send(writing, _ERROR, data)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _send(pipe: int, kind: bytes, data: bytes) -> None:
+    rest = memoryview(kind + len(data).to_bytes(_SIZE) + data)
+    while rest:
+        rest = rest[os.write(pipe, rest) :]

@@ -1,0 +1,164 @@
+"""Cycles of equal pods that follow each other, encoded together.
+
+A batch contains the parts that its cycles share once, and is deflated as a whole. So a cycle takes a tenth of the bytes
+that it takes alone, and it is decoded from its batch. Only cycles with `shared_parts` can be in a batch.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from scheduler_core.cycle.trace import CycleTrace, Layout, pack_keyframe, trace_from, unpack_keyframe, unpack_verdicts
+from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import Verdict
+from scheduler_core.framework.score_columns import Keyframe
+
+VERSION = 3  # follows the versions of traces that are encoded alone
+MAX_CYCLES = 128  # of a batch; a reader of one cycle inflates all
+_MAX_BYTES = 1 << 20  # of cycles in a batch, before they are deflated
+
+_ENCODE = msgspec.msgpack.Encoder().encode
+_DECODER = msgspec.msgpack.Decoder()
+
+
+class _Document(msgspec.Struct, array_like=True, frozen=True):
+    """A batch. `parts`: shared parts of traces. `keyframes`: encoded columns and their patches, which follow each
+    other. `counts`: the events of each cycle. `cycles`: what `CycleTrace.encode_own` returns."""
+
+    parts: list[bytes]
+    keyframes: list[tuple[bytes, int, bytes]]
+    counts: list[int]
+    cycles: list[msgspec.Raw]
+
+
+_DOCUMENTS = msgspec.msgpack.Decoder(_Document)
+
+
+class TraceBatchEncoder:
+    """Collects cycles. `encoded` returns them and empties the batch."""
+
+    def __init__(self) -> None:
+        self._cycles: list[msgspec.Raw] = []
+        self._counts: list[int] = []
+        self._parts: dict[int, tuple[int, bytes]] = {}  # id of the bytes, which are kept -> their number
+        self._keyframes: dict[int, list[int]] = {}  # id -> number, number of patches
+        self._frames: list[Keyframe] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._cycles)
+
+    @property
+    def full(self) -> bool:
+        return len(self._cycles) >= MAX_CYCLES or self._size >= _MAX_BYTES
+
+    def add(self, trace: CycleTrace, events: int) -> bool:
+        """Add a cycle with this number of events. Return False if it has to be encoded alone."""
+        found = trace.shared_parts()
+        if found is None:
+            return False
+        keyframe = -1
+        if (usage := found.usage) is not None:
+            known = self._keyframes.get(id(usage.keyframe))
+            if known is None:
+                known = self._keyframes[id(usage.keyframe)] = [len(self._frames), 0]
+                self._frames.append(usage.keyframe)
+                self._size += len(pack_keyframe(usage.keyframe))
+            keyframe, known[1] = known[0], max(known[1], usage.count)
+        own = trace.encode_own(self._number(found.layout), self._number(found.verdicts), keyframe, found.columns)
+        self._cycles.append(msgspec.Raw(own))
+        self._counts.append(events)
+        self._size += len(own)
+        return True
+
+    def _number(self, part: bytes) -> int:
+        known = self._parts.get(id(part))
+        if known is None:
+            known = self._parts[id(part)] = len(self._parts), part
+            self._size += len(part)
+        return known[0]
+
+    def encoded(self) -> bytes:
+        """Return the cycles as bytes for `TraceBatch`, not deflated."""
+        frames = [
+            (pack_keyframe(frame), count, frame.packed_patches(count, _ENCODE))
+            for frame, (_, count) in zip(self._frames, self._keyframes.values(), strict=True)
+        ]
+        parts = [part for _, part in self._parts.values()]
+        data = _ENCODE(_Document(parts, frames, self._counts, self._cycles))
+        self.__init__()  # type: ignore[misc]
+        return data
+
+
+def deflate(batch: bytes) -> bytes:
+    """Return an encoded batch as it is stored."""
+    return bytes((VERSION,)) + zlib.compress(batch, 1)
+
+
+class TraceBatch:
+    """The cycles of a stored batch, each decoded when it is read. `counts`: the events of each cycle."""
+
+    def __init__(self, data: bytes) -> None:
+        """Raises InputError for anything else than the bytes of a batch."""
+        if not data or data[0] != VERSION:
+            raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
+        with _reading():
+            self._document = _DOCUMENTS.decode(zlib.decompress(data[1:]))
+            if len(self._document.counts) != len(self._document.cycles):
+                raise ValueError("counts")
+        self.counts: Sequence[int] = self._document.counts
+        self._layouts: dict[int, Layout] = {}
+        self._verdicts: dict[int, list[tuple[int, Verdict]]] = {}
+        self._keyframes: dict[int, Keyframe] = {}
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def trace(self, index: int) -> CycleTrace:
+        """Return a cycle of the batch, the first one has index 0. Raises InputError if it is damaged."""
+        with _reading():
+            *own, layout, verdicts, frame, count, columns = _DECODER.decode(self._document.cycles[index])
+            keyframe = self._keyframe(frame)
+            return trace_from(own, self._layout(layout), self._verdict(verdicts), keyframe, count, columns)
+
+    def __iter__(self) -> Iterator[CycleTrace]:
+        return (self.trace(index) for index in range(len(self)))
+
+    def head(self, count: int) -> bytes:
+        """Return the first cycles as the bytes of a batch."""
+        document = self._document
+        return deflate(
+            _ENCODE(_Document(document.parts, document.keyframes, document.counts[:count], document.cycles[:count]))
+        )
+
+    def _layout(self, number: int) -> Layout:
+        if number not in self._layouts:
+            self._layouts[number] = Layout(self._document.parts[number])
+        return self._layouts[number]
+
+    def _verdict(self, number: int) -> list[tuple[int, Verdict]]:
+        if number not in self._verdicts:
+            self._verdicts[number] = unpack_verdicts(self._document.parts[number])
+        return self._verdicts[number]
+
+    def _keyframe(self, number: int) -> Keyframe | None:
+        if number < 0:
+            return None
+        if number not in self._keyframes:
+            frame, count, patches = self._document.keyframes[number]
+            listed = _DECODER.decode(b"\xdd" + count.to_bytes(4, "big") + patches)  # the header of a list of msgpack
+            self._keyframes[number] = unpack_keyframe(frame, listed)
+        return self._keyframes[number]
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise InputError for any error inside: the bytes are not what was written."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
+        raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None

@@ -1,0 +1,130 @@
+"""The process that computes a run beside the worker that writes it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Cycle, CycleBatch, Run
+from kubesched_ui.runs import compute_process, tasks
+from kubesched_ui.runs.compute_process import ComputingLost, computed
+from scheduler_core.errors import InputError
+from tests.kubesched_ui.api.run_records import assert_alike, recorded
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.http_api import ran, start, upload
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+
+
+def numbers(count: int, end: BaseException | None = None) -> Iterator[Any]:
+    yield os.getpid()
+    for number in range(count):
+        yield number, "x" * 10_000
+    if end is not None:
+        raise end
+
+
+def test_items_come_from_another_process_in_order() -> None:
+    pid, *rest = computed(numbers(500))
+    assert pid != os.getpid()
+    assert [number for number, _ in rest] == list(range(500))
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_errors_reach_the_worker_after_what_precedes_them() -> None:
+    found = []
+    with pytest.raises(InputError, match="Pod a: spec: is wrong"):
+        for item in computed(numbers(3, InputError("Pod a", "spec", "is wrong"))):
+            found.append(item)
+    assert len(found) == 4
+    with pytest.raises(ZeroDivisionError):
+        list(computed(1 // number for number in (1, 0)))
+
+
+def test_a_killed_process_is_noticed() -> None:
+    items = computed(numbers(10_000))
+    pid = next(items)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ComputingLost):
+        list(items)
+
+
+def test_the_process_ends_with_its_reader() -> None:
+    items = computed(numbers(10_000))
+    pid = next(items)
+    items.close()  # type: ignore[attr-defined]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "PROCESS_PODS", 1)
+    monkeypatch.setattr(compute_process, "available", lambda: True)
+
+
+def cluster() -> bytes:
+    small = [pod(f"p{i:02}", "200m") for i in range(40)]
+    return as_list(*(node(f"n{i}") for i in range(3)), *small, pod("big", "64"))
+
+
+@pytest.mark.django_db
+def test_a_run_is_the_same_with_and_without_a_process(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = ran(client, cluster())
+    monkeypatch.setattr(tasks, "PROCESS_PODS", 1)
+    monkeypatch.setattr(compute_process, "available", lambda: True)
+    forked = ran(client, cluster())
+    assert_alike(forked, alone)
+    assert CycleBatch.objects.filter(run=forked).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("forking")
+def test_a_run_continues_after_its_process_was_killed(
+    client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.RUN_BATCH_CYCLES = 5
+    whole = ran(client, cluster())
+    run = start(client, upload(client, cluster()))
+    write, kill = tasks.RunLog.write, os.kill
+
+    def killing(log: Any, batch: Any) -> None:
+        write(log, batch)
+        if log.run.cycles_done == 15:
+            (child,) = map(int, open(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read().split()[-1:])
+            kill(child, signal.SIGKILL)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks.RunLog, "write", killing)
+        tasks.execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.worker, run.heartbeat_at) == ("running", "", None)
+    stored = run.cycles_done
+    assert 15 <= stored < 41
+    tasks.execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.starts) == ("done", 2)
+    mine, theirs = recorded(run), recorded(whole)
+    assert mine == theirs
+    assert Cycle.objects.filter(run=run).count() == 41
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("forking")
+def test_a_cancelled_run_ends_its_process(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.RUN_BATCH_CYCLES = 5
+    run = start(client, upload(client, cluster()))
+    write = tasks.RunLog.write
+
+    def cancelling(log: Any, batch: Any) -> None:
+        Run.objects.filter(pk=run.pk).update(cancel_requested=True)
+        write(log, batch)
+
+    monkeypatch.setattr(tasks.RunLog, "write", cancelling)
+    tasks.execute_run(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.cycles_done) == ("cancelled", 5)
