@@ -4,7 +4,8 @@ A cycle of a single pass is stored alone, with a block of events, only if it sha
 pods or belongs to a group. Runs in virtual time, and recordings of earlier versions, have no batches.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -49,16 +50,12 @@ def batch_of(run_id: int, number: int) -> CycleBatch | None:
     return row if row is not None and row.last >= number else None
 
 
-class CycleEvents(NamedTuple):
-    """The events of a cycle in a batch; `read` makes their text, a JSON list."""
+class EventRange(NamedTuple):
+    """Successive events of one pod or of the run. `read` returns their text, a JSON list."""
 
     first_seq: int
     last_seq: int
-    batch: "EventBatch"
-    index: int
-
-    def read(self) -> bytes:
-        return self.batch.text(self.index)
+    read: Callable[[], bytes]
 
 
 class EventBatch:
@@ -73,9 +70,9 @@ class EventBatch:
             last += count
             self.ends.append(last)
 
-    def cycle(self, index: int) -> CycleEvents:
+    def cycle(self, index: int) -> EventRange:
         """Return the events of a cycle. `index`: its position in the batch."""
-        return CycleEvents(self.first_seq(index), self.ends[index], self, index)
+        return EventRange(self.first_seq(index), self.ends[index], partial(self.text, index))
 
     def first_seq(self, index: int) -> int:
         """Return the number of the first event of a cycle."""
@@ -90,7 +87,7 @@ class EventBatch:
         return msgspec.json.encode([{"seq": seq, **event} for seq, event in enumerate(events, self.first_seq(index))])
 
 
-def events_after(run_id: int, since: int) -> Iterator[CycleEvents]:
+def events_after(run_id: int, since: int) -> Iterator[EventRange]:
     """Yield the events of batched cycles with events after `since`, in order. Reads only as far as needed."""
     nodes: dict[int, list[str]] = {}
     rows = CycleBatch.objects.filter(run_id=run_id).order_by("last_seq")
@@ -101,7 +98,7 @@ def events_after(run_id: int, since: int) -> Iterator[CycleEvents]:
         since = found[-1].last_seq
 
 
-def events_of_pod(run_id: int, pod: str, since: int) -> Iterator[CycleEvents]:
+def events_of_pod(run_id: int, pod: str, since: int) -> Iterator[EventRange]:
     """Yield the events after `since` of a pod's batched cycles, in order."""
     namespace, _, name = pod.partition("/")
     nodes: dict[int, list[str]] = {}

@@ -119,28 +119,23 @@ def group_event(group: Mapping[str, Any], t: float) -> Event:
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:
     """Return the decisive rejections with their nodes, most nodes first."""
-    refusals = refusals_of(trace)
-    looked = trace.nodes if trace.subset is None else len(trace.subset)
-    if trace.looked is not None:
-        looked = int(np.count_nonzero(trace.looked))
-    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-    details = [{**(status(rejection) or {}), "count": len(rows), "nodes": ranges(rows)} for rejection, rows in refusals]
-    return {"looked": looked, "feasible": feasible, "refusals": details}
-
-
-def refusals_of(trace: CycleTrace) -> list[tuple[Status, Rows]]:
-    """Return the decisive rejections with the rows of their nodes, most nodes first."""
     grouped: dict[Status, list[Rows]] = {}
     for rejection, rows in trace.decisive_statuses():
         grouped.setdefault(rejection, []).append(rows)
     refusals = [(rejection, np.sort(np.concatenate(parts))) for rejection, parts in grouped.items()]
+    looked = trace.nodes
     if trace.subset is not None:
         outside = np.ones(trace.nodes, np.bool_)
         outside[trace.subset] = False
+        looked = len(trace.subset)
         if trace.subset_status is not None and outside.any():
             refusals.append((trace.subset_status, np.flatnonzero(outside)))
+    if trace.looked is not None:
+        looked = int(np.count_nonzero(trace.looked))
     refusals.sort(key=lambda refusal: -len(refusal[1]))
-    return refusals
+    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+    details = [{**(status(rejection) or {}), "count": len(rows), "nodes": ranges(rows)} for rejection, rows in refusals]
+    return {"looked": looked, "feasible": feasible, "refusals": details}
 
 
 def preempting(trace: CycleTrace) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import merge
 from itertools import groupby, islice
-from operator import itemgetter
-from typing import Any, NamedTuple
+from operator import attrgetter, itemgetter
+from typing import Any
 
 import msgspec
 from django.conf import settings
@@ -23,6 +24,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from kubesched_ui.event_log import cycle_batches, queue_sizes
+from kubesched_ui.event_log.cycle_batches import EventRange
 from kubesched_ui.event_log.events import Event, event, group_event
 from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.rows import (
@@ -30,12 +32,14 @@ from kubesched_ui.event_log.rows import (
     CycleRow,
     GroupRow,
     NodeNames,
+    PlainCycle,
     RecordedBatch,
     RecordEntry,
     ResultRow,
     SharedCycles,
     SingleCycle,
     columns_of,
+    plain_result,
 )
 from kubesched_ui.event_log.timeline_markers import TimelineMark
 from kubesched_ui.fields import pack, unpack
@@ -52,7 +56,7 @@ from kubesched_ui.models import (
     Run,
 )
 from scheduler_core.cycle.trace_batch import deflate
-from scheduler_core.debugger.recording import Block, Recorder
+from scheduler_core.debugger.recording import Block, Recorder, blocks_of
 
 PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
 READ_ROWS = 32  # Rows of one query. A reader often stops after a few.
@@ -72,6 +76,30 @@ class RunCancelled(Exception):
 
 class OutOfTime(Exception):
     """Raised if the run exceeds its time limit."""
+
+
+@dataclass
+class ResultNames:
+    """What the results of a single pass contain besides what their cycles say.
+
+    `nodes`: in row order. `positions`: of pods in the run's order; empty for those of the cycles. `changed`: the number
+    of the cycle before which a fork changes the run, 0 for none. `recorded`: messages of the real cluster by pod.
+    """
+
+    nodes: list[str] = field(default_factory=list)
+    positions: Mapping[str, int] = field(default_factory=dict)
+    changed: int = 0
+    recorded: Mapping[str, str] = field(default_factory=dict)
+
+    def result(self, number: int, made: ResultRow | PlainCycle) -> ResultRow:
+        """Return the whole result of a cycle."""
+        pod = f"{made.namespace}/{made.name}" if isinstance(made, ResultRow) else made[1]
+        position, message = number - 1, self.recorded.get(pod, "")
+        if not self.changed or number < self.changed:
+            position = self.positions.get(pod, position)
+        if isinstance(made, ResultRow):
+            return made._replace(position=position, recorded_message=message)
+        return plain_result(made, self.nodes, position, message)
 
 
 @dataclass
@@ -96,6 +124,7 @@ class RunLog:
     deadline: float = math.inf  # by time.monotonic()
     recorder: Recorder | None = None  # in virtual time, receives records before they are added here
     recorded: list[Block] = field(default_factory=list)
+    names_of: ResultNames = field(default_factory=lambda: ResultNames())  # of a single pass
     flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
@@ -120,12 +149,12 @@ class RunLog:
                 self.add_nodes(*item)
             else:
                 self.add_cycle(item)
-        self.recorded += batch.recorded
+        self.recorded += blocks_of(batch.recorded)
         self.flush()
 
     def add_cycle(self, added: SingleCycle) -> None:
         """Append a cycle that is stored alone, with its results and events."""
-        run, result = self.run, added.result
+        run, result = self.run, self.names_of.result(added.cycle.number, added.result)
         key = f"{result.namespace}/{result.name}"
         self._count_from_here()
         self.cycles.append(added.cycle)
@@ -143,7 +172,8 @@ class RunLog:
 
     def add_cycles(self, added: SharedCycles) -> None:
         """Append cycles that are stored together."""
-        run, results = self.run, added.results
+        run = self.run
+        results = [self.names_of.result(number, row) for number, row in enumerate(added.results, added.first)]
         self._count_from_here()
         first, first_seq = added.first, run.last_seq + 1
         last, run.last_seq = first + len(results) - 1, run.last_seq + added.events
@@ -178,6 +208,7 @@ class RunLog:
 
     def add_nodes(self, version: int, names: list[str]) -> None:
         """Add the list of nodes to which cycles of this version refer, unless it is stored already."""
+        self.names_of.nodes = names
         if not self.run.node_lists.filter(version=version).exists():
             self.node_lists.append(NodeList(run=self.run, version=version, names=names))
 
@@ -312,7 +343,7 @@ def read_blocks(
     """
     if pod:
         # Two tables are read. What is written between these queries is left to the next reader.
-        until = Run.everything.filter(pk=run_id).values_list("last_seq", flat=True).first() or 0
+        until: float = Run.everything.filter(pk=run_id).values_list("last_seq", flat=True).first() or 0
         found = merge(_of_pods(run_id, since, (pod, "")), cycle_batches.events_of_pod(run_id, pod, since), key=_BY_SEQ)
     else:
         until = math.inf
@@ -335,30 +366,20 @@ def read_pod(run_id: int, pod: str) -> Iterator[bytes]:
         yield block.read()
 
 
-_BY_SEQ = itemgetter(0)
+_BY_SEQ = attrgetter("first_seq")
+STORED = ("first_seq", "last_seq", "data")
 
 
-class _StoredEvents(NamedTuple):
-    """A row of EventBlock."""
-
-    first_seq: int
-    last_seq: int
-    data: bytes | memoryview
-
-    def read(self) -> bytes:
-        return unpack(self.data)
-
-
-def _stored_after(run_id: int, since: int) -> Iterator[_StoredEvents]:
+def _stored_after(run_id: int, since: int) -> Iterator[EventRange]:
     rows = EventBlock.objects.filter(run_id=run_id).order_by("last_seq")
-    while found := list(rows.filter(last_seq__gt=since).values_list(*_StoredEvents._fields)[:READ_ROWS]):
-        yield from map(_StoredEvents._make, found)
+    while found := list(rows.filter(last_seq__gt=since).values_list(*STORED)[:READ_ROWS]):
+        yield from (EventRange(first, last, partial(unpack, data)) for first, last, data in found)
         since = found[-1][1]
 
 
-def _of_pods(run_id: int, since: int, pods: Collection[str]) -> Iterator[_StoredEvents]:
+def _of_pods(run_id: int, since: int, pods: Collection[str]) -> Iterator[EventRange]:
     """Yield the blocks of these pods ("": of the run itself) with events after `since`, by one index per pod."""
-    rows = EventBlock.objects.filter(run_id=run_id).values_list(*_StoredEvents._fields)
+    rows = EventBlock.objects.filter(run_id=run_id).values_list(*STORED)
     while True:
         found = []
         for pod in pods:
@@ -366,8 +387,8 @@ def _of_pods(run_id: int, since: int, pods: Collection[str]) -> Iterator[_Stored
             before = own.filter(first_seq__lte=since).order_by("-first_seq")[:1]  # `since` may be within it
             found += [row for row in before if row[1] > since]
             found += own.filter(first_seq__gt=since)[:READ_ROWS]
-        found = sorted(found, key=_BY_SEQ)[:READ_ROWS]
-        yield from map(_StoredEvents._make, found)
+        found = sorted(found, key=itemgetter(0))[:READ_ROWS]
+        yield from (EventRange(first, last, partial(unpack, data)) for first, last, data in found)
         if len(found) < READ_ROWS:
             return
         since = found[-1][1]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kubesched_ui.event_log.events import Event, cycle_events, refusals_of
+from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.timeline_markers import TimelineMark
-from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.recording import Block
+from scheduler_core.debugger.cycle_index import PlainFacts, Refused
+from scheduler_core.debugger.recording import Unpacked
 
 # result of a pod -> the column of Run that counts it; see `columns_of`
 COUNTS = {
@@ -94,21 +94,25 @@ class SingleCycle(NamedTuple):
     group: Mapping[str, Any] | None = None
 
 
+PlainCycle = tuple[PlainFacts, str, float]
+"""A cycle that only placed its pod: its facts, the pod, and the seconds that it took."""
+
+
 class SharedCycles(NamedTuple):
     """Successive cycles that are stored together. `data`: the core's encoded batch. `events`: their number."""
 
     first: int
     nodes_version: int
     data: bytes
-    results: list[ResultRow]
+    results: list[ResultRow | PlainCycle]
     events: int
 
 
 class RecordedBatch(NamedTuple):
-    """What is written in one transaction. `recorded`: blocks of the debugger's recording."""
+    """What is written in one transaction. `recorded`: what the debugger's recorder has recorded."""
 
     items: list[SingleCycle | SharedCycles | NodeNames]
-    recorded: list[Block]
+    recorded: Unpacked
 
 
 @dataclass(slots=True)
@@ -160,36 +164,24 @@ def pod_result(events: list[Event], position: int, recorded_message: str, durati
     )
 
 
-class ResultMaker:
-    """Makes the results of cycles of a single pass. `nodes`: the names in row order."""
+def plain_result(cycle: PlainCycle, nodes: Sequence[str], position: int, recorded_message: str) -> ResultRow:
+    """Return the result of a plain cycle. `nodes`: the names in row order."""
+    facts, pod, duration = cycle
+    _, _, attempt, node, feasible, _, score, margin, _, other, _, refused = facts
+    namespace, _, name = pod.partition("/")
+    scored = score is not None
+    return ResultRow(
+        *(namespace, name, position, "scheduled", node, "", score, nodes[other] if scored else ""),
+        *(margin if scored else None, feasible, attempt, "", _listed(refused), recorded_message, ""),
+        round(duration, 6),
+    )
 
-    def __init__(self) -> None:
-        self._reasons: tuple[object, str] = (None, "[]")
 
-    def make(
-        self, trace: CycleTrace, nodes: list[str], position: int, recorded_message: str, duration: float
-    ) -> tuple[ResultRow, int]:
-        """Return the result of a cycle without evictions and group, and the number of its events."""
-        selection = trace.selection() if trace.scores else None
-        if not trace.is_plain or (trace.scores and selection is None):
-            events = cycle_events(trace, nodes)
-            return pod_result(events, position, recorded_message, duration), len(events)
-        namespace, _, name = trace.pod.partition("/")
-        statuses = trace.decisive_statuses()
-        if self._reasons[0] is not statuses:  # cycles of equal pods share the list
-            found = [(refusal, len(rows)) for refusal, rows in refusals_of(trace)]
-            listed = [
-                {"plugin": s.plugin, "reason": reason, "nodes": count} for s, count in found for reason in s.reasons
-            ]
-            self._reasons = statuses, msgspec.json.encode(listed[:MAX_REASONS]).decode()
-        score = runner_up = margin = None
-        if selection is not None:
-            score, runner_up, margin = selection.score, nodes[selection.runner_up], selection.margin
-        feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-        return ResultRow(
-            *(namespace, name, position, "scheduled", trace.node, "", score, runner_up or "", margin, feasible),
-            *(trace.attempt, "", self._reasons[1], recorded_message, "", round(duration, 6)),
-        ), SCORED_EVENTS if selection is not None else UNSCORED_EVENTS
+def _listed(refused: Refused) -> str:
+    if not refused.listed:
+        return "[]"
+    listed = [{"plugin": plugin, "reason": reason, "nodes": n} for plugin, reason, n in refused.listed[:MAX_REASONS]]
+    return msgspec.json.encode(listed).decode()
 
 
 def reasons(data: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

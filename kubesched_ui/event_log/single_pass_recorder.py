@@ -1,7 +1,7 @@
 """Converts the cycles of a single pass to batches of rows. It needs no database, so another process can do it."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +9,12 @@ from django.conf import settings
 
 from kubesched_ui.event_log.events import cycle_events
 from kubesched_ui.event_log.rows import (
+    SCORED_EVENTS,
+    UNSCORED_EVENTS,
     CycleRow,
     NodeNames,
+    PlainCycle,
     RecordedBatch,
-    ResultMaker,
     ResultRow,
     SharedCycles,
     SingleCycle,
@@ -20,6 +22,7 @@ from kubesched_ui.event_log.rows import (
 )
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.cycle.trace_batch import TraceBatchEncoder
+from scheduler_core.debugger.cycle_index import PlainFacts
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import group_to_dict
@@ -49,29 +52,26 @@ Computed = RecordedBatch | Repeated | Ended
 class SinglePassRecorder:
     """Runs a simulation and yields what to write.
 
-    `first`: number of the first cycle. `stored`: number of the last stored cycle. `changed`: number of the cycle before
-    which a fork changes the run, 0 for none. `recorded`: messages of the real cluster by pod. `nodes`, `version`: the
-    node list of the first cycle.
+    `first`: number of the first cycle. `stored`: number of the last stored cycle. `nodes`, `version`: the node list of
+    the first cycle. The results lack what does not follow from the cycles: positions and messages of the real cluster.
     """
 
     simulation: Simulation
     recorder: Recorder
-    recorded: Mapping[str, str]
     first: int
     stored: int
-    changed: int
     is_fork: bool
     nodes: list[str]
     version: int = 0
     items: list[SingleCycle | SharedCycles | NodeNames] = field(default_factory=list)
-    results: list[ResultRow] = field(default_factory=list)
+    results: list[ResultRow | PlainCycle] = field(default_factory=list)
     events: int = 0
 
     def __post_init__(self) -> None:
-        self._batch, self._make = TraceBatchEncoder(), ResultMaker().make
+        self._batch = TraceBatchEncoder()
         self._next = self.first
 
-    def run(self) -> Iterator[Computed]:
+    def run(self) -> Generator[Computed, None, None]:
         """Yield a batch for 0.1 s of work or at most 500 cycles, and the end. A group is in one batch.
 
         Raises InputError, after it has yielded what precedes.
@@ -88,12 +88,11 @@ class SinglePassRecorder:
 
     def _cycles(self) -> Iterator[Computed]:
         simulation, recorder = self.simulation, self.recorder
-        position = {} if self.first > 1 else {pod: index for index, pod in enumerate(simulation.pods)}
         cycles, since = 0, time.monotonic()
         before = time.perf_counter()
         for number, trace in enumerate(simulation.run(), self.first):
             took = time.perf_counter() - before
-            recorder.cycle(trace)
+            facts = recorder.cycle(trace)
             if self.is_fork and simulation.nodes != self.nodes:  # its changes apply before its first cycle
                 self._share()
                 self.nodes, self.version = list(simulation.nodes), self.version + 1
@@ -101,10 +100,7 @@ class SinglePassRecorder:
             if number == self.stored:
                 yield Repeated(number, trace.pod, trace.result)
             if number > self.stored:
-                place = position.get(trace.pod, number - 1)
-                if self.changed and number >= self.changed:
-                    place = number - 1
-                complete = self._add(number, trace, place, took)
+                complete = self._add(number, trace, facts, took)
                 cycles += 1
                 if complete and (
                     cycles >= settings.RUN_BATCH_CYCLES or time.monotonic() - since > settings.RUN_BATCH_S
@@ -113,27 +109,31 @@ class SinglePassRecorder:
                     cycles, since = 0, time.monotonic()
             before = time.perf_counter()
 
-    def _add(self, number: int, trace: CycleTrace, place: int, took: float) -> bool:
+    def _add(self, number: int, trace: CycleTrace, facts: PlainFacts | None, took: float) -> bool:
         """Add a cycle. Return whether a batch may end here."""
-        recorded = self.recorded.get(trace.pod, "")
-        if not (trace.group or trace.victims):
-            result, events = self._make(trace, self.nodes, place, recorded, took)
-            if self._batch.add(trace, events):
-                if not self.results:
-                    self._next = number
-                self.results.append(result)
-                self.events += events
-                if self._batch.full:
-                    self._share()
-                return True
+        if facts is not None:
+            self._batch.add(trace, events := UNSCORED_EVENTS if facts[6] is None else SCORED_EVENTS)
+            self._added((facts, trace.pod, took), number, events)
+            return True
+        group, evicted = group_of(self.simulation, trace)
+        listed = cycle_events(trace, self.nodes, evicted=evicted)
+        row = pod_result(listed, number, "", took)
+        if not (trace.group or trace.victims) and self._batch.add(trace, len(listed)):
+            self._added(row, number, len(listed))
+            return True
         self._share()
         namespace, _, name = trace.pod.partition("/")
         cycle = CycleRow(number, namespace, name, trace.attempt, trace.result, trace.encode(), self.version)
-        group, evicted = group_of(self.simulation, trace)
-        listed = cycle_events(trace, self.nodes, evicted=evicted)
-        row = pod_result(listed, place, recorded, took)
         self.items.append(SingleCycle(cycle, row, listed, trace.victims if evicted is None else evicted, group))
         return group != {}
+
+    def _added(self, result: ResultRow | PlainCycle, number: int, events: int) -> None:
+        if not self.results:
+            self._next = number
+        self.results.append(result)
+        self.events += events
+        if self._batch.full:
+            self._share()
 
     def _share(self) -> None:
         """End the batch of cycles that are stored together."""
@@ -145,7 +145,7 @@ class SinglePassRecorder:
     def _taken(self) -> RecordedBatch:
         self._share()
         items, self.items = self.items, []
-        return RecordedBatch(items, self.recorder.drain())
+        return RecordedBatch(items, self.recorder.take())
 
 
 def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:

@@ -1,12 +1,14 @@
 """Adds CycleBatch, and removes the indexes of foreign keys that other indexes begin with."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.db import migrations, models
 
 TABLES = {"cycle": "cycles", "eventblock": "event_blocks", "podresult": "pod_results"}  # model -> related name
 
 
-def remove_indexes(apps, schema_editor):
+def remove_indexes(apps: Any, schema_editor: Any) -> None:
     """Remove them without Django's AlterField, which would copy the tables of SQLite."""
     connection = schema_editor.connection
     for model in TABLES:

@@ -13,13 +13,14 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import BinaryIO, TypeVar
 
 logger = logging.getLogger(__name__)
 
 PIPE_BYTES = 1 << 20  # how far the child may be ahead, besides the batch that it makes
+YOUNG_OBJECTS = 20_000  # allocated before they are searched for cycles; a run makes few cycles
 _SIZE = 8
 _ITEM, _ERROR, _END = b"i", b"e", b"."
 
@@ -35,7 +36,7 @@ def available() -> bool:
     return hasattr(os, "fork") and (os.cpu_count() or 1) > 1
 
 
-def computed(items: Iterator[_T]) -> Iterator[_T]:
+def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
     """Yield `items`, which another process computes ahead. Raises their exceptions, or ComputingLost."""
     reading, writing = os.pipe()
     with suppress(OSError, ImportError, AttributeError):  # not on every system; then the child is less ahead
@@ -86,6 +87,7 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         os.closerange(3, keep)
         os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
         gc.freeze()  # objects of the worker stay; collecting them would copy their pages
+        gc.set_threshold(YOUNG_OBJECTS)
         try:
             for item in items:
                 _send(writing, _ITEM, pickle.dumps(item, pickle.HIGHEST_PROTOCOL))

@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, event
-from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
+from kubesched_ui.event_log.log import LostClaim, OutOfTime, ResultNames, RunCancelled, RunLog, read_blocks
 from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated, SinglePassRecorder
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
@@ -185,9 +185,9 @@ def record(run: Run, log: RunLog) -> None:
         nodes = run.nodes_at(version)
     loaded_s = time.perf_counter() - began
     logger.info("Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, pods, len(nodes), loaded_s)
-    made = SinglePassRecorder(
-        simulation, recorder, recorded, first, run.cycles_done, changed, run.is_fork, nodes, version
-    ).run()
+    positions = {} if run.adopts else {pod: index for index, pod in enumerate(simulation.pods)}
+    log.names_of = ResultNames(nodes, positions, changed, recorded)
+    made = SinglePassRecorder(simulation, recorder, first, run.cycles_done, run.is_fork, nodes, version).run()
     if pods >= PROCESS_PODS and compute_process.available():
         made = compute_process.computed(made)
     nominations: dict[str, str] = {}

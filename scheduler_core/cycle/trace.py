@@ -204,8 +204,8 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the cycle placed the pod and nothing unusual happened: all nodes were evaluated, no nominated pod
-        counted, and no plugin stated a status after Filter."""
+        """Whether the cycle only placed the pod: all nodes were evaluated, no nominated pod counted, scores (if there
+        are any) decided, and no plugin stated another status than that of nodes."""
         return (
             self.result == "scheduled"
             and self._outcome is not None
@@ -213,7 +213,9 @@ class CycleTrace(msgspec.Struct, eq=False):
             and self.subset is None
             and self.placement is None
             and not self.nominated
+            and not self.error
             and _STATUSES_OF(self) == _NO_STATUSES
+            and (not self.scores or self.selection() is not None)
         )
 
     @property
@@ -586,11 +588,9 @@ class CycleTrace(msgspec.Struct, eq=False):
             return None
         return self._parts(self._outcome, self._layouts)
 
-    def encode_own(self, layout: int, verdicts: int, keyframe: int, columns: bytes | None) -> bytes:
+    def encode_own(self, layout: int, verdicts: int, keyframe: int, count: int, columns: bytes | None) -> bytes:
         """Return the part of the encoding that other cycles do not share. The numbers refer to shared parts; a keyframe
-        of -1 means none."""
-        usage = next((s.raw_source for s in self.scores.values() if isinstance(s.raw_source, UsageColumn)), None)
-        count = 0 if usage is None else usage.count
+        of -1 means none. `count`: the number of its patches that precede the cycle."""
         return _ENCODE((*self._own_parts(), layout, verdicts, keyframe, count, columns))
 
     def _own_parts(self) -> tuple[Any, ...]:

@@ -61,15 +61,17 @@ class TraceBatchEncoder:
         found = trace.shared_parts()
         if found is None:
             return False
-        keyframe = -1
+        keyframe, count = -1, 0
         if (usage := found.usage) is not None:
             known = self._keyframes.get(id(usage.keyframe))
             if known is None:
                 known = self._keyframes[id(usage.keyframe)] = [len(self._frames), 0]
                 self._frames.append(usage.keyframe)
                 self._size += len(pack_keyframe(usage.keyframe))
-            keyframe, known[1] = known[0], max(known[1], usage.count)
-        own = trace.encode_own(self._number(found.layout), self._number(found.verdicts), keyframe, found.columns)
+            keyframe, count = known[0], usage.count
+            known[1] = max(known[1], count)
+        layout, verdicts = self._number(found.layout), self._number(found.verdicts)
+        own = trace.encode_own(layout, verdicts, keyframe, count, found.columns)
         self._cycles.append(msgspec.Raw(own))
         self._counts.append(events)
         self._size += len(own)

@@ -7,6 +7,7 @@ Refused nodes are stored as one bit per node, unless they are none or all.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,57 @@ def facts_of(
         *(refusals, reasons, mask, trace.node if _denials(trace) else ""),
     )
     return row, bits
+
+
+@dataclass(slots=True)
+class Refused:
+    """What a cycle refuses, as in SCHEMA. `bits`: empty unless `mask` is SOME. `listed`: (plugin, reason, nodes), most
+    nodes first."""
+
+    refusals: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, int] = field(default_factory=dict)
+    mask: int = NONE
+    bits: bytes = b""
+    listed: list[tuple[str, str, int]] = field(default_factory=list)
+
+    @staticmethod
+    def of(trace: CycleTrace) -> Refused:
+        counts: dict[Status, int] = {}
+        for status, rows in trace.decisive_statuses():
+            counts[status] = counts.get(status, 0) + len(rows)
+        most = sorted(counts.items(), key=lambda item: -item[1])
+        listed = [(status.plugin, reason, count) for status, count in most for reason in status.reasons]
+        return Refused(*_refusals(trace), *_mask(trace), listed)
+
+
+PlainFacts = tuple[int, int, int, str, int, int, int | None, int, int, int, int, Refused]
+"""The facts of a cycle that only placed its pod (`CycleTrace.is_plain`): its number, the row of the pod, attempt, node,
+feasible nodes, nodes; score (None without scores), margin, ties, row of the runner-up; nanoseconds; what it refused. A
+plain tuple is small to send to another process."""
+
+PLAIN_FACTS = 12  # their number; SCHEMA has more
+
+
+def plain_facts(trace: CycleTrace, pod: int, refused: Refused) -> PlainFacts:
+    """Return the facts of a plain cycle. `pod`: its row."""
+    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+    score, ties, other, margin = trace.selection() or _UNSCORED
+    took = sum(trace.durations.values())
+    head = trace.number, pod, trace.attempt, trace.node, feasible, trace.nodes
+    return (*head, score, margin, ties, other, took, refused)
+
+
+_UNSCORED: tuple[None, int, int, int] = (None, 1, -1, 0)
+
+
+def facts_row(facts: PlainFacts) -> tuple[Any, ...]:
+    """Return the row of SCHEMA."""
+    at, pod, attempt, node, feasible, nodes, score, margin, ties, _, took, refused = facts
+    return (
+        *(at, 0.0, pod, attempt, "scheduled", node, "", "", feasible, nodes, nodes),
+        *(int(score is not None), score or 0, margin, ties, took, []),
+        *(refused.refusals, refused.reasons, refused.mask, ""),
+    )
 
 
 def _feasible(trace: CycleTrace) -> int:

@@ -32,8 +32,16 @@ from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
+from scheduler_core.debugger.cycle_index import (
+    PLAIN_FACTS,
+    Facts,
+    PlainFacts,
+    Refused,
+    facts_of,
+    facts_row,
+    plain_facts,
+)
 from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
-from scheduler_core.debugger.cycle_index import Facts, facts_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record
@@ -44,6 +52,7 @@ _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 
 MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
 OBJECTS_PER_BLOCK = 1000
+REFUSED_KEPT = 64
 
 # State of a pod. An assumed pod counts on its node only for the scheduler: Permit holds it, or its binding is in
 # progress.
@@ -133,6 +142,7 @@ class Recorder:
         self._names: dict[str, int] = {}
         self._new_names: list[str] = []
         self._facts: list[tuple[Any, ...]] = []
+        self._refused: dict[int, tuple[object, Refused]] = {}  # id of a list of statuses, which is kept
         self._bits: list[bytes] = []
         self._objects: list[tuple[str, bytes]] = []
         self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
@@ -144,9 +154,14 @@ class Recorder:
 
     # ---- input
 
-    def cycle(self, trace: CycleTrace) -> None:
-        """Record the next cycle of a single pass."""
+    def cycle(self, trace: CycleTrace) -> PlainFacts | None:
+        """Record the next cycle of a single pass. Call this before the next cycle begins.
+
+        Returns the facts of a cycle that only placed its pod, as most do; None for others, and up to step `stored`.
+        """
         changes_so_far = self._take()
+        if trace.is_plain and len(changes_so_far) == 2 and self._only_placed(trace, *changes_so_far):
+            return self._plain(trace) if self._fresh else None
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             changes_so_far.append(LoggedChange(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._begin_step(self._counts["cycles"] + 1)
@@ -159,6 +174,44 @@ class Recorder:
                 changes.append(change)
         self._apply(self._moment, changes)
         self._cycle(trace.number, 0.0, trace, None)
+        return None
+
+    def _only_placed(self, trace: CycleTrace, tried: LoggedChange, placed: LoggedChange) -> bool:
+        """Record what `_apply` and `_show` record if these changes only place the pod of the cycle. Return whether
+        they do."""
+        info: PodInfo = placed[1]
+        pod = self._pods.get(trace.pod)
+        if tried[0] != change_log.TRIED or placed[0] != change_log.PLACED or pod is None or pod.stored_info is not info:
+            return False
+        row = pod.stored
+        if pod.placed != -1 or pod.written_row not in (-1, row) or info.held != info.requests or trace.group:
+            return False
+        self._moment += 1
+        count = self._counts["cycles"] = self._counts["cycles"] + 1
+        self._begin_step(count)
+        pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, self._name(placed[2]), False
+        pod.written_row, pod.written_place = row, (pod.node, BOUND)
+        if self._fresh:
+            self._rows["places"].append((self._moment, row, pod.node, BOUND, 1, info.start_time))
+            self._rows["cycles"].append((trace.number,))
+        else:
+            self._drained["cycles"] = count
+        return True
+
+    def _plain(self, trace: CycleTrace) -> PlainFacts:
+        """Add and return the facts of a cycle that only placed its pod."""
+        statuses = trace.decisive_statuses()
+        known = self._refused.get(id(statuses))  # cycles of equal pods share the list
+        if known is None:
+            if len(self._refused) >= REFUSED_KEPT:
+                self._refused.clear()
+            known = self._refused[id(statuses)] = statuses, Refused.of(trace)
+        refused = known[1]
+        facts = plain_facts(trace, self._pods[trace.pod].stored, refused)
+        self._facts.append(facts)
+        if refused.bits:
+            self._bits.append(refused.bits)
+        return facts
 
     def rest(self) -> None:
         """Record the changes after the last cycle of a single pass."""
@@ -356,26 +409,52 @@ class Recorder:
 
     def drain(self) -> list[Block]:
         """Return the blocks of everything recorded since the last call."""
-        blocks = []
+        return blocks_of(self.take())
+
+    def take(self) -> Unpacked:
+        """Return everything recorded since the last call, for `blocks_of`, which another process may call."""
+        found = Unpacked()
         if any(self._rows.values()):
-            tables = {name: pack(TABLES[name], rows) for name, rows in self._rows.items() if rows}
-            data = encode({"version": VERSION, "names": self._new_names, **tables})
-            blocks.append(Block(MOVES_PART, self._drained["moves"], self._step, data))
+            tables = {name: rows for name, rows in self._rows.items() if rows}
+            found.moves = self._drained["moves"], self._step, self._new_names, tables
             self._drained["moves"] = self._step + 1
             self._rows = {name: [] for name in TABLES}
             self._new_names = []
         if self._facts:
-            data = encode((pack(FACTS, self._facts), b"".join(self._bits)))
-            blocks.append(Block(FACTS_PART, self._drained["cycles"] + 1, self._counts["cycles"], data))
+            found.facts = self._drained["cycles"] + 1, self._counts["cycles"], self._facts, self._bits
             self._facts, self._bits = [], []
         self._drained["cycles"] = self._counts["cycles"]
-        first = self._drained["objects"]
-        for begin in range(0, len(self._objects), OBJECTS_PER_BLOCK):
-            some = self._objects[begin : begin + OBJECTS_PER_BLOCK]
-            blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, encode(some)))
+        found.objects = self._drained["objects"], self._objects
         self._objects = []
         self._drained["objects"] = self._counts["objects"]
-        return blocks
+        return found
+
+
+@dataclass(slots=True)
+class Unpacked:
+    """What a recorder has recorded: the range of each part and its rows."""
+
+    moves: tuple[int, int, list[str], dict[str, list[tuple[Any, ...]]]] | None = None
+    facts: tuple[int, int, list[tuple[Any, ...]], list[bytes]] | None = None
+    objects: tuple[int, list[tuple[str, bytes]]] = (0, [])
+
+
+def blocks_of(unpacked: Unpacked) -> list[Block]:
+    """Return the rows of a recorder as blocks."""
+    blocks = []
+    if unpacked.moves is not None:
+        first, last, names, tables = unpacked.moves
+        packed = {name: pack(TABLES[name], rows) for name, rows in tables.items()}
+        blocks.append(Block(MOVES_PART, first, last, encode({"version": VERSION, "names": names, **packed})))
+    if unpacked.facts is not None:
+        first, last, facts, bits = unpacked.facts
+        rows = [facts_row(row) if len(row) == PLAIN_FACTS else row for row in facts]
+        blocks.append(Block(FACTS_PART, first, last, encode((pack(FACTS, rows), b"".join(bits)))))
+    first, objects = unpacked.objects
+    for begin in range(0, len(objects), OBJECTS_PER_BLOCK):
+        some = objects[begin : begin + OBJECTS_PER_BLOCK]
+        blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, encode(some)))
+    return blocks
 
 
 def _plain(pod: PodInfo) -> bool:
