@@ -1,8 +1,8 @@
 """Store small runs of the current format in the test data, so that every later version is tested with them.
 
-    python scripts/store_recording.py
+    python scripts/store_recording.py [NAME]
 
-Writes a database, the API responses about its runs, and a backup, named after the version in pyproject.toml;
+Writes a database, the API responses about its runs, and a backup, named after the version or NAME;
 tests/kubesched_ui/event_log/stored/README.md says when to run it.
 """
 
@@ -66,6 +66,7 @@ def runs() -> list[Any]:
 
 
 def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
     var = tempfile.mkdtemp(prefix="kubesched-store-")
     os.environ |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "KUBESCHED_VAR_DIR": var}
     import django
@@ -81,6 +82,7 @@ def main() -> None:
     from tests.kubesched_ui.event_log.format_digest import shape
     from tests.kubesched_ui.event_log.stored_recordings import STORED, answers
     from tests.scheduler_core.cycle.test_trace import full_trace
+    from tests.scheduler_core.cycle.test_trace_batch import encoded_together
 
     logging.disable(logging.CRITICAL)
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
@@ -89,15 +91,18 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     User.objects.create_user("ann", "ann@example.org", "a password").groups.add(Group.objects.create(name="class"))
     client = Client(headers={"host": "localhost"})
-    found = {"shape": shape(full_trace().encode()), "runs": {run.pk: answers(client, run) for run in runs()}}
-    call_command("backup", str(BACKUPS / f"{settings.VERSION}.backup"))
+    found = {
+        "shape": shape(full_trace().encode(), *encoded_together()),
+        "runs": {run.pk: answers(client, run) for run in runs()},
+    }
+    call_command("backup", str(BACKUPS / f"{name or settings.VERSION}.backup"))
     connection.close()
     whole = Path(var) / "whole.sqlite3"
     database = sqlite3.connect(Path(var) / "kubesched.sqlite3")
     database.execute("VACUUM INTO ?", [str(whole)])  # threads that made exports may still have it open
     database.close()
     for suffix, data in {".json.gz": json.dumps(found).encode(), ".sqlite3.gz": whole.read_bytes()}.items():
-        path = STORED / (settings.VERSION + suffix)
+        path = STORED / ((name or settings.VERSION) + suffix)
         path.write_bytes(gzip.compress(data, 9, mtime=0))
         print(path, f"{path.stat().st_size:,} bytes")
 

@@ -1,0 +1,164 @@
+"""Measure how much of the core's speed a run of the application has, and what it stores.
+
+    python benchmarks/end_to_end.py [--pods 10000] [--rounds 3] [--update docs/performance.md]
+
+Executes runs as a worker does, in a database of its own, and between them the core alone on the same objects, with
+every cycle traced and encoded (`python -m scheduler_core bench`). The first cycle of both begins after the cluster is
+loaded; a run ends when its last event is stored. Prints one JSON line for each workload and number of nodes, with the
+median of the rounds. Seconds are those of the clock, so nothing else should run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scheduler_core.api.objects import decode  # noqa: E402
+from scheduler_core.commands.bench import workload  # noqa: E402
+from scheduler_core.simulation import Simulation  # noqa: E402
+
+WORKLOADS, NODES = ("basic", "spread", "antiaffinity"), (100, 1000, 5000)
+MEASURED = {"basic": NODES, "spread": NODES, "antiaffinity": (5000,)}
+SETTINGS: dict[str, Any] = {"release": "1.34", "percentage": 100, "seed": 1}
+
+
+def core(objects: list[dict[str, Any]]) -> float:
+    """Return pods per second of the core alone."""
+    decoded = [one for raw in objects if (one := decode(raw)) is not None]
+    simulation = Simulation(decoded, pods=None, **SETTINGS)
+    size, began = 0, time.perf_counter()
+    for cycle in simulation.run():
+        size += len(cycle.encode())
+    return len(simulation.pods) / (time.perf_counter() - began)
+
+
+def application(scenario: Any) -> tuple[float, Any]:
+    """Return pods per second of a run, and the run."""
+    from kubesched_ui.event_log.single_pass_recorder import SinglePassRecorder
+    from kubesched_ui.models import Run
+    from kubesched_ui.runs import tasks
+
+    begins: list[float] = []
+    original = SinglePassRecorder.run
+
+    def timed(self: SinglePassRecorder) -> Any:
+        begins.append(time.perf_counter())
+        return original(self)
+
+    run = Run.objects.create(scenario=scenario, tie_break=Run.TieBreak.SEED, **SETTINGS)
+    SinglePassRecorder.run = timed  # type: ignore[method-assign]
+    try:
+        tasks.execute_run(run.pk)
+    finally:
+        SinglePassRecorder.run = original  # type: ignore[method-assign]
+    elapsed = time.perf_counter() - begins[0]
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE, run.error
+    return run.cycles_done / elapsed, run
+
+
+def stored_bytes() -> dict[str, int]:
+    """Return table -> bytes of its pages and those of its indexes, for what runs record."""
+    from django.db import connection
+
+    sizes: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT m.tbl_name, SUM(d.pgsize) FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY 1"
+        )
+        for table, size in cursor.fetchall():
+            name = table.removeprefix("kubesched_ui_")
+            if name in ("cycle", "cyclebatch", "eventblock", "podresult", "recordingblock"):
+                sizes[name] = size
+    return sizes
+
+
+def measure(name: str, nodes: int, pods: int, rounds: int) -> dict[str, Any]:
+    """Return the figures of a workload."""
+    from kubesched_ui.ingest import ingest_files
+    from kubesched_ui.ingest.store import store
+
+    objects = workload(name, nodes, pods)
+    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+    scenario = store(ingest_files([("cluster.json", document)]), name=name)
+    alone, whole, bytes_per_cycle = [], [], {}
+    for number in range(rounds):
+        alone.append(core(objects))
+        before = stored_bytes()
+        speed, run = application(scenario)
+        whole.append(speed)
+        if not number:
+            found = stored_bytes()
+            bytes_per_cycle = {table: round((found[table] - before[table]) / run.cycles_done) for table in found}
+        run.delete()
+    scenario.delete()
+    ratios = [mine / theirs for mine, theirs in zip(whole, alone, strict=True)]
+    return {
+        "workload": name,
+        "nodes": nodes,
+        "pods": pods,
+        "core_pods_per_s": round(statistics.median(alone)),
+        "run_pods_per_s": round(statistics.median(whole)),
+        "ratio": round(statistics.median(ratios), 2),
+        "bytes_per_cycle": sum(bytes_per_cycle.values()),
+        "bytes_by_table": bytes_per_cycle,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the figures as a Markdown table."""
+    lines = ["| workload | nodes | pods | core | run | ratio | bytes per cycle |"]
+    lines.append("| --- | --: | --: | --: | --: | --: | --: |")
+    for row in rows:
+        lines.append(
+            f"| {row['workload']} | {row['nodes']:,} | {row['pods']:,} | {row['core_pods_per_s']:,} "
+            f"| {row['run_pods_per_s']:,} | {row['ratio']} | {row['bytes_per_cycle']:,} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The application's speed, compared to the core's.")
+    parser.add_argument("--pods", type=int, default=10000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="measure one workload")
+    parser.add_argument("--update", type=Path, help="the document whose table is replaced")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": folder}
+        import django
+
+        django.setup()
+        from django.conf import settings
+        from django.core.management import call_command
+        from django.db import connection
+
+        logging.disable(logging.WARNING)
+        settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+        call_command("migrate", verbosity=0)
+        rows = []
+        for name in [given.only] if given.only else WORKLOADS:
+            for nodes in MEASURED[name]:
+                rows.append(measure(name, nodes, min(given.pods, nodes * 80), given.rounds))
+                print(json.dumps(rows[-1]), flush=True)
+        connection.close()
+    if given.update:
+        text = given.update.read_text()
+        body = f"<!-- end to end -->\n{table(rows)}\n<!-- /end to end -->"
+        given.update.write_text(re.sub(r"<!-- end to end -->.*<!-- /end to end -->", lambda _: body, text, flags=re.S))
+
+
+if __name__ == "__main__":
+    main()
