@@ -94,7 +94,7 @@ class Equals(Protocol):
     layouts: dict[tuple[tuple[str, ...], ...], bytes]
 
 
-class SharedParts(NamedTuple):
+class EncodedParts(NamedTuple):
     """Encoded parts of a cycle: those that the cycles of its class have in common, the verdicts, a column of the
     keyframe of its scores, if there is one, and the columns of its own, if there are any."""
 
@@ -582,7 +582,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             return _SHARED_DEFLATED + zlib.compress(document, 1)
         return _SHARED_PLAIN + document
 
-    def shared_parts(self) -> SharedParts | None:
+    def shared_parts(self) -> EncodedParts | None:
         """Return the parts of the encoding that cycles of equal pods have in common; None if there are none."""
         if self._outcome is None or self._layouts is None:
             return None
@@ -602,7 +602,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             None if self.postfilter is None else _pack_postfilter(self.postfilter),
         )
 
-    def _parts(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> SharedParts:
+    def _parts(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> EncodedParts:
         plugins = tuple(self.verdicts)
         if outcome.packed is None or outcome.packed[0] != plugins:
             outcome.packed = (
@@ -635,7 +635,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             feasible = None if derived else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
             columns = _deflated((*map(pack_optional, own), feasible, varying))
-        return SharedParts(layout, outcome.packed[1], usage, columns)
+        return EncodedParts(layout, outcome.packed[1], usage, columns)
 
     def _layout(self) -> tuple[Any, ...]:
         """Return what the cycles of a class have in common besides the verdicts.

@@ -80,7 +80,7 @@ class Refused:
     listed: list[tuple[str, str, int]] = field(default_factory=list)
 
     @staticmethod
-    def of(trace: CycleTrace) -> Refused:
+    def from_trace(trace: CycleTrace) -> Refused:
         counts: dict[Status, int] = {}
         for status, rows in trace.decisive_statuses():
             counts[status] = counts.get(status, 0) + len(rows)

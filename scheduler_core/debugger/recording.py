@@ -205,7 +205,7 @@ class Recorder:
         if known is None:
             if len(self._refused) >= REFUSED_KEPT:
                 self._refused.clear()
-            known = self._refused[id(statuses)] = statuses, Refused.of(trace)
+            known = self._refused[id(statuses)] = statuses, Refused.from_trace(trace)
         refused = known[1]
         facts = plain_facts(trace, self._pods[trace.pod].stored, refused)
         self._facts.append(facts)

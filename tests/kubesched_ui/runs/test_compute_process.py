@@ -1,4 +1,4 @@
-"""The process that computes a run beside the worker that writes it."""
+"""The process that computes a run while its worker writes it."""
 
 import os
 import signal
@@ -88,7 +88,7 @@ def test_a_run_is_the_same_with_and_without_a_process(client: Client, monkeypatc
 def test_a_run_continues_after_its_process_was_killed(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    settings.RUN_BATCH_CYCLES = 5
+    settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 5, 3600
     monkeypatch.setattr(compute_process, "PIPE_BYTES", 4096)  # the process is not far ahead
     whole = ran(client, cluster(320))
     run = start(client, upload(client, cluster(320)))
@@ -118,7 +118,7 @@ def test_a_run_continues_after_its_process_was_killed(
 @pytest.mark.django_db
 @pytest.mark.usefixtures("forking")
 def test_a_cancelled_run_ends_its_process(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    settings.RUN_BATCH_CYCLES = 5
+    settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 5, 3600
     run = start(client, upload(client, cluster()))
     write = tasks.RunLog.write
 
