@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from scheduler_core.commands.console import choices_of, print_json
+from scheduler_core.config.document import located
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.document import Experiment, experiment_schema, load_experiment
 from scheduler_core.experiments.local_run import Finished, question_of, run_experiment
@@ -21,7 +22,8 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         return 0
     if args.file is None:
         raise InputError("FILE", "", "is missing")
-    experiment = load_experiment(read_bytes(args.file), args.file)
+    source = read_bytes(args.file)
+    experiment = load_experiment(source, args.file)
     question_of(experiment)
     failed = 0
 
@@ -33,7 +35,13 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         about = {"cell": finished.number, "question": cell.question, "labels": cell.labels, "seed": cell.seed}
         print_json(about | {"seconds": finished.seconds} | outcome, out)
 
-    summary = run_experiment(experiment, _scenarios(experiment, args), on_finished)
+    scenarios = _scenarios(experiment, args)
+    try:
+        summary = run_experiment(experiment, scenarios, on_finished)
+    except InputError as problem:
+        if problem.where:
+            raise
+        raise located(source, args.file, problem.field, problem.problem) from None  # a field of the document
     print_json({"experiment": experiment.metadata.name, "question": experiment.spec.question, **summary}, out)
     return 1 if failed else 0
 

@@ -37,6 +37,7 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
+from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.parameters import Measure, PackingParameters
@@ -67,14 +68,16 @@ class PackingQuestion:
     """The question packing. A cell is one measure with one order of the nodes."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
-        """Yield a cell for each cell of the grid, measure and order of the nodes."""
+        """Yield a cell for each cell of the grid, measure and order of the nodes. Raises InputError."""
+        if experiment.spec.virtual_time:
+            raise InputError("", "spec.virtualTime", "packing places pods in a single pass")
         wanted = experiment.spec.packing or PackingParameters()
         for base in cells_of(experiment):
             for measure in wanted.measures:
                 for order in range(1, wanted.orders + 1):
                     parameters = {"measure": measure, "order": order, "pending": wanted.pending, "picky": wanted.picky}
                     labels = {**base.labels, "measure": measure, "order": str(order)}
-                    yield msgspec.structs.replace(base, parameters=parameters, virtual_time=False, labels=labels)
+                    yield msgspec.structs.replace(base, parameters=parameters, labels=labels)
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         return ()
@@ -437,7 +440,8 @@ def _sentence(row: Result, which: str) -> str:
     start = f"With {which}, " if which else ""
     if row["measure"] == "compaction":
         spared = 1 - row["found"] / row["nodes"] if row["nodes"] else 0
-        sentence = f"the {count(row['pods'], 'pod')} fit on {row['found']:,} of {count(row['nodes'], 'node')}"
+        pods = "the pod fits" if row["pods"] == 1 else f"the {row['pods']:,} pods fit"
+        sentence = f"{pods} on {row['found']:,} of {count(row['nodes'], 'node')}"
         sentence += f", so {spared:.0%} of the nodes are not needed"
     else:
         factor = f"{'' if row['complete'] else 'at least '}{row['found']:.2f} times"

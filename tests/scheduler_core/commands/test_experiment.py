@@ -92,6 +92,19 @@ def test_errors_are_one_line_and_exit_code_2(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_an_error_of_the_question_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = document(tmp_path, question="packing", virtualTime=True)
+    assert main(["experiment", file]) == 2
+    assert "experiment.yaml: line 1: spec.virtualTime: packing places pods in a single pass" in capsys.readouterr().err
+
+
+def test_packing_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", document(tmp_path, question="packing", packing={"measures": ["compaction"]})]) == 0
+    *cells, summary = map(json.loads, capsys.readouterr().out.splitlines())
+    assert len(cells) == 11
+    assert summary["answer"].startswith("The pod fits on 1 of 1 node")
+
+
 def test_ctrl_c_keeps_the_lines_of_finished_cells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
 ) -> None:
