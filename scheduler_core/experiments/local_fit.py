@@ -69,7 +69,7 @@ def _varying_filters(framework: Framework, pod: PodInfo) -> set[str] | None:
     """Return the Filter plugins whose verdict depends on more than objects and the usage of the node; None if other
     plugins, nominated pods or the pod's group also matter."""
     cluster = framework.cluster
-    if cluster.release.predicates or cluster.nominator or framework.extenders is not None:
+    if not len(cluster.nodes) or cluster.release.predicates or cluster.nominator or framework.extenders is not None:
         return None
     if pod.group or pod.volumes or pod.pod.spec.resource_claims:
         return None

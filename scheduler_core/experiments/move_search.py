@@ -185,6 +185,8 @@ class Board:
 
     def filter(self, pod: PodInfo) -> _Filtered | None:
         """Run PreFilter and Filter for a pod without a node; None if PreFilter refuses it or a plugin fails."""
+        if not self.names:
+            return None
         self.spend(_FILTER_COST)
         scheduler, framework, state = self.simulation.scheduler, self.framework(pod), CycleState()
         nominated, pod.nominated_node = pod.nominated_node, ""

@@ -17,6 +17,7 @@ from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.explain.summary import reason_text
 from scheduler_core.plugins.volumes import BIND_COMPLETED
 from scheduler_core.preemption.victims import Budgets
 from scheduler_core.simulation import Simulation
@@ -60,9 +61,10 @@ class Moves:
             "most": wanted.most,
             "fixed": dict(fixed),
             "movable": len(movable),
+            "nominated": {pod.key: pod.nominated_node for pod in waiting if pod.nominated_node},
         }
         if found.moves is None:
-            return {**result, "metrics": {}, "reason": _why_none(found, wanted.most, len(movable))}
+            return {**result, "metrics": {}, "reason": _gated(simulation, waiting) or _why_none(found, wanted, movable)}
         moves = [costs.move_cost(board.original[move.pod], move) for move in found.moves]
         placed, problem = verify(cell, scenario, wanted, found, check)
         return {
@@ -307,16 +309,28 @@ def verify(
 # ---- sentences
 
 
-def _why_none(found: MoveResult, most: int, movable: int) -> str:
+def _gated(simulation: Simulation, pods: Sequence[PodInfo]) -> str:
+    """Return why a pod is not queued, "" if all are."""
+    for pod in pods:
+        status = simulation.scheduler.framework_of(pod).run_pre_enqueue(pod)
+        if status is not None:
+            return (
+                f"{pod.key} is not queued: {status.plugin} rejects it ({reason_text(status)}), which no moves change."
+            )
+    return ""
+
+
+def _why_none(found: MoveResult, wanted: MovesParameters, movable: Sequence[PodInfo]) -> str:
     if found.impossible:
-        left = f"the {movable:,} pods that may move are" if movable != 1 else "the one pod that may move is"
+        left = f"the {len(movable):,} pods that may move are" if len(movable) > 1 else "the one pod that may move is"
         if not movable:
             return "None of the running pods may move."
         return f"However {left} placed, no node has what the pending pods need."
     if found.ended:
         least = count(found.at_least, "move")
         return f"The search ended at its effort. At least {least} would be needed. A larger effort may find moves."
-    return f"At least {count(most + 1, 'move')} would be needed, and the search is for {most} at most."
+    needed = count(wanted.most + 1, "move")
+    return f"At least {needed} would be needed, and the search is for {wanted.most} at most."
 
 
 def sentence(result: Result) -> str:
@@ -336,6 +350,9 @@ def sentence(result: Result) -> str:
             least = count(result["at_least"], "move")
             return f"No moves were found with which {what} {fits}, before the search ended. It needs at least {least}."
         return f"{subject} {'does' if len(names) == 1 else 'do'} not fit with {count(result['most'], 'move')} or fewer."
+    if not moves and result["nominated"]:
+        nodes = listing(sorted(set(result["nominated"].values())))
+        return f"{subject} {fits} without moves: the scheduler evicts pods of lower priority on {nodes}."
     if not moves:
         return f"{subject} {fits} without moves."
     cost, pods = result["cost"], result["cost"]["pods"]

@@ -301,6 +301,18 @@ def test_a_pod_that_the_run_places_needs_no_moves() -> None:
     assert found["answer"] == "default/new fits without moves: the scheduler places it on a."
 
 
+def test_other_reasons_than_full_nodes_are_named() -> None:
+    assert answer([pod("new")], "default/new")["impossible"]
+    gated = answer([node("a"), pod("new", schedulingGates=[{"name": "quota"}])], "default/new")
+    assert gated["reason"] == (
+        "default/new is not queued: SchedulingGates rejects it (waiting for scheduling gates: [quota]), "
+        "which no moves change."
+    )
+    lower = owned(pod("lower", on="a", requests={"cpu": 4}))
+    preempts = answer([node("a"), lower, pod("new", requests={"cpu": 4}, priority=9)], "default/new")
+    assert preempts["answer"] == ("default/new fits without moves: the scheduler evicts pods of lower priority on a.")
+
+
 def test_a_gang_is_placed_as_a_whole() -> None:
     group = {
         "kind": "PodGroup",
