@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ GOOD = 2e-4  # a packing at this distance from the bound is not improved
 EXACT_KINDS = 16  # nodes that exist get patterns of their own up to this number of kinds; more are pooled
 MAX_POOL_COLUMNS = 20_000
 SHARE = 0.6  # of the time, for the linear program
+MANY_SHAPES = 200  # of more, quick searches use only the important ones
+MAX_ROW_SHAPES = 20_000_000  # existing nodes times shapes, up to which first fit decreasing uses these nodes
 TRIALS, KEPT = 256, 8  # greedy searches for patterns of an offer, and the best that are used
 NO_LIMIT = 1 << 60
 MAX_ITERATIONS = 2_000
@@ -130,13 +132,30 @@ class _PooledNodes:
     most: Int64
 
 
-@dataclass
 class _Bins:
-    """Open nodes while packing: what is free, and the pods of each shape."""
+    """Open nodes while packing. `offer`: of each; `free`: its free resources, `pods`: its pods of each shape."""
 
-    free: Int64
-    pods: Int64
-    offer: list[int] = field(default_factory=list)
+    def __init__(self, shapes: int, resources: int) -> None:
+        self.offer: list[int] = []
+        self._free, self._pods = np.zeros((64, resources), np.int64), np.zeros((64, shapes), np.int64)
+
+    @property
+    def free(self) -> Int64:
+        return self._free[: len(self.offer)]
+
+    @property
+    def pods(self) -> Int64:
+        return self._pods[: len(self.offer)]
+
+    def open(self, offer: int, free: Int64, count: int) -> None:
+        """Open equal nodes."""
+        size = len(self.offer)
+        if size + count > len(self._free):
+            more = size + 2 * count
+            self._free = np.vstack((self._free, np.zeros((more, self._free.shape[1]), np.int64)))
+            self._pods = np.vstack((self._pods, np.zeros((more, self._pods.shape[1]), np.int64)))
+        self._free[size : size + count] = free
+        self.offer += [offer] * count
 
 
 class _Solver:
@@ -166,6 +185,7 @@ class _Solver:
         self._known: set[tuple[int, bytes]] = set()
         self.bound = 0.0
         self.y = np.zeros(len(self.demand))
+        self.first_existing = np.zeros((len(problem.existing), len(problem.demand)), np.int64)
         self._knapsacks: dict[int, Any] = {}
         self.random = np.random.default_rng(0)
 
@@ -217,11 +237,13 @@ class _Solver:
         first, first_price = self.first_fit()
         for packing in first:
             self.add(packing.offer, packing.pods)
+        few = len(self.demand) <= MANY_SHAPES
         for number, most in enumerate(self.most):
-            for shape in np.flatnonzero(most):
+            self.check()
+            for shape in np.flatnonzero(most) if few else self._important(np.flatnonzero(most)):
                 pattern = np.zeros(len(most), np.int64)
                 pattern[shape] = most[shape]
-                self.add(number, self._filled(number, pattern))
+                self.add(number, self._filled(number, pattern) if few else pattern)
         # Part of the time stays for the whole numbers.
         end, self.deadline = self.deadline, time.process_time() + SHARE * (self.deadline - time.process_time())
         complete, iterations, amounts = self.generate(first_price)
@@ -393,13 +415,19 @@ class _Solver:
                 values.append(1.0)
             highs.addCol(float(self.cost[offer]), 0.0, math.inf, len(rows), np.array(rows, np.int32), np.array(values))
 
+    def _important(self, shapes: Int64) -> Int64:
+        """Return the shapes with the highest value for their size, at most MANY_SHAPES."""
+        size = np.maximum((self.requests[shapes] / self.scale).sum(axis=1), 1e-9)
+        return shapes[np.argsort(-self.y[shapes] / size, kind="stable")[:MANY_SHAPES]]
+
     def _price_quickly(self, worth: Float64) -> bool:
         """Add patterns that many greedy searches find, each with its own order of the shapes. Return whether a pattern
         is new. `worth`: the price of each offer."""
         new = False
         sizes = self.requests / self.scale
         for number in range(len(self.offers)):
-            shapes = np.flatnonzero((self.most[number] > 0) & (self.y > 0))
+            self.check()
+            shapes = self._important(np.flatnonzero((self.most[number] > 0) & (self.y > 0)))
             if not len(shapes):
                 continue
             weights = self.random.dirichlet(np.full(sizes.shape[1], 0.5), TRIALS) if sizes.shape[1] else np.ones((1, 0))
@@ -499,29 +527,36 @@ class _Solver:
     # ---- whole numbers
 
     def first_fit(self) -> tuple[list[PackedNodes], int | None]:
-        """Return the cheapest packing of first fit decreasing, and its price; None if it leaves pods."""
+        """Return the cheapest packing of first fit decreasing, and its price; None if it leaves pods. Those on pooled
+        nodes become `first_existing`."""
         best, price = list[PackedNodes](), None
         for preferred in range(self.bought):
-            bins, unplaced = self._first_fit(self.demand, preferred)
+            bins, unplaced = self._first_fit(self.demand, preferred, existing=True)
             packings = self._packings(bins)
-            if not unplaced.any() and (price is None or self._price(packings) < price):
-                best, price = packings, self._price(packings)
-        if price is None and self.bought:
-            best = self._packings(self._first_fit(self.demand, 0)[0])
+            better = not unplaced.any() and (price is None or self._price(packings) < price)
+            if better or (price is None and not preferred):
+                best, self.first_existing = packings, self._existing_of(bins)
+            if better:
+                price = self._price(packings)
         return best, price
 
-    def _first_fit(self, demand: Int64, preferred: int, kinds: bool = True) -> tuple[_Bins, Int64]:
-        """Pack pods, large ones first, into open nodes in order; a new node is of the preferred offer where it can."""
+    def _first_fit(self, demand: Int64, preferred: int, existing: bool = False) -> tuple[_Bins, Int64]:
+        """Pack pods, large ones first, into open nodes in order; a new node is of the preferred offer where it can.
+        `existing`: whether pooled nodes are open at first; they have numbers after those of the offers."""
         shapes, resources = self.requests.shape
-        bins = _Bins(np.zeros((0, resources), np.int64), np.zeros((0, shapes), np.int64))
+        bins = _Bins(shapes, resources)
         left = demand.copy()
         counts = [self.total if offer.limit is None else offer.limit for offer in self.offers]
-        if kinds:
-            for number in range(self.bought, len(self.offers)):
-                self._open(bins, number, counts[number])
-        size = (self.requests / self.scale).max(axis=1, initial=0.0)
         fits = np.array([offer.allowed for offer in self.offers]).reshape(-1, shapes)
+        if existing and self.pools and len(self.used_rows) * shapes <= MAX_ROW_SHAPES:
+            fits = np.vstack((fits, self.problem.usable[self.used_rows]))
+            for place, row in enumerate(self.used_rows):
+                bins.open(len(self.offers) + place, self.problem.existing[row], 1)
+        for number in range(self.bought, len(self.offers)):
+            bins.open(number, self.offers[number].capacity, counts[number])
+        size = (self.requests / self.scale).max(axis=1, initial=0.0)
         for shape in np.lexsort((-(self.requests / self.scale).sum(axis=1), -size)):
+            self.check()
             if bins.offer and left[shape]:
                 self._put(bins, shape, left, fits)
             while left[shape]:
@@ -536,18 +571,21 @@ class _Solver:
                 need = -(-int(left[shape]) // self.most_alone(number, shape))
                 new = min(need, counts[number])
                 counts[number] -= new
-                self._open(bins, number, new)
+                bins.open(number, self.offers[number].capacity, new)
                 self._put(bins, shape, left, fits)
         return bins, left
+
+    def _existing_of(self, bins: _Bins) -> Int64:
+        """Return the pods on pooled nodes, nodes x shapes."""
+        found = np.zeros((len(self.problem.existing), len(self.demand)), np.int64)
+        for number, pods in zip(bins.offer, bins.pods, strict=True):
+            if number >= len(self.offers):
+                found[self.used_rows[number - len(self.offers)]] = pods
+        return found
 
     def most_alone(self, number: int, shape: int) -> int:
         """Return how many pods of a shape a node of an offer holds alone, at least 1."""
         return max(1, _times(self.requests[shape], self.offers[number].capacity))
-
-    def _open(self, bins: _Bins, number: int, count: int) -> None:
-        bins.free = np.vstack((bins.free, np.tile(self.offers[number].capacity, (count, 1))))
-        bins.pods = np.vstack((bins.pods, np.zeros((count, bins.pods.shape[1]), np.int64)))
-        bins.offer += [number] * count
 
     def _put(self, bins: _Bins, shape: int, left: Int64, fits: Bool) -> None:
         """Put pods of a shape into the first open nodes that hold them."""
@@ -556,7 +594,7 @@ class _Solver:
         np.minimum(most, left[shape], out=most)
         before = np.concatenate(([0], np.cumsum(most)[:-1]))
         taken = np.clip(left[shape] - before, 0, most)
-        bins.free -= taken[:, None] * self.requests[shape]
+        bins.free[:] -= taken[:, None] * self.requests[shape]
         bins.pods[:, shape] += taken
         left[shape] -= taken.sum()
 
@@ -564,7 +602,7 @@ class _Solver:
         """Return the used nodes by equal content, each of the cheapest offer that holds its pods."""
         counts: dict[tuple[int, bytes], int] = {}
         for number, pods in zip(bins.offer, bins.pods, strict=True):
-            if pods.any():
+            if number < len(self.offers) and pods.any():
                 key = number, pods.tobytes()
                 counts[key] = counts.get(key, 0) + 1
         found = [PackedNodes(n, np.frombuffer(pods, np.int64), count) for (n, pods), count in counts.items()]
@@ -600,18 +638,19 @@ class _Solver:
         self, first: list[PackedNodes], amounts: Sequence[tuple[int, float]]
     ) -> tuple[list[PackedNodes], Int64, Int64]:
         """Return the cheapest packing found, its pods on existing nodes and the pods that it leaves."""
-        existing = np.zeros((len(self.problem.existing), len(self.demand)), np.int64)
-        demand = self.demand
+        starts = [self.first_existing]
         if self.pools:
-            self._fill_existing(existing)
+            starts.append(self._fill_existing())
+        found: list[tuple[tuple[int, int], int, list[PackedNodes], Int64, Int64]] = []
+        for existing in starts:
             demand = self.demand - existing.sum(axis=0)
-        candidates = [self._round(amounts, demand), self._trimmed(first, demand)]
-        if self.pools:
-            amounts = []
-        for preferred in range(self.bought):
-            bins, _ = self._first_fit(demand, preferred)
-            candidates.append(self._packings(bins))
-        best = min(candidates, key=lambda packings: self._rank(packings, demand))
+            candidates = [self._trimmed(first, demand)]
+            if not self.pools:
+                candidates.append(self._round(amounts, demand))
+            candidates += [self._packings(self._first_fit(demand, preferred)[0]) for preferred in range(self.bought)]
+            best = min(candidates, key=lambda packings: self._rank(packings, demand))
+            found.append((self._rank(best, demand), len(found), best, existing, demand))
+        _, _, best, existing, demand = min(found, key=lambda one: one[:2])
         if self._rank(best, demand) > (0, self._whole(self.bound)) and not self.late:
             solved = self._integer_program(best, demand)
             best = min((best, solved), key=lambda packings: self._rank(packings, demand))
@@ -632,21 +671,25 @@ class _Solver:
         empty = [row for row in rows if not existing[row].any()][: packing.nodes]
         existing[empty] = packing.pods
 
-    def _fill_existing(self, existing: Int64) -> None:
-        """Put the pods that are worth most at the dual prices on the existing nodes, fullest nodes first."""
+    def _fill_existing(self) -> Int64:
+        """Put the pods that are worth most at the dual prices on the existing nodes, fullest nodes first. Return the
+        pods, nodes x shapes."""
+        existing = np.zeros((len(self.problem.existing), len(self.demand)), np.int64)
         left, sizes = self.demand.copy(), self.requests / self.scale
         density = self.y / np.maximum(sizes.sum(axis=1), 1e-9) + 1e-9
         order = np.argsort(-density, kind="stable")
         free = self.problem.existing
         for row in sorted(self.used_rows, key=lambda row: (float((free[row] / self.scale).sum()), row)):
+            self.check()
             here = free[row].copy()
-            for shape in order:
-                if left[shape] and self.problem.usable[row, shape]:
-                    count = min(_times(self.requests[shape], here), int(left[shape]))
-                    if count > 0:
-                        existing[row, shape] += count
-                        left[shape] -= count
-                        here -= count * self.requests[shape]
+            shapes = order[(self.problem.usable[row] & (left > 0))[order]]
+            while len(shapes := shapes[copies(self.requests[shapes], here[None, :])[0] > 0]):
+                shape, shapes = shapes[0], shapes[1:]
+                count = min(_times(self.requests[shape], here), int(left[shape]))
+                existing[row, shape] += count
+                left[shape] -= count
+                here -= count * self.requests[shape]
+        return existing
 
     def _trimmed(self, packings: Iterable[PackedNodes], demand: Int64) -> list[PackedNodes]:
         """Take out pods beyond the demand, and nodes that then have none."""

@@ -54,7 +54,15 @@ def test_many_kinds_of_existing_nodes_are_pooled_and_the_bound_stays_valid() -> 
     olds = [node(f"old-{i}", cpu=f"{3000 + i}m") for i in range(30)]
     row = buy(*olds, *pods(40))
     assert row["on_existing"] == 30
-    assert row["bound"] <= row["price"] == 7.0
+    assert row["bound"] <= row["price"] == row["first_fit"] == 7.0
+
+
+def test_many_different_shapes() -> None:
+    olds = [node(f"old-{i}", cpu=f"{3000 + i}m") for i in range(20)]
+    shapes = [pod(f"p{i}", requests={"cpu": f"{900 + i}m", "memory": f"{100 + 7 * i}Mi"}) for i in range(220)]
+    row = buy(*olds, *shapes, seconds=1)
+    assert row["placed"] == 220
+    assert row["resource_bound"] <= row["bound"] <= row["price"] <= row["first_fit"]
 
 
 def test_taints_selectors_and_limits_decide_which_types_take_a_pod() -> None:
