@@ -44,6 +44,23 @@ def processor_seconds(var: Path, word: str) -> float:
     return total / TICKS
 
 
+def runnable_seconds(var: Path, word: str) -> float:
+    """Return the seconds that the threads of these processes ran or waited for a processor. On a busy machine, only
+    this shows whether the workers always have work."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"VAR_DIR={var}".encode() not in (folder / "environ").read_bytes():
+                continue
+            if word not in (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+                continue
+            for file in folder.glob("task/*/schedstat"):
+                total += sum(map(int, file.read_text().split()[:2]))
+        except OSError:
+            continue
+    return total / 1e9
+
+
 def sweep(address: str, document: dict[str, Any]) -> tuple[dict[str, Any], float]:
     """Start an experiment and wait for its end. Return it, and the seconds."""
     start = time.perf_counter()
@@ -61,9 +78,9 @@ def measure(address: str, var: Path, cells: int, objects: list[dict[str, Any]]) 
     spec = {"question": "compare", "scenarios": [{"id": scenario["id"]}], "outcomes": False}
     spec |= {"releases": ["1.34"], "seeds": {"first": 1, "count": cells}}
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Experiment", "spec": spec}
-    before = processor_seconds(var, "celery")
+    before, runnable_before = processor_seconds(var, "celery"), runnable_seconds(var, "celery")
     first, seconds = sweep(address, document)
-    used = processor_seconds(var, "celery") - before
+    used, runnable = processor_seconds(var, "celery") - before, runnable_seconds(var, "celery") - runnable_before
     again, seconds_again = sweep(address, document)
     return {
         "state": first["state"],
@@ -73,6 +90,7 @@ def measure(address: str, var: Path, cells: int, objects: list[dict[str, Any]]) 
         "computing_s": round(first["seconds"], 2),
         "processors": os.cpu_count(),
         "worker_share": round(used / seconds / (os.cpu_count() or 1), 3),
+        "runnable_share": round(runnable / seconds / (os.cpu_count() or 1), 3),
         "computing_share": round(first["seconds"] / seconds / (os.cpu_count() or 1), 3),
         "again_s": round(seconds_again, 2),
         "computed_again": again["cells_done"] - again["cells_reused"],
