@@ -99,6 +99,12 @@ VARIABLES: Mapping[str, Variable] = {
     "INGEST_MAX_BYTES": Variable("209715200", "Bytes of one upload."),
     "INGEST_MAX_NODES": Variable("10000", "Nodes of one upload."),
     "INGEST_MAX_PODS": Variable("200000", "Pods of one upload."),
+    "INGEST_MAX_OBJECTS": Variable(
+        "the larger of 500000 and twice the limits of nodes and pods", "Objects of any kind of one upload."
+    ),
+    "INGEST_MAX_TEXT": Variable(
+        "the larger of 1073741824 and five times `KUBESCHED_INGEST_MAX_BYTES`", "Bytes of text of one upload, unpacked."
+    ),
     "INGEST_MAX_SECONDS": Variable("300", "Seconds to read one upload."),
     "INGEST_MAX_MEMORY": Variable("4294967296", "Bytes of the process that reads an upload."),
     "INGEST_READERS": Variable("number of CPUs, at most 4", "Large uploads that are read at once."),
