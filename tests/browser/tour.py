@@ -107,6 +107,10 @@ def stops(
         Stop("comparison", f"/compare/{run}/{fork}/"),
         Stop("comparison, a pod", f"/compare/{run}/{fork}/?pod=shop/front-3"),
         Stop("comparison, unlike runs", f"/compare/{run}/{timed}/?cycle=3&pod=shop/front-3"),
+        Stop("experiments", "/experiments/"),
+        Stop("experiments, document refused", "/experiments/", _wrong_document),
+        Stop("experiments, questions", f"{scene}experiments/"),
+        Stop("experiments, cell", f"{scene}experiments/noise/", _cell),
         Stop("experiments, capacity form", f"{scene}experiments/capacity/"),
         Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("#id_pod_1", "shop/front-1")),
         Stop("experiments, loss form", f"{scene}experiments/loss/"),
@@ -288,6 +292,22 @@ def _lose(scope: str, mode: str = "Loss", link: str = "") -> Callable[[Page], No
             expect(page.locator("#pods")).to_be_visible()
 
     return lose
+
+
+def _wrong_document(page: Page) -> None:
+    page.get_by_label("Experiment document, YAML or JSON").fill(
+        "kind: Experiment\nspec: {seeds: {count: 1000000000}}\n"
+    )
+    page.get_by_role("button", name="Start the experiment").click()
+    expect(page.locator(".notice.bad")).to_be_visible()
+
+
+def _cell(page: Page) -> None:
+    """Start an experiment, wait for its answer and open its first cell."""
+    page.get_by_role("button", name="Start the experiment").click()
+    expect(page.locator(".experiment-answer")).to_be_visible(timeout=60_000)
+    page.locator("#cells tbody a").first.click()
+    expect(page.get_by_role("heading", name="Cell 1")).to_be_visible()
 
 
 def _paste(page: Page) -> None:
