@@ -41,11 +41,11 @@ def metric_text(name: str, value: float | None) -> str:
 
 
 def mean_text(name: str, of: Mapping[str, float] | None) -> str:
-    """Return the mean and, unless it is 0, the standard deviation: `12.5 ± 0.70 s`."""
+    """Return the mean and, unless it rounds to 0, the standard deviation: `12.5 ± 0.70 s`."""
     if of is None:
         return "–"
     mean, unit = metric_text(name, of["mean"]), _unit(name)
-    if not of["stddev"]:
+    if float(_number(plotted(name, of["stddev"])).replace(",", "")) == 0:
         return mean
     deviation = metric_text(name, of["stddev"])
     return f"{mean.removesuffix(unit)} ± {deviation}" if unit else f"{mean} ± {deviation}"

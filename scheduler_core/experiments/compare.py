@@ -136,7 +136,8 @@ def statistics_of(metrics: Sequence[Mapping[str, float | None]]) -> dict[str, di
         values = np.array([value for of in metrics if (value := of.get(name)) is not None], np.float64)
         if len(values):
             deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-            numbers = (float(values.mean()), deviation, float(values.min()), float(values.max()))
+            # rounded, so that equal values in another order have equal means
+            numbers = (round(float(values.mean()), 9), round(deviation, 9), float(values.min()), float(values.max()))
             found[name] = dict(zip(("mean", "stddev", "min", "max"), numbers, strict=True))
     return found
 

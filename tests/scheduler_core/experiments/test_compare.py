@@ -49,6 +49,9 @@ def test_mean_and_sample_deviation_over_the_seeds() -> None:
         "pending": {"mean": 2, "stddev": 1, "min": 1, "max": 3},
         "wait:p95": {"mean": 2.5, "stddev": 0, "min": 2.5, "max": 2.5},
     }
+    orders = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+    means = {statistics_of([{"pending": value} for value in order])["pending"]["mean"] for order in orders}
+    assert means == {0.2}
     assert mean_fullness([{"cpu": [2, 0]}, {"cpu": [1, 1], "gpu": [0, 4]}]) == {"cpu": [1.5, 0.5], "gpu": [0, 4]}
 
 

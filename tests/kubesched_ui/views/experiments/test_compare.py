@@ -143,5 +143,6 @@ def test_values_have_units() -> None:
     assert mean_text("pending", {"mean": 12.5, "stddev": 0.5, "min": 12, "max": 13}) == "12.5 ± 0.50"
     assert mean_text("stranded:cpu", {"mean": 1413300, "stddev": 63600}) == "1,413 ± 63.6 cores"
     assert mean_text("requested_share:cpu:mean", {"mean": 0.5, "stddev": 0.01}) == "50 ± 1%"
+    assert mean_text("requested_share:cpu:mean", {"mean": 0.5, "stddev": 0.000001}) == "50%"
     assert plotted("stranded:memory", 1 << 30) == 1
     assert plotted_title("stranded:cpu") == "Stranded cpu, cores<br>(lower is better)"
