@@ -24,7 +24,7 @@ def test_loss(quiet_page: Page, site: Instance) -> None:
     page.get_by_role("link", name="Drain and loss").click()
     page.get_by_role("radio", name=re.compile("Drain")).check()
     page.get_by_role("button", name="Start the experiment").click()
-    lead = page.locator(".lead")
+    lead = page.locator(".experiment-answer")
     answer = "1 of 2 nodes cannot be drained without leaving pods pending; the worst is a: 1 pod."
     expect(lead).to_contain_text(answer, timeout=ANSWERED)
     worst = page.locator("#losses tbody tr").first

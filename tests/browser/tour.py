@@ -286,7 +286,7 @@ def _lose(scope: str, mode: str = "Loss", link: str = "") -> Callable[[Page], No
         page.get_by_role("radio", name=re.compile(mode)).check()
         page.get_by_label(scope, exact=True).check()
         page.get_by_role("button", name="Start the experiment").click()
-        expect(page.locator(".lead")).to_be_visible(timeout=60_000)
+        expect(page.locator(".experiment-answer")).to_be_visible(timeout=60_000)
         if link:
             page.locator(link).first.click()
             expect(page.locator("#pods")).to_be_visible()
