@@ -39,8 +39,8 @@ class ExperimentQuerySet(WorkQuerySet["Experiment"]):
         return self.select_related("scenario", "owner").defer(*large)
 
     def claim(self, number: int, token: str) -> Experiment | None:
-        """Let the worker `token` plan or summarise this experiment, and return it. Return None if another worker does
-        or it has ended. Nobody holds it while its cells are computed."""
+        """Let the worker `token` plan or summarise this experiment, and return it. Return None if another worker does,
+        if it has ended, or while its cells are computed."""
         free = Q(worker="") | silent()
         changes = {
             "state": Work.State.RUNNING,
@@ -49,7 +49,8 @@ class ExperimentQuerySet(WorkQuerySet["Experiment"]):
             "heartbeat_at": Now(),
             "started_at": Coalesce("started_at", timezone.now(), output_field=models.DateTimeField()),
         }
-        claimed = self.filter(free, pk=number, state__in=Work.ACTIVE).update(**changes)
+        # One statement: another worker may have planned the round since this one found that it is to be planned.
+        claimed = self.ready().filter(free, pk=number).update(**changes)
         return self.get(pk=number) if claimed else None
 
     def ready(self) -> ExperimentQuerySet:

@@ -147,6 +147,14 @@ def test_a_lost_planner_stores_no_cell_twice(
     assert [cell.cell.get("seed", 0) for cell in experiment.cells.all()] == [0, 1, 2, 3, 4]
 
 
+def test_an_experiment_whose_cells_are_computed_is_not_claimed(cluster: Scenario, squares: Squares) -> None:
+    experiment = create(cluster, seeds=[1, 2])
+    assert list(Experiment.everything.ready()) == [experiment]
+    tasks.do_next_job()  # another worker plans it
+    assert Experiment.everything.claim(experiment.pk, "late") is None
+    assert counts(finish(experiment)) == (2, 2, 0, 0)
+
+
 def test_a_cancelled_experiment_computes_nothing_more(cluster: Scenario, squares: Squares) -> None:
     experiment = create(cluster, seeds=[1, 2, 3])
     tasks.do_next_job()
