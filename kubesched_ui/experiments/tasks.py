@@ -33,9 +33,10 @@ leases.HELD += [Experiment, ExperimentCell]
 
 @shared_task(name=services.COMPUTE, acks_late=True)
 def compute_cell() -> None:
-    """Do the next jobs of experiments, at least one if there is any."""
+    """Do the next jobs of experiments, at least one if there is any. The worker that computes the last cell of a round
+    goes on to the next round or the answer, which have no message of their own."""
     end = time.monotonic() + TURN_S
-    while do_next_job() and time.monotonic() < end:
+    while do_next_job() and (time.monotonic() < end or Experiment.everything.ready().exists()):
         pass
 
 

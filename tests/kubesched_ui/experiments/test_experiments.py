@@ -79,6 +79,17 @@ def test_a_result_that_arrived_meanwhile_is_copied(cluster: Scenario, squares: S
     assert [experiment.cells_reused for experiment in experiments] == [0, 1]
 
 
+def test_the_worker_of_the_last_cell_summarises(
+    cluster: Scenario, squares: Squares, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "TURN_S", 0)  # a message computes one cell
+    experiment = create(cluster, seeds=[1, 2])
+    for expected in ("running", "running", "done"):  # to plan, and one for each cell
+        tasks.compute_cell()
+        experiment.refresh_from_db()
+        assert experiment.state == expected
+
+
 def test_a_failed_cell_is_tried_again(cluster: Scenario, squares: Squares) -> None:
     squares.errors = {2: [OSError("disk"), MemoryError()], 3: [ValueError()] * 3}
     experiment = finish(create(cluster, seeds=[1, 2, 3]))
