@@ -17,8 +17,8 @@ from scheduler_core.releases.feature_gates import numbered
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 TERMS = """scenario, run, cycle, attempt, single pass, virtual time, timepoint, fork, comparison, suggested fix,
-experiment, cell, headroom, live class, lesson, placed, pending, no feasible node, nominated, evicted, live cluster,
-follower, gap, decision, report card, never, not now, not asked, move"""
+experiment, cell, trial, headroom, live class, lesson, placed, pending, no feasible node, nominated, evicted,
+live cluster, follower, gap, decision, report card, never, not now, not asked, move"""
 STEPS = re.findall(r"^\d+\. (`.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
 
 

@@ -123,6 +123,10 @@ def stops(
         Stop("experiments, noise", f"{scene}experiments/noise/", _ask("#seeds", "5")),
         Stop("experiments, moves form", f"{scene}experiments/moves/?pod=shop/search-1"),
         Stop("experiments, moves", f"{scene}experiments/moves/", _ask("#id_pod", "shop/search-1")),
+        Stop("experiments, buy form", f"{scene}experiments/buy/"),
+        Stop("experiments, buy", f"{scene}experiments/buy/", _buy),
+        Stop("experiments, tune form", f"{scene}experiments/tune/"),
+        Stop("experiments, tune", f"{scene}experiments/tune/", _ask("#trials", "4")),
         Stop("experiments, packing form", f"{scene}experiments/packing/"),
         Stop("experiments, packing", f"{scene}experiments/packing/", _ask("#orders", "2")),
         Stop("upgrade", f"/upgrades/{upgrade}/"),
@@ -308,6 +312,11 @@ def _cell(page: Page) -> None:
     expect(page.locator(".experiment-answer")).to_be_visible(timeout=60_000)
     page.locator("#cells tbody a").first.click()
     expect(page.get_by_role("heading", name="Cell 1")).to_be_visible()
+
+
+def _buy(page: Page) -> None:
+    page.get_by_text("Currency and time").click()
+    _ask("#seconds", "1")(page)
 
 
 def _paste(page: Page) -> None:
