@@ -18,7 +18,7 @@ def test_buy_from_scenario_to_answer(page: Page, recorded: dict[str, int]) -> No
     page.get_by_text("Currency and time").click()
     page.get_by_label("Processor time for the search, s").fill("1")
     page.get_by_role("button", name="Start the experiment").click()
-    expect(page.locator("p.lead")).to_contain_text("no set costs less", timeout=60_000)
+    expect(page.locator(".experiment-answer")).to_contain_text("no set costs less", timeout=60_000)
     chart = page.locator("[data-chart=prices]")
     chart.scroll_into_view_if_needed()
     expect(chart).to_contain_text("Proved bound")
@@ -32,7 +32,7 @@ def test_tune_from_scenario_to_configuration(page: Page, recorded: dict[str, int
     page.get_by_label("Configurations to try").fill("4")
     page.get_by_label("Search the Pareto front").check()
     page.get_by_role("button", name="Start the experiment").click()
-    expect(page.locator("p.lead")).to_contain_text("Of 4 configurations", timeout=60_000)
+    expect(page.locator(".experiment-answer")).to_contain_text("Of 4 configurations", timeout=60_000)
     page.locator("[data-chart=front]").scroll_into_view_if_needed()
     expect(page.locator("[data-chart=front]")).to_contain_text("Nodes with pods")
     # In this scenario all configurations place the pods alike, so the given one stays.
