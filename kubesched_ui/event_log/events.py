@@ -119,11 +119,16 @@ def group_event(group: Mapping[str, Any], t: float) -> Event:
 
 def filtering(trace: CycleTrace) -> dict[str, Any]:
     """Return the decisive rejections with their nodes, most nodes first."""
+    global _refusals_last
+    statuses, looked, last = trace.decisive_statuses(), trace.nodes, _refusals_last
+    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+    whole = trace.subset is None and trace.looked is None
+    if whole and statuses is last[0]:
+        return {"looked": looked, "feasible": feasible, "refusals": last[1]}
     grouped: dict[Status, list[Rows]] = {}
-    for rejection, rows in trace.decisive_statuses():
+    for rejection, rows in statuses:
         grouped.setdefault(rejection, []).append(rows)
     refusals = [(rejection, np.sort(np.concatenate(parts))) for rejection, parts in grouped.items()]
-    looked = trace.nodes
     if trace.subset is not None:
         outside = np.ones(trace.nodes, np.bool_)
         outside[trace.subset] = False
@@ -133,9 +138,14 @@ def filtering(trace: CycleTrace) -> dict[str, Any]:
     if trace.looked is not None:
         looked = int(np.count_nonzero(trace.looked))
     refusals.sort(key=lambda refusal: -len(refusal[1]))
-    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
     details = [{**(status(rejection) or {}), "count": len(rows), "nodes": ranges(rows)} for rejection, rows in refusals]
+    if whole:
+        _refusals_last = statuses, details
     return {"looked": looked, "feasible": feasible, "refusals": details}
+
+
+# The statuses of the last cycle that evaluated every node, and their details: failed cycles of equal pods share them.
+_refusals_last: tuple[Any, list[dict[str, Any]]] = (None, [])
 
 
 def preempting(trace: CycleTrace) -> dict[str, Any]:
