@@ -284,7 +284,8 @@ class EquivalenceClass:
             if alike:
                 raw = normalized = _uniform(raw)
             if scorer.normalize is not None:
-                normalized = _uniform(scorer.normalize(state, pod, raw, every)) if alike else None
+                after = scorer.normalize(state, pod, raw, every) if alike else None
+                normalized = after if after is None or after is raw else _uniform(after)
             self.columns[scorer.name] = raw, normalized
             if normalized is None:
                 self.varying_scorers.append((scorer, weights[scorer.name], raw))
