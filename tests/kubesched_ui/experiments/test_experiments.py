@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from kubesched_ui.experiments import planning, queue, services, tasks
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
-from kubesched_ui.models import Scenario
+from kubesched_ui.housekeeping import retention
+from kubesched_ui.models import Retention, Scenario
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.experiments.documents import document
 from tests.kubesched_ui.experiments.questions import Squares
@@ -256,3 +257,25 @@ def test_progress_and_time_left(cluster: Scenario, squares: Squares) -> None:
     )
     experiment.refresh_from_db()
     assert experiment.stalled
+
+
+def test_active_experiments_count_for_the_quota(cluster: Scenario, squares: Squares, settings: Any) -> None:
+    settings.QUOTA_RUNNING = 1
+    first = create(cluster, seeds=[1])
+    with pytest.raises(InputError, match=rf"You have 1 of 1 active runs \(experiment {first.pk}\)"):
+        create(cluster, seeds=[2])
+    finish(first)
+    assert create(cluster, seeds=[2]).state == "queued"
+
+
+def test_old_experiments_expire(cluster: Scenario, squares: Squares, settings: Any) -> None:
+    settings.KEEP_DAYS = 30
+    old, new = finish(create(cluster, seeds=[1])), finish(create(cluster, seeds=[2]))
+    active = create(cluster, seeds=[3])
+    Experiment.objects.filter(pk__in=[old.pk, active.pk]).update(
+        created_at=timezone.now() - timedelta(days=40), finished_at=timezone.now() - timedelta(days=40)
+    )
+    retention.store_periods()
+    Retention.objects.update(since=timezone.now() - timedelta(days=8))
+    retention.sweep()
+    assert set(Experiment.objects.values_list("pk", flat=True)) == {new.pk, active.pk}
