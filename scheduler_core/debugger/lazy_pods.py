@@ -62,7 +62,7 @@ class StoredPods:
 
 
 _LATER = (
-    *("_terms", "name", "node_selection", "nonzero_incoming", "pod", "release", "requests", "slip"),
+    *("_terms", "equivalence_key", "name", "node_selection", "nonzero_incoming", "pod", "release", "requests", "slip"),
     *("start_time", "tolerations"),
 )
 

@@ -374,14 +374,11 @@ def test_events_at_a_second_are_in_order_with_their_causes(client: Client) -> No
     found = client.get(f"{run['url']}/moment", {"t": 65}).json()
     assert found["t"] == 60.0
     lines = [(line["depth"], text_of(line["said"])) for line in found["told"]]
-    assert lines[:4] == [
+    assert lines[:5] == [
         (0, "step 2 of the scenario: patch Node n1"),
         (1, "node n1: condition Ready: True → Unknown"),
-        (
-            2,
-            "node n1: taint node.kubernetes.io/unreachable:NoSchedule added, "
-            "taint node.kubernetes.io/unreachable:NoExecute added",
-        ),
+        (2, "node n1: taint node.kubernetes.io/unreachable:NoSchedule added"),
+        (2, "node n1: taint node.kubernetes.io/unreachable:NoExecute added"),
         (3, "default/impatient will be evicted from n1 at 90 s"),
     ]
     assert found["told"][0]["said"][2] == {"node": "n1"}
