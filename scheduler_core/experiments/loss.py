@@ -219,6 +219,10 @@ def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]], cases: 
     down = [row for row in rows if row["down"]]
     blocked = sum(row["blocks"] for row in rows)
     end = f" PodDisruptionBudgets block the drain of {count(blocked, what)}." if blocked else ""
+    if lost := [number for row in rows if (number := row["counts"].get(LOST, 0))]:
+        where = "" if len(rows) == 1 else f" in {count(len(lost), what)}"
+        pods = f"{count(sum(lost), 'pod')}{where}"
+        end += f" Without a controller, and so not created again: {pods}."
     if len(rows) == 1:
         row = rows[0]
         name = f"{what.capitalize()} {row['name']}"

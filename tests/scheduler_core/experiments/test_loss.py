@@ -90,7 +90,10 @@ def test_pods_of_a_lost_node():
     }
     loss = found.losses["n0"]
     assert loss["reasons"][loss["rows"][0]["why"]].startswith("0/1 nodes are available: 1 Insufficient cpu.")
-    assert found.answer["answer"] == "Node n0 cannot be lost without leaving pods pending: 1 of 6 pods."
+    assert found.answer["answer"] == (
+        "Node n0 cannot be lost without leaving pods pending: 1 of 6 pods. "
+        "Without a controller, and so not created again: 1 pod."
+    )
     assert found.answer["workloads"] == [{"workload": "default/ReplicaSet web", "pods": 1, "losses": 1}]
 
 
