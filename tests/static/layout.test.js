@@ -34,6 +34,14 @@ test("boxes are as large as fits", () => {
   assert.ok(many.pitch > 8 && many.pitch < 13 && many.height <= 560.001);
 });
 
+test("the map of a very large cluster is not taller than its view", () => {
+  for (const [width, height] of [
+    [970, 240],
+    [340, 520],
+  ])
+    assert.ok(layout(groups(...Array(5).fill(13000)), width, height).height <= height + 0.001);
+});
+
 test("nodes that do not fit are still laid out", () => {
   const found = layout(groups(...Array(300).fill(30)), 300, 200);
   assert.equal(all(found).length, 9000);

@@ -6,7 +6,7 @@ export const HEAD = 22; // height of a group's name
 export const PAD = 6; // padding around the boxes of a group
 const TALL = 1.15; // ratio of a box's height to its width
 const LARGEST = 150;
-const SMALLEST = 2;
+const SMALLEST = 1; // groups show their boxes when the user zooms in
 const MOST_ROWS = 60;
 
 /**
