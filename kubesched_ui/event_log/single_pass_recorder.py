@@ -88,6 +88,7 @@ class SinglePassRecorder:
 
     def _cycles(self) -> Iterator[Computed]:
         simulation, recorder = self.simulation, self.recorder
+        most, long = settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S
         cycles, since = 0, time.monotonic()
         before = time.perf_counter()
         for number, trace in enumerate(simulation.run(), self.first):
@@ -102,9 +103,7 @@ class SinglePassRecorder:
             if number > self.stored:
                 complete = self._add(number, trace, facts, took)
                 cycles += 1
-                if complete and (
-                    cycles >= settings.RUN_BATCH_CYCLES or time.monotonic() - since > settings.RUN_BATCH_S
-                ):
+                if complete and (cycles >= most or time.monotonic() - since > long):
                     yield self._taken()
                     cycles, since = 0, time.monotonic()
             before = time.perf_counter()
