@@ -6,8 +6,10 @@ parser's events, because PyYAML's composer recurses and can overflow the stack.
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import msgspec
 import yaml
 
 from scheduler_core.api.text_checks import refuse_nul
@@ -16,6 +18,8 @@ from scheduler_core.errors import InputError
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
 MAX_ERROR = 1000  # characters of a path or a problem
+
+_Document = TypeVar("_Document", bound=msgspec.Struct)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -249,3 +253,27 @@ def line_of(source: str | bytes, path: str) -> int:
         else:
             break
     return int(line) + 1
+
+
+def load_document(
+    source: str | bytes, where: str, kind: type[_Document], max_bytes: int, check: Callable[[_Document], None]
+) -> _Document:
+    """Load the only document of a JSON or YAML text as a struct named like its kind, and check it.
+
+    Raises InputError whose field begins with the line: `line 12: spec.timeline[3].at`.
+    """
+    try:
+        documents = read_documents(source, where, max_bytes)
+    except NullEntry as error:
+        raise located(source, where, error.field, error.problem) from None
+    if len(documents) != 1:
+        raise InputError(where, "", f"must hold one document, of kind {kind.__name__}, got {len(documents)}")
+    try:
+        document = msgspec.convert(documents[0], kind)
+        check(document)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        raise located(source, where, path.rstrip("`").lstrip("."), problem) from None
+    except InputError as error:
+        raise located(source, where, error.field, error.problem) from None
+    return document

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 
 from scheduler_core.api.duration import seconds
-from scheduler_core.config.document import NullEntry, located, read_documents
+from scheduler_core.config.document import load_document
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments import parameters
@@ -127,21 +127,7 @@ def load_experiment(source: str | bytes, where: str = "experiment") -> Experimen
 
     Raises InputError whose field begins with the line: `line 12: spec.configurations[1].config`.
     """
-    try:
-        documents = read_documents(source, where, MAX_BYTES)
-    except NullEntry as error:
-        raise located(source, where, error.field, error.problem) from None
-    if len(documents) != 1:
-        raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
-    try:
-        experiment = msgspec.convert(documents[0], Experiment)
-        _check(experiment.spec)
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise located(source, where, path.rstrip("`").lstrip("."), problem) from None
-    except InputError as error:
-        raise located(source, where, error.field, error.problem) from None
-    return experiment
+    return load_document(source, where, Experiment, MAX_BYTES, lambda experiment: _check(experiment.spec))
 
 
 def export_experiment(experiment: Experiment) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from scheduler_core.api.duration import seconds
-from scheduler_core.config.document import NullEntry, located, read_documents
+from scheduler_core.config.document import load_document, located
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 from scheduler_core.snapshot.files import each_object, is_list
@@ -177,21 +177,7 @@ def load_scenario(source: str | bytes, where: str = "scenario") -> Scenario:
 
     Raises InputError whose field begins with the line: `line 12: spec.timeline[3].at`.
     """
-    try:
-        documents = read_documents(source, where, MAX_BYTES)
-    except NullEntry as error:
-        raise located(source, where, error.field, error.problem) from None
-    if len(documents) != 1:
-        raise InputError(where, "", f"must hold one document, of kind {KIND}, got {len(documents)}")
-    try:
-        scenario = msgspec.convert(documents[0], Scenario)
-        _check(scenario)
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise located(source, where, path.rstrip("`").lstrip("."), problem) from None
-    except InputError as error:
-        raise located(source, where, error.field, error.problem) from None
-    return scenario
+    return load_document(source, where, Scenario, MAX_BYTES, _check)
 
 
 def is_scenario(data: bytes) -> bool:
