@@ -242,7 +242,7 @@ def test_a_run_page_shows_that_it_waits_for_a_connection(page: Page, site: Insta
 
 @pytest.mark.long
 def test_cancel(page: Page, site: Instance, large: int) -> None:
-    run = many(site, large, 20_000)
+    run = many(site, large, 40_000)
     page.goto(f"/runs/{run}/")
     button = page.get_by_role("button", name="Cancel")
     button.focus()
