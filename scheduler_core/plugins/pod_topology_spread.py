@@ -58,6 +58,7 @@ from scheduler_core.provenance.tree import (
 
 HOSTNAME = "kubernetes.io/hostname"
 _FEW_DOMAINS = 16  # for which verdicts are cached
+_MAX_VERDICTS = 64  # that are cached
 SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
 MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
 
@@ -331,10 +332,17 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         spreads: list[HardConstraint] = state.get(self.name, [])
         skewed = [s.counts + (s.own - s.minimum) > s.constraint.max_skew for s in spreads]
-        if all(len(domains) <= _FEW_DOMAINS for domains in skewed):
-            key = (self.name, "verdict", *(domains.tobytes() for domains in skewed))
-            return state.of_class(key, lambda: self._verdict(spreads, skewed))
-        return self._verdict(spreads, skewed)
+        if not all(len(domains) <= _FEW_DOMAINS for domains in skewed):
+            return self._verdict(spreads, skewed)
+        # Pods with other constraints have the same verdict, so what follows from verdicts is the same for them.
+        verdicts = self.cluster.nodes.memo((self.name, "verdicts"), dict[tuple[str | bytes, ...], fwk.Verdict])
+        key = (*[s.constraint.topology_key for s in spreads], *[domains.tobytes() for domains in skewed])
+        verdict = verdicts.get(key)
+        if verdict is None:
+            if len(verdicts) >= _MAX_VERDICTS:
+                verdicts.clear()
+            verdict = verdicts[key] = self._verdict(spreads, skewed)
+        return verdict
 
     def _verdict(self, spreads: list[HardConstraint], skewed: list[fwk.Bool]) -> fwk.Verdict:
         """Return the verdict for the domains in which the pod would be too many."""

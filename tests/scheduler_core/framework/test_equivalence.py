@@ -188,3 +188,15 @@ def test_a_plugin_outside_the_tree_runs_for_every_pod() -> None:
     simulation = Simulation([node("n1"), node("n2")], release="1.36", config=config, registry=registry)
     results = [cycle(simulation, pod(f"p{i}")).result for i in range(6)]
     assert results == ["unschedulable", "scheduled"] * 3
+
+
+def test_pods_that_spread_over_different_keys_have_their_own_verdicts() -> None:
+    racks = [node(f"n{i}", zone=zone, labels={"rack": rack}) for i, zone, rack in ((1, "a", "x"), (2, "b", "x"))]
+    objects = [*racks, node("n3", zone="a", labels={"rack": "y"}), pod("first", on="n1", labels={"app": "s"})]
+    simulation = Simulation(objects, release="1.36")
+    chosen = []
+    for number, key in enumerate((ZONE, "rack")):  # the second value of either key lacks a pod
+        spread = [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", **_selects("s")}]
+        raw = pod(f"p{number}", labels={"app": "s"}, topologySpreadConstraints=spread)
+        chosen.append(cycle(simulation, raw).node)
+    assert chosen == ["n2", "n3"]
