@@ -4,8 +4,10 @@
 const FIELD = "input, select, textarea";
 const KEPT = { DETAILS: ["open"], DIV: ["data-beyond", "tabindex", "role", "aria-label"] }; // set by the browser and scroll.js
 
-// Two elements are versions of the same one if they have the same key, or if neither has one.
-const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || "" : "");
+// Two elements are versions of the same one if they have the same key, or if neither has one. Forms that post to other
+// addresses are different: a focused button must not become the button of another action.
+const keyOf = (node) =>
+  node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || node.getAttribute("action") || "" : "";
 const alike = (a, b) => a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
 
 function setAttributes(old, now) {
@@ -18,7 +20,7 @@ function setAttributes(old, now) {
 
 // Changes the children of `old` into those of `now`. Charts, and the field that has the focus, stay as they are.
 export function morph(old, now) {
-  const keyed = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
+  const keyed = new Map([...old.children].reverse().map((child) => [keyOf(child), child]));
   const wanted = new Set([...now.children].map(keyOf).filter(Boolean));
   let place = old.firstChild;
   const skip = () => {
@@ -29,6 +31,7 @@ export function morph(old, now) {
   for (const fresh of [...now.childNodes]) {
     const key = keyOf(fresh);
     const same = key ? keyed.get(key) : place;
+    keyed.delete(key); // each is used once, also if several have the key
     if (!same || !alike(same, fresh)) {
       old.insertBefore(fresh, place);
       continue;
