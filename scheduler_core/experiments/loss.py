@@ -220,7 +220,7 @@ def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]], cases: 
     blocked = sum(row["blocks"] for row in rows)
     end = f" PodDisruptionBudgets block the drain of {count(blocked, what)}." if blocked else ""
     if lost := [number for row in rows if (number := row["counts"].get(LOST, 0))]:
-        where = "" if len(rows) == 1 else f" in {count(len(lost), what)}"
+        where = "" if len(rows) == 1 else f" {'on' if what == 'node' else 'in'} {count(len(lost), what)}"
         pods = f"{count(sum(lost), 'pod')}{where}"
         end += f" Without a controller, and so not created again: {pods}."
     if len(rows) == 1:
