@@ -16,7 +16,7 @@ from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Work
 from kubesched_ui.views.experiments.cells import cell_table
 from kubesched_ui.views.experiments.lookup import find
-from kubesched_ui.views.experiments.registry import PAGES, page_of
+from kubesched_ui.views.experiments.registry import PAGES
 from kubesched_ui.views.lists import ROWS, values_of
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.api.duration import span
@@ -82,7 +82,7 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
 def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
     """Show the answer of an experiment, its progress and its cells."""
     found = find(experiment_id)
-    page = page_of(found.question)
+    page = PAGES[found.question]
     context = {
         "experiment": found,
         "scenario": found.scenario,
@@ -98,7 +98,7 @@ def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
 def chart(request: HttpRequest, experiment_id: int, key: str) -> HttpResponse:
     """Return a chart of an experiment as JSON; its page loads it when it becomes visible."""
     found = find(experiment_id)
-    figure = page_of(found.question).chart(found, key, request.GET)
+    figure = PAGES[found.question].chart(found, key, request.GET)
     if figure is None:
         raise Http404(f"Experiment {experiment_id} has no chart {key}.")
     return JsonResponse(figure)
