@@ -4,10 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubesched_ui.presenters.charts import SERIES, Figure
+from kubesched_ui.presenters.node_names import shortened
 
 MAX_LINES = 6
 MAX_LABELLED = 24  # points; of more, only the Pareto front is labelled
-MAX_LABEL = 28
+MAX_LABEL = 28  # characters
+MAX_HOVER = 120  # characters of a name
+FEW_BARS = 8  # fewer are as narrow as so many
+FEW_UNITS = 8  # an axis of counts up to so many has a tick for each
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 PATTERNS = ("", "/", "x", ".")
@@ -44,8 +48,8 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "mode": ("lines+" if number == 0 else "") + "markers" + ("+text" if labelled else ""),
                 "x": [of[0].x for of in alike],
                 "y": [of[0].y for of in alike],
-                "text": [_label(of, 2) for of in alike],
-                "hovertext": [_label(of, 12) for of in alike],
+                "text": [_label(of, 2, MAX_LABEL) for of in alike],
+                "hovertext": [_label(of, 12, MAX_HOVER) for of in alike],
                 "hovertemplate": "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>",
                 "textposition": [_side(of[0].x, points) for of in alike],
                 "cliponaxis": False,
@@ -60,7 +64,11 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "error_y": _bars([max(one.spread[1] for one in of) for of in alike]),
             }
         )
-    return axes_figure([trace for trace in data if trace["x"]], x, y)
+    figure = axes_figure([trace for trace in data if trace["x"]], x, y)
+    for axis, values in (("xaxis", [point.x for point in points]), ("yaxis", [point.y for point in points])):
+        if all(value == round(value) for value in values):
+            figure["layout"][axis] |= counts_axis(max(values, default=0) - min(values, default=0))
+    return figure
 
 
 def _side(x: float, points: Sequence[ChartPoint]) -> str:
@@ -70,10 +78,41 @@ def _side(x: float, points: Sequence[ChartPoint]) -> str:
     return "top right" if share < 0.3 else "top left" if share > 0.7 else "top center"
 
 
-def _label(points: Sequence[ChartPoint], most: int) -> str:
-    names = [point.label if len(point.label) <= MAX_LABEL else point.label[: MAX_LABEL - 1] + "…" for point in points]
+def _label(points: Sequence[ChartPoint], most: int, size: int) -> str:
+    return escape(_listed([point.label for point in points], most, size))
+
+
+def _listed(names: Sequence[str], most: int, size: int) -> str:
+    """Return the first names, each of at most `size` characters, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return escape(", ".join(names[:most]) + more)
+    return ", ".join(_cut(name, size) for name in names[:most]) + more
+
+
+def _cut(name: str, size: int) -> str:
+    return name if len(name) <= size else name[: size - 1] + "…"
+
+
+def names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis of escaped names. Long ones are shortened at the axis, where they are equal or at their end."""
+    short, _ = shortened(names, MAX_LABEL)
+    return {
+        "type": "category",
+        "labelalias": {
+            escape(name): escape(_cut(text, MAX_LABEL))
+            for name, text in zip(names, short, strict=True)
+            if name != text or len(name) > MAX_LABEL
+        },
+    }
+
+
+def bar_gap(bars: int) -> float:
+    """Return the part of the width that is empty, so that few bars are not wide."""
+    return round(1 - 0.85 * min(1, bars / FEW_BARS), 3)
+
+
+def counts_axis(size: float) -> dict[str, Any]:
+    """Return an axis of `size` whole numbers: without ticks between them."""
+    return {"dtick": 1} if size <= FEW_UNITS else {}
 
 
 def escape(text: str) -> str:
@@ -97,7 +136,7 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
         data.append(
             {
                 "type": "scatter",
-                "name": escape(", ".join(names)),
+                "name": escape(_listed(names, 3, MAX_LABEL)),
                 "mode": "lines+markers",
                 "x": [round((index + 0.5) * width, 3) for index in range(len(bins))],
                 "y": list(bins),
@@ -141,28 +180,30 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
         },
     ]
     figure = axes_figure(data, x, "")
-    figure["layout"]["yaxis"] |= {"type": "category", "range": [len(rows) - 0.5, -0.5]}  # the first row at the top
+    # The first row is at the top.
+    figure["layout"]["yaxis"] |= names_axis([label for label, _, _ in rows]) | {"range": [len(rows) - 0.5, -0.5]}
     figure["layout"]["xaxis"]["rangemode"] = "tozero" if from_zero else "normal"
     return figure
 
 
-def stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[float]], x: str, y: str) -> Figure:
-    """Return a bar per label, stacked of the series, which differ in colour and pattern."""
+def stacked_bars(names: Sequence[str], series: Mapping[str, Sequence[int]], x: str, y: str) -> Figure:
+    """Return a bar of counts per name, stacked of the series, which differ in colour and pattern."""
     data = [
         {
             "type": "bar",
             "name": name,
-            "x": list(labels),
+            "x": [escape(one) for one in names],
             "y": list(values),
             "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
-            "hovertemplate": "%{x}: %{y}",
+            "hovertemplate": "%{x}: %{y:,}",
         }
         for number, (name, values) in enumerate(series.items())
         if any(values)
     ]
     figure = axes_figure(data, x, y)
-    figure["layout"] |= {"barmode": "stack", "bargap": 0.15}
-    figure["layout"]["xaxis"] |= {"type": "category"}
+    figure["layout"] |= {"barmode": "stack", "bargap": bar_gap(len(names)), "showlegend": True}
+    figure["layout"]["xaxis"] |= names_axis(names)
+    figure["layout"]["yaxis"] |= counts_axis(max(map(sum, zip(*series.values(), strict=True)), default=0))
     return figure
 
 
@@ -187,6 +228,7 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
         },
     ]
     figure = axes_figure(data, "trial", title)
+    figure["layout"]["xaxis"] |= counts_axis(len(trials))
     figure["layout"]["yaxis"] |= {"rangemode": "normal"}
     return figure
 
@@ -203,16 +245,19 @@ def course(columns: Mapping[str, Sequence[float]], unit: str) -> Figure:
             "y": list(values),
             "line": {"shape": "hv", "color": SERIES[number], "dash": DASHES[number], "width": 2},
             "marker": {"symbol": SYMBOLS[number], "size": 7},
-            "hovertemplate": "%{x} s: %{y}",
+            "hovertemplate": "%{x:,} s: %{y:,}",
         }
         for number, (name, values) in enumerate((name, of) for name, of in columns.items() if name != "t")
     ]
-    return axes_figure(data, unit, "nodes, pods")
+    figure = axes_figure(data, unit, "nodes, pods")
+    values = [value for name, of in columns.items() if name != "t" for value in of]
+    figure["layout"]["yaxis"] |= counts_axis(max(values, default=0))
+    return figure
 
 
 def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
     """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
-    axis: dict[str, Any] = {"fixedrange": True, "automargin": True}
+    axis: dict[str, Any] = {"fixedrange": True, "automargin": True, "separatethousands": True}
     layout = {
         "margin": {"l": 8, "r": 24, "t": 24, "b": 8},
         "dragmode": False,

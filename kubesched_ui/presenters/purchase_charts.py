@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubesched_ui.presenters.charts import SERIES, Figure
-from kubesched_ui.presenters.experiment_charts import PATTERNS, axes_figure, escape
+from kubesched_ui.presenters.experiment_charts import PATTERNS, axes_figure, bar_gap, counts_axis, escape, names_axis
 from scheduler_core.experiments.buy import price_text
 
 MAX_TYPES = 20
@@ -75,8 +75,9 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
         for number, (name, key) in enumerate(series)
     ]
     figure = axes_figure(data, "", "nodes")
-    figure["layout"] |= {"barmode": "group", "bargap": 0.3}
-    figure["layout"]["xaxis"] |= {"type": "category"}
+    figure["layout"] |= {"barmode": "group", "bargap": bar_gap(2 * len(shown))}
+    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown])
+    figure["layout"]["yaxis"] |= counts_axis(max((max(trace["y"], default=0) for trace in data), default=0))
     return figure
 
 
@@ -102,7 +103,7 @@ def fullness(types: Sequence[Mapping[str, Any]]) -> Figure:
             }
         )
     figure = axes_figure(data, "", "requested")
-    figure["layout"] |= {"barmode": "group", "bargap": 0.3, "showlegend": True}
-    figure["layout"]["xaxis"] |= {"type": "category"}
+    figure["layout"] |= {"barmode": "group", "bargap": bar_gap(len(data) * len(shown)), "showlegend": True}
+    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown])
     figure["layout"]["yaxis"] |= {"ticksuffix": "%", "range": [0, 105]}
     return figure

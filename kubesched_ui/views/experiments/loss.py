@@ -15,6 +15,7 @@ from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from kubesched_ui.views.lists import ROWS
+from scheduler_core.api.duration import span
 from scheduler_core.experiments.loss import SCOPES
 from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PLACED, PREEMPTED
 
@@ -26,6 +27,7 @@ SERIES = {
     NOMINATED: "wait for preempted pods",
     LOST: "without a controller",
 }
+COURSE = {"tainted": "tainted nodes", "evicted": "evicted pods", "placed": "pods placed elsewhere"}
 MODES = {"loss": "Loss: nodes and their pods are deleted", "drain": "Drain: nodes are cordoned and their pods evicted"}
 UNITS = {"node": "Each node", "group": "Each node group", "zone": "Each zone"}
 
@@ -75,8 +77,13 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "losses": Paginator(rows, ROWS).get_page(query.get("page")),
         "q": text,
         "bars": len(bars(answer["losses"])),
-        "outages": [row for row in answer["losses"] if "outage" in row],
+        "outages": [row | {"when": evictions_text(row["outage"])} for row in answer["losses"] if "outage" in row],
     }
+
+
+def evictions_text(outage: Mapping[str, Any]) -> str:
+    """Return when an outage evicts the first and the last pod."""
+    return f"{span(outage['first'])} – {span(outage['last'])}" if outage["evicted"] else "none"
 
 
 def bars(losses: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -95,13 +102,13 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
         if not any(row["counts"].get(name) for row in shown for name in titles):
             titles = {PLACED: "placed again"}
         series = {title: [row["counts"].get(name, 0) for row in shown] for name, title in titles.items()}
-        labels = [experiment_charts.escape(name) for name in names]
-        return experiment_charts.stacked_bars(labels, series, SCOPES[answer["scope"]], "pods")
+        return experiment_charts.stacked_bars(names, series, SCOPES[answer["scope"]], "pods")
     number = query.get("cell", "")[:9]
     if key == "outage" and number.isdecimal():
         row = experiment.cells.filter(number=int(number)).first()
         if row is not None and row.result and "outage" in row.result:
-            return experiment_charts.course(row.result["outage"]["course"], "seconds")
+            course = row.result["outage"]["course"]
+            return experiment_charts.course({COURSE.get(name, name): of for name, of in course.items()}, "seconds")
     return None
 
 

@@ -14,6 +14,7 @@ from kubesched_ui.experiments.loss_run import open_loss
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.views.experiments.lookup import find
 from kubesched_ui.views.lists import values_of
+from scheduler_core.api.duration import span
 from scheduler_core.errors import InputError
 from scheduler_core.experiments import node_loss, zone_outage
 
@@ -44,7 +45,12 @@ def outage(request: HttpRequest, experiment_id: int, number: int) -> HttpRespons
     if found is None:
         raise Http404(f"Cell {number} has no outage.")
     meanings = [(name, text) for name, text in zone_outage.OUTCOMES.items() if name in found["counts"]]
-    context = {"outage": found, "meanings": meanings}
+    context = {
+        "outage": found,
+        "lasts": span(found["outage"]),
+        "detected": span(found["detected"]),
+        "meanings": meanings,
+    }
     return _render(request, "experiments/outage_detail.html", experiment, row, found, context)
 
 
@@ -97,6 +103,7 @@ def _render(
     page = Paginator(rows, PODS).get_page(request.GET.get("page"))
     for one in page.object_list:
         one["reason"] = found["reasons"][one["why"]] if "why" in one else ""
+        one["after"] = span(one["at"]) if "at" in one else ""
     outcomes = list(found["counts"].items())
     about = {"experiment": experiment, "scenario": experiment.scenario, "cell": row, "page": page, "outcomes": outcomes}
     return render(request, template, about | context | values)

@@ -90,10 +90,10 @@ def test_a_zone_is_lost_twice(client: Client, cluster: Scenario) -> None:
     assert "The same zones on the clock" in text
     (row,) = [row for row in experiment.answer["losses"] if row["name"] == "west"]
     address = f"/experiments/{experiment.pk}/cells/{row['outage']['cell']}/outage/"
-    assert "The nodes become unreachable after 50 s and return after 1200 s." in source(client, address)
+    assert "The nodes become unreachable after 50 s and return after 20 min." in source(client, address)
     chart = f"/experiments/{experiment.pk}/charts/outage/"
     figure = msgspec.json.decode(client.get(f"{chart}?cell={row['outage']['cell']}").content)
-    assert [trace["name"] for trace in figure["data"]] == ["tainted", "evicted", "placed"]
+    assert [trace["name"] for trace in figure["data"]] == ["tainted nodes", "evicted pods", "pods placed elsewhere"]
     assert client.get(f"{chart}?cell=1").status_code == 404
 
 
