@@ -51,7 +51,7 @@ def variant_of(experiment: Experiment, query: QueryDict) -> tuple[int, dict[str,
     known = [
         (index, one) for index, one in enumerate((experiment.answer or {}).get("variants", ())) if "metrics" in one
     ]
-    wanted = [(index, one) for index, one in known if str(index) == query.get("variant")]
+    wanted = [(index, one) for index, one in known if str(index) == query.get("case")]
     return next(iter([*wanted, *known]), None)
 
 
@@ -64,9 +64,10 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     page = Paginator(variant.get("workloads", ()), WORKLOADS).get_page(query.get("workloads"))
     labels, series = bars_of(variant)
     return {
-        "variants": [(str(index), one["title"]) for index, one in enumerate(experiment.answer["variants"])],
-        "variant": str(number),
+        "cases": [(str(index), one["title"]) for index, one in enumerate(experiment.answer["variants"])],
+        "case": str(number),
         "noise": variant,
+        "nothing": "pods" in variant and not any(variant["pods"].values()),
         "counts": counts_of(variant["pods"]) if "pods" in variant else (),
         "bar_heads": list(series),
         "bar_rows": list(zip(labels, zip(*series.values(), strict=True), strict=True)),

@@ -123,6 +123,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "costs": [_cost(row) for row in chosen["costs"] if row["aim"] or row["change"] in ("better", "worse")],
         "equal": sum(row["change"] == "equal" and not row["aim"] for row in chosen["costs"]),
         "axes": axes_of(answer, query),
+        "points": len({(point.x, point.y) for point in points_of(answer, axes_of(answer, query))}),
+        "failed_trials": sum(trial["values"] is None for trial in answer["trials"]),
         "aims": [(one["metric"], one["title"]) for one in answer["aims"]],
         "rows": [_row(one, answer) for one in answer["trials"]],
         "directions": [(one["metric"], one["title"], one["better"]) for one in answer["aims"]],
@@ -200,15 +202,20 @@ def history(answer: Mapping[str, Any]) -> Figure:
 
 def front(answer: Mapping[str, Any], axes: tuple[int, int]) -> Figure:
     """Return the trials by two aims, with the Pareto front of these."""
-    aims = [answer["aims"][axis] for axis in axes]
-    known = [trial for trial in answer["trials"] if trial["values"] is not None]
-    points = []
-    for trial in known:
-        x, y = (plotted(aim["metric"], trial["values"][axis]) for aim, axis in zip(aims, axes, strict=True))
-        points.append(ChartPoint("given" if trial["trial"] == 0 else f"trial {trial['trial']}", x, y))
+    aims, points = [answer["aims"][axis] for axis in axes], points_of(answer, axes)
     directions = [aim["better"] for aim in aims]
     best = pareto_front([(point.x, point.y) for point in points], directions)
     return experiment_charts.scatter(points, best, *(plotted_title(aim["metric"]) for aim in aims))
+
+
+def points_of(answer: Mapping[str, Any], axes: tuple[int, int]) -> list[ChartPoint]:
+    """Return a point for each trial with values of two aims."""
+    points = []
+    for trial in answer["trials"]:
+        if trial["values"] is not None:
+            x, y = (plotted(answer["aims"][axis]["metric"], trial["values"][axis]) for axis in axes)
+            points.append(ChartPoint("given" if trial["trial"] == 0 else f"trial {trial['trial']}", x, y))
+    return points
 
 
 PAGE = QuestionPage(

@@ -23,6 +23,7 @@ def test_page_counts_the_pods_that_depend_on_the_seed(client: Client) -> None:
     assert "default/a and 1 equal" in text
     assert "which of its pods is where" in text
     figure = msgspec.json.decode(client.get(f"/experiments/{experiment.pk}/charts/outcomes/").content)
+    assert figure["layout"]["yaxis"]["dtick"] == 1, "no half pods"
     assert {trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in figure["data"]} == {
         "always placed": {"1": 0, "2": 2},
         "never placed": {"1": 1, "2": 0},
@@ -35,6 +36,16 @@ def test_nothing_depends_on_the_seed(client: Client) -> None:
     text = source(client, f"/experiments/{experiment.pk}/")
     assert "Nothing is luck" in text
     assert "Every metric is the same with all 2 seeds." in text
+
+
+def test_without_pending_pods_the_page_says_what_to_do(client: Client) -> None:
+    cluster = scenario(node("n1"), pod("a", nodeName="n1"))
+    experiment = finished(client, cluster, "noise", seeds=2)
+    assert experiment.sentence == "No pod waits for a node, so no seed decides anything."
+    text = source(client, f"/experiments/{experiment.pk}/")
+    assert f'<a href="/compose/?scenario={cluster.pk}">add pending pods</a>' in text
+    assert "data-chart" not in text
+    assert "Metrics that depend on the seed" not in text
 
 
 @pytest.mark.parametrize(("seeds", "problem"), [("1", "or equal to 2"), ("1001", "or equal to 1000"), ("x", "number")])

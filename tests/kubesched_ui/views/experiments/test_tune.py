@@ -52,11 +52,20 @@ def test_the_front_of_several_aims_and_another_configuration(client: Client, clu
     assert f"Of 4 configurations, {len(experiment.answer['choices'])} are a Pareto front of Nodes with pods," in text
     figure = msgspec.json.decode(client.get(f"{address}charts/front/").content)
     assert figure["layout"]["xaxis"]["title"]["text"] == "Nodes with pods<br>(lower is better)"
+    drawn = sum(len(trace["x"]) for trace in figure["data"])
+    assert f"4 configurations have {drawn} different results, each of which is one point." in text
     query = "x=hole_filling&y=nonsense"
     other = msgspec.json.decode(client.get(f"{address}charts/front/?{query}").content)
     assert other["layout"]["xaxis"]["title"]["text"].startswith("Mean pods that still fit")
     assert "The given configuration </h2>" in source(client, f"{address}?trial=0")
     assert "The best configuration </h2>" in source(client, f"{address}?trial=999")
+
+
+def test_a_front_of_one_point_says_why(client: Client) -> None:
+    cluster = scenario(node("n1"), pod("p"))
+    experiment = finished(client, cluster, "tune", **FORM | {"aim_2": "pending"})
+    text = source(client, f"/experiments/{experiment.pk}/")
+    assert "All 4 configurations have the same values, so there is one point" in text
 
 
 @pytest.mark.parametrize(
