@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filterin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -335,7 +335,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if not all(len(domains) <= _FEW_DOMAINS for domains in skewed):
             return self._verdict(spreads, skewed)
         # Pods with other constraints have the same verdict, so what follows from verdicts is the same for them.
-        verdicts = self.cluster.nodes.memo((self.name, "verdicts"), dict[tuple[str | bytes, ...], fwk.Verdict])
+        verdicts = self.cluster.nodes.memo((self.name, "verdicts"), dict[Hashable, fwk.Verdict])
         key = (*[s.constraint.topology_key for s in spreads], *[domains.tobytes() for domains in skewed])
         verdict = verdicts.get(key)
         if verdict is None:
