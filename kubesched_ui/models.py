@@ -9,6 +9,7 @@ Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
@@ -20,7 +21,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui import current_viewer
-from kubesched_ui.fields import PackedJSONField
+from kubesched_ui.fields import PackedJSONField, unpack
+from scheduler_core.api.objects import Object, decode_valid
+from scheduler_core.errors import InputError
 from scheduler_core.releases import feature_gates
 
 MAX_RELEASE = 1000  # characters; enough for all feature gates
@@ -126,6 +129,16 @@ class Scenario(models.Model):
         if kinds is not None:
             rows = rows.filter(kind__in=list(kinds))
         return rows.values_list("data", flat=True).iterator(chunk_size=2000)
+
+    def decoded(self, kinds: Iterable[str]) -> Iterator[Object]:
+        """Yield the objects of `kinds`, which the core uses, as its structs in their original order. Skip invalid ones,
+        which only earlier versions stored; a run reports these."""
+        rows = ClusterObject.objects.filter(scenario=self, kind__in=list(kinds)).order_by("position")
+        packed = models.ExpressionWrapper(F("data"), models.BinaryField())
+        for kind, data in rows.values_list("kind", packed).iterator(chunk_size=2000):
+            with suppress(InputError):
+                if (obj := decode_valid(unpack(data), kind)) is not None:
+                    yield obj
 
 
 class ClusterObject(models.Model):

@@ -25,7 +25,6 @@ from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.outages import Outage, ServiceUnavailable
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
-from scheduler_core.api.objects import decode
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -146,7 +145,7 @@ def store_scenario(cluster_id: int, version: int, name: str, owner: int | None) 
     with token, chunked_store.storing(check=quota.check_storing, **columns) as scenario:
         chunked_store.add(scenario, rows())
         workloads = list(scenario.objects_of(preflight.MAKERS))
-        objects = (decode(raw) for raw in scenario.objects_of(preflight.needed_kinds(workloads)))
+        objects = scenario.decoded(preflight.needed_kinds(workloads))
         warnings = preflight.warnings_about(workloads, objects, cluster.used_config)
         Scenario.everything.filter(pk=scenario.pk).update(pending=pending, warnings=warnings)
     return scenario.pk

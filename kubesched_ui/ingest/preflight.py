@@ -4,12 +4,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.result import Record
-from scheduler_core.api.objects import KINDS as CORE
-from scheduler_core.api.objects import Object, decode
+from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -22,15 +19,14 @@ MAKERS = (*WORKLOADS, "CronJob")
 NEEDED = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
 RELEASE = get_release(NEWEST)  # these warnings are the same in all releases
 
-_DECODERS = {kind: msgspec.json.Decoder(CORE[kind]) for kind in NEEDED}
-
 
 def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str, Any]]:
     """Return the warnings about newly read objects. `config`: the uploaded scheduler configuration, or ""."""
     records = list(records)
     workloads = [record.object() for record in records if record.kind in MAKERS]
     seen = needed_kinds(workloads)
-    return warnings_about(workloads, (_decoded(record) for record in records if record.kind in seen), config)
+    objects = (decode_valid(record.data, record.kind) for record in records if record.kind in seen)
+    return warnings_about(workloads, objects, config)
 
 
 def needed_kinds(workloads: Iterable[dict[str, Any]]) -> list[str]:
@@ -78,11 +74,3 @@ def _schedulers(config: str) -> list[str]:
         return load(config or None, RELEASE, unknown="leave_out").schedulers
     except InputError:
         return [DEFAULT_SCHEDULER]
-
-
-def _decoded(record: Record) -> Object | None:
-    """Decode directly from JSON. Objects with nulls take the slower path."""
-    try:
-        return _DECODERS[record.kind].decode(record.data)
-    except msgspec.ValidationError:
-        return decode(record.object())

@@ -3,17 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import Node, Pod, decode
+from scheduler_core.api.quantity import QuantityError
 from scheduler_core.cluster.resources import amounts, requests_of
+from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.object_diff_text import taint_text
 
 PENDING, BOUND = 1, 3
 MAX_CELLS = 200_000  # limit of nodes times label keys
-Index = dict[str, int]
+RELEASE = get_release(NEWEST)  # requests are shown as this release counts them
 
 
 class _Columns:
@@ -21,7 +23,7 @@ class _Columns:
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self._index: Index = {}
+        self._index: dict[str, int] = {}
 
     def put(self, value: Any) -> int:
         place = self._index.setdefault(repr(value), len(self.values))
@@ -37,36 +39,70 @@ def decoded(raw: Iterable[Any]) -> Iterator[Any]:
             yield decode(one)
 
 
+class _PodRow(NamedTuple):
+    """A pod. `requests` and `owner`: indexes of their columns."""
+
+    requests: int
+    owner: int
+    priority: int
+    node: str
+    nominated_node: str
+
+
+@without_collecting()
 def cluster_columns(objects: Iterable[Any]) -> dict[str, Any]:
     """Return the cluster of decoded objects in the format of `/api/runs/{id}/map`, before anything is placed."""
-    objects = list(objects)
-    nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
-    pods = list({obj.key: obj for obj in objects if isinstance(obj, Pod) and not obj.terminated}.values())
-    rows = {node.metadata.name: row for row, node in enumerate(nodes)}
+    nodes: dict[str, tuple[Node, int]] = {}
+    pods: dict[str, _PodRow] = {}
+    allocatable, requests, owners = _Columns(), _Columns(), _Columns()
+    for obj in objects:  # the pods of a large cluster need too much memory at once
+        with suppress(QuantityError):  # only earlier versions stored such an object
+            if isinstance(obj, Node):
+                index = allocatable.put(amounts(obj.status.allocatable or obj.status.capacity))
+                nodes[obj.metadata.name] = obj, index
+            elif isinstance(obj, Pod) and not obj.terminated:
+                index = requests.put(dict(requests_of(obj, RELEASE).counted))
+                owner, on, nominated = owners.put(_owner(obj)), obj.spec.node_name, obj.status.nominated_node_name
+                pods[obj.key] = _PodRow(index, owner, obj.priority, on, nominated)
+    rows = {name: row for row, name in enumerate(nodes)}
+    places = [rows.get(pod.node, -1) for pod in pods.values()]
     return {
         "moment": 0,
         "end": 0,
         "cycle": 1,
         "cycles": 0,
         "t": 0,
-        "nodes": _nodes(nodes),
-        "pods": _pods(pods, rows),
+        "nodes": {
+            "name": list(nodes),
+            "allocatable": [index for _, index in nodes.values()],
+            "amounts": allocatable.values,
+            **_labels_and_taints([node for node, _ in nodes.values()]),
+        },
+        "pods": {
+            "id": list(range(len(pods))),
+            "key": list(pods),
+            "requests": [pod.requests for pod in pods.values()],
+            "amounts": requests.values,
+            "owner": [pod.owner for pod in pods.values()],
+            "owners": owners.values,
+            "priority": [pod.priority for pod in pods.values()],
+            "node": places,
+            "state": [BOUND if row >= 0 else PENDING for row in places],
+            "came": list(range(len(pods))),
+        },
         "before": len(pods) + 1,
-        "nominated": {pod.key: node for pod in pods if (node := pod.status.nominated_node_name) in rows},
+        "nominated": {key: pod.nominated_node for key, pod in pods.items() if pod.nominated_node in rows},
     }
 
 
-def _nodes(nodes: list[Node]) -> dict[str, Any]:
-    allocatable, taints = _Columns(), _Columns()
+def _labels_and_taints(nodes: list[Node]) -> dict[str, Any]:
+    taints = _Columns()
     labels: dict[str, Any] = {key: {"index": {}, "of": [-1] * len(nodes)} for key in _common(nodes)}
     for row, node in enumerate(nodes):
         for key, value in node.metadata.labels.items():
             if column := labels.get(key):
                 column["of"][row] = column["index"].setdefault(value, len(column["index"]))
     return {
-        "name": [node.metadata.name for node in nodes],
-        "allocatable": [allocatable.put(amounts(node.status.allocatable or node.status.capacity)) for node in nodes],
-        "amounts": allocatable.values,
         "taints": [taints.put([taint_text(taint) for taint in node.spec.taints]) for node in nodes],
         "taint_sets": taints.values,
         "unschedulable": [int(node.spec.unschedulable) for node in nodes],
@@ -78,24 +114,6 @@ def _common(nodes: list[Node]) -> list[str]:
     """Return the label keys by which the map can group nodes: the most frequent ones, limited by MAX_CELLS."""
     keys = Counter(key for node in nodes for key in node.metadata.labels)
     return [key for key, _ in keys.most_common(MAX_CELLS // max(1, len(nodes)))]
-
-
-def _pods(pods: list[Pod], rows: Index) -> dict[str, Any]:
-    release = get_release(NEWEST)
-    requests, owners = _Columns(), _Columns()
-    on = [rows.get(pod.spec.node_name, -1) for pod in pods]
-    return {
-        "id": list(range(len(pods))),
-        "key": [pod.key for pod in pods],
-        "requests": [requests.put(dict(requests_of(pod, release).counted)) for pod in pods],
-        "amounts": requests.values,
-        "owner": [owners.put(_owner(pod)) for pod in pods],
-        "owners": owners.values,
-        "priority": [pod.spec.priority or 0 for pod in pods],
-        "node": on,
-        "state": [BOUND if row >= 0 else PENDING for row in on],
-        "came": list(range(len(pods))),
-    }
 
 
 def _owner(pod: Pod) -> str:

@@ -9,15 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
+from sys import intern
 from typing import Any, TypeVar
 
 from kubesched_ui.models import ClusterObject, Scenario
-from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
+from kubesched_ui.scenarios.cluster_columns import RELEASE, decoded
+from scheduler_core.api.objects import Node, Pod, PriorityClass
+from scheduler_core.api.quantity import QuantityError
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
+from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, get_release
 
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 AT_ONCE = 500  # names per database query
@@ -51,7 +54,7 @@ class Use:
         return f"{requested} of {amount(self.resource, self.allocatable)}"
 
 
-@dataclass
+@dataclass(slots=True)
 class PodLine:
     key: str
     node: str
@@ -82,7 +85,7 @@ class PodLine:
         return self.key.partition("/")[2]
 
 
-@dataclass
+@dataclass(slots=True)
 class NodeLine:
     name: str
     allocatable: dict[str, int]
@@ -132,10 +135,13 @@ def requests_text(requests: dict[str, int]) -> str:
 
 def pod_requests(pod: Pod) -> dict[str, int]:
     """Return what a pod requests of its node, including the pod itself (`pods`: 1); cpu in thousandths, others in plain
-    units."""
-    nano = resources.pod_requests(pod, get_release(NEWEST), nonzero=False)
-    requests = {name: resources.amount(name, number) for name, number in nano.items() if resources.counted(name)}
-    return requests | {"pods": 1}
+    units. Pods with equal requests share the result; do not change it. Raises QuantityError."""
+    return _with_pod(tuple(resources.requests_of(pod, RELEASE).counted.items()))
+
+
+@lru_cache(maxsize=4096)
+def _with_pod(requests: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    return {**dict(requests), "pods": 1}
 
 
 def node_line(node: Node) -> NodeLine:
@@ -157,51 +163,59 @@ def pod_line(pod: Pod) -> PodLine:
     message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True"), "")
     return PodLine(
         pod.key,
-        pod.spec.node_name,
+        intern(pod.spec.node_name),
         state,
         pod.priority,
         pod_requests(pod),
         message,
-        scheduler=pod.spec.scheduler_name,
+        scheduler=intern(pod.spec.scheduler_name),
         nominated_node=pod.status.nominated_node_name,
         placed_by=pod.placed_by,
     )
 
 
 def cluster_view(objects: Iterable[Any]) -> ClusterView:
-    """Return the nodes and pods among `objects` (raw dicts), with the requests of the bound pods of each node. The
-    message of a pod is that of its condition PodScheduled, else that of its FailedScheduling event."""
+    """Return the view of `objects`, raw dicts. Skip invalid ones; a run reports the object and the field."""
+    events: list[Any] = []
+    others: list[Any] = []
+    for raw in objects:
+        (events if raw.get("kind") == "Event" else others).append(raw)
+    return _view(decoded(others), events)
+
+
+@without_collecting()
+def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
+    """Return the nodes and pods among `objects`, with the requests of the bound pods of each node. The message of a pod
+    is that of its condition PodScheduled, else that of its FailedScheduling event, one of `events` (raw dicts)."""
     view = ClusterView({}, {})
     classes: dict[str, PriorityClass] = {}
     unresolved: list[tuple[PodLine, Pod]] = []
-    failures: dict[str, str] = {}
-    for raw in objects:
-        if raw.get("kind") == "Event":
-            failures[f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}"] = raw["message"]
-            continue
+    for obj in objects:
         try:
-            obj = decode(raw)
-        except InputError:
-            continue  # skip an invalid object; a run reports the object and the field
-        if isinstance(obj, Node):
-            view.nodes[obj.name] = node_line(obj)
-        elif isinstance(obj, Pod):
-            line = view.pods[obj.key] = pod_line(obj)
-            if obj.spec.priority is None and (obj.spec.priority_class_name or obj.typed):
-                unresolved.append((line, obj))
-        elif isinstance(obj, PriorityClass):
-            classes[obj.name] = obj
+            if isinstance(obj, Pod):
+                line = view.pods[obj.key] = pod_line(obj)
+                if obj.spec.priority is None and (obj.spec.priority_class_name or obj.typed):
+                    unresolved.append((line, obj))
+            elif isinstance(obj, Node):
+                view.nodes[obj.name] = node_line(obj)
+            elif isinstance(obj, PriorityClass):
+                classes[obj.name] = obj
+        except QuantityError:
+            continue  # skip this object as well
     admission = Admission(classes)
     for line, written in unresolved:
         with suppress(InputError):  # the class does not exist: the priority is then 0
             admission.admit_loosely(written, new=written.typed)
             line.priority = written.priority
-    for key, message in failures.items():
+    failures = {f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}": raw for raw in events}
+    for key, event in failures.items():
         if key in view.pods and not view.pods[key].message:
-            view.pods[key].message = message
+            view.pods[key].message = event["message"]
     for pod in view.pods.values():
         if pod.state == "bound" and pod.node in view.nodes:
-            view.nodes[pod.node].requested.update(pod.requests)
+            requested = view.nodes[pod.node].requested
+            for resource, quantity in pod.requests.items():
+                requested[resource] += quantity
     return view
 
 
@@ -293,4 +307,5 @@ def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLi
 @lru_cache(maxsize=4)
 def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
     # The creation time is part of the cache key because a database may reuse the ID of a deleted scenario.
-    return cluster_view(Scenario(pk=scenario_id).objects_of(["Node", "Pod", "PriorityClass", "Event"]))
+    scenario = Scenario(pk=scenario_id)
+    return _view(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))

@@ -12,7 +12,6 @@ from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.warnings import UNKNOWN_FIELD
 from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.fields import unknown_fields
-from scheduler_core.api.objects import decode
 
 FILE = "the text"
 
@@ -71,7 +70,7 @@ def create_version(scenario: Scenario, obj: ClusterObject, text: str | None) -> 
 def _snapshot_warnings(version: Scenario) -> list[dict[str, Any]]:
     """Return the warnings about the current objects."""
     workloads = list(version.objects_of(preflight.MAKERS))
-    objects = (decode(raw) for raw in version.objects_of(preflight.needed_kinds(workloads)))
+    objects = version.decoded(preflight.needed_kinds(workloads))
     return preflight.warnings_about(workloads, objects, version.config)
 
 

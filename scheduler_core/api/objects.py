@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
@@ -784,6 +785,25 @@ def decode(raw: Any) -> Object | None:
     validate(obj, where)
     if text_checks.ESCAPED_NUL in encoded:
         text_checks.refuse_nul(msgspec.to_builtins(obj), where)
+    return obj
+
+
+@functools.cache
+def _json_decoder(kind: str) -> msgspec.json.Decoder[Object]:
+    return msgspec.json.Decoder(KINDS[kind])
+
+
+def decode_valid(text: bytes, kind: str) -> Object | None:
+    """Decode the JSON of an object that `decode` has accepted before. `kind`: in KINDS.
+
+    Decodes directly to the struct and validates nothing else, in a fifth of the time. Raises InputError.
+    """
+    try:
+        obj = _json_decoder(kind).decode(text)
+    except msgspec.ValidationError:
+        return decode(msgspec.json.decode(text))  # it contains nulls
+    if not obj.metadata.namespace and type(obj) not in _CLUSTER_SCOPED:
+        obj.metadata.namespace = "default"
     return obj
 
 

@@ -3,9 +3,13 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from kubesched_ui.models import ClusterObject
 from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_columns import cluster_columns
 from kubesched_ui.scenarios.cluster_overview import cluster_view, find_nodes, find_pods
-from tests.kubesched_ui.recordings import node, pod
+from tests.kubesched_ui.recordings import node, pod, scenario
 
 
 def taint(key: str) -> dict[str, Any]:
@@ -61,3 +65,20 @@ def test_find_pods() -> None:
     assert [p.name for p in find_pods(VIEW, q="NO ROOM")] == ["waits"]
     assert [p.name for p in find_pods(VIEW, state="bound")] == ["on-a"]
     assert find_pods(VIEW, sort="-priority")[0].name == "important"
+
+
+@pytest.mark.django_db
+def test_a_stored_cluster_is_decoded_without_its_invalid_objects() -> None:
+    """Earlier versions stored objects that today's checks refuse."""
+    stored = scenario(*OBJECTS)
+    wrong = [pod("unreadable", nodeName=7), pod("unknown-quantity", cpu="1x", nodeName="a"), node("unknown", cpu="1x")]
+    for position, obj in enumerate(wrong, len(OBJECTS)):
+        name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace", "")
+        row = {"kind": obj["kind"], "namespace": namespace, "name": name, "data": obj}
+        ClusterObject.objects.create(scenario=stored, position=position, **row)
+    view = cluster_overview.cluster_of_scenario(stored)
+    assert view == cluster_view(stored.objects_of())
+    assert (list(view.nodes), view.nodes["a"].requested["pods"]) == (["a", "b"], 1)
+    assert not {"default/unreadable", "default/unknown-quantity"} & set(view.pods)
+    columns = cluster_columns(stored.decoded(["Node", "Pod"]))
+    assert columns["pods"]["key"] == [pod.key for pod in view.pods.values() if pod.state != "finished"]

@@ -2,11 +2,23 @@
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.api.objects import GROUPS, KINDS, Node, Pod, decode, decode_all, describe, timestamp
+from scheduler_core.api.objects import (
+    GROUPS,
+    KINDS,
+    Node,
+    Pod,
+    decode,
+    decode_all,
+    decode_valid,
+    describe,
+    kind_of,
+    timestamp,
+)
 from scheduler_core.errors import InputError
 from tests.clusters import CLUSTERS, read_snapshot
 from tests.scheduler_core.build import REQUIRED, Raw, node, pod
@@ -32,6 +44,22 @@ def test_a_name_must_be_a_path_segment(name: str) -> None:
         with pytest.raises(InputError, match="cannot be a name") as caught:
             decode({"kind": "Pod", "metadata": metadata})
         assert caught.value.field == f"metadata.{field}"
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_valid_object_is_decoded_from_json_as_from_a_dict(name: str) -> None:
+    for raw in read_snapshot(name):
+        if (obj := decode(raw)) is not None:
+            assert decode_valid(msgspec.json.encode(raw), kind_of(type(obj))) == obj
+
+
+def test_nulls_and_a_missing_namespace_are_decoded_from_json() -> None:
+    raw: Raw = {"kind": "Pod", "metadata": {"name": "a", "labels": None}, "spec": {"containers": [None]}}
+    assert decode_valid(msgspec.json.encode(raw), "Pod") == decode(raw)
+    written: Raw = {"kind": "Node", "metadata": {"name": "a"}}
+    assert decode_valid(msgspec.json.encode(written), "Node") == decode(written)
+    with pytest.raises(InputError, match="spec"):
+        decode_valid(b'{"kind": "Pod", "metadata": {"name": "a"}, "spec": 7}', "Pod")
 
 
 def test_kinds_that_the_scheduler_ignores_are_skipped() -> None:
