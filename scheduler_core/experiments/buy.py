@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,12 +23,13 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.column_generation import Int64, Offer, Problem, Purchase, first_fit, purchase
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.node_catalog import add_node, daemon_sets, new_node, node_name
 from scheduler_core.experiments.parameters import BuyParameters, NodeType
 from scheduler_core.experiments.pod_shapes import Shapes, shapes_of
+from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation
 
@@ -37,8 +38,6 @@ MAX_ROUNDS = 12  # in which nodes are added for pods that a run leaves pending
 MAX_EXAMPLES = 5
 MAX_REASONS = 20
 SHOWN_RESOURCES = (resources.CPU, resources.MEMORY)
-
-Check = Callable[[], None]
 
 
 @dataclass
@@ -53,7 +52,7 @@ class RunOnSet:
     added: int = 0
 
 
-class Buy:
+class Buy(ExperimentQuestion):
     """The question buy. A cell is one purchase."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
@@ -69,9 +68,6 @@ class Buy:
         for cell in cells_of(experiment):
             yield msgspec.structs.replace(cell, parameters=msgspec.to_builtins(spec.buy))
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return ()
-
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         return _Computation(cell, scenario, check).result()
 
@@ -79,8 +75,7 @@ class Buy:
         rows = [{"labels": one.cell.labels, "error": one.error, **(one.result or {})} for one in done]
         found = [row for row in rows if "price" in row]
         if not found:
-            failed = next((one.error for one in done if one.error), "no cell was computed")
-            return {"answer": f"Not answered: {failed}", "rows": rows}
+            return {"answer": not_answered(done), "rows": rows}
         currency = experiment.spec.buy.currency if experiment.spec.buy is not None else ""
         if len(found) == 1:
             answer = sentence(found[0], currency)

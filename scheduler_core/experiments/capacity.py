@@ -8,7 +8,7 @@ pod at once, until none fits (`_fill`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,11 +21,12 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELL_BYTES, Experiment, cells_of
 from scheduler_core.experiments.local_fit import nodes_are_independent
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
+from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import RejectedNodes
@@ -60,7 +61,7 @@ class FillResult:
         return self.trace is not None
 
 
-class Capacity:
+class Capacity(ExperimentQuestion):
     """The question capacity. A cell adds the pods in the whole cluster or in one node group."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
@@ -78,10 +79,7 @@ class Capacity:
                     raise InputError("", "spec.capacity.pods", problem)
                 yield cell
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return ()
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         parameters = cell.parameters
         templates = msgspec.convert(parameters["pods"], list[PodToCopy])
         group, label = parameters.get("group"), parameters.get("group_label", "")
@@ -117,8 +115,7 @@ class Capacity:
         rows = [_row(one) for one in done]
         whole = [row for row in rows if not row["group"] and "fit" in row]
         if not whole:
-            failed = next((one.error for one in done if one.error), "no cell was computed")
-            return {"answer": f"Not answered: {failed}", "rows": rows}
+            return {"answer": not_answered(done), "rows": rows}
         if len(whole) == 1:
             answer = _sentence(whole[0])
         else:
@@ -206,7 +203,7 @@ def _leave_out_pending(simulation: Simulation) -> None:
 # ---- adding pods
 
 
-def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check: Callable[[], None]) -> FillResult:
+def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check: Check) -> FillResult:
     """Add copies until one stays pending, or until `limit` pods are placed or the cycles are used up."""
     filled = FillResult()
     simulation.scheduler.preemption = False
@@ -250,7 +247,7 @@ def _by_weight(weights: Sequence[int]) -> Iterator[int]:
         yield first
 
 
-def _fill(simulation: Simulation, made: PodCopies, filled: FillResult, limit: int, check: Callable[[], None]) -> None:
+def _fill(simulation: Simulation, made: PodCopies, filled: FillResult, limit: int, check: Check) -> None:
     """Place a copy on each node that takes one, again and again until none does."""
     cluster, scheduler = simulation.cluster, simulation.scheduler
     while (left := limit - filled.placed.total()) > 0:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
+
+Check = Callable[[], None]
+"""Called at least once a second during a computation; it raises to stop it."""
 
 Result = dict[str, Any]
 """The result of a cell, as JSON data. `metrics`: name -> number, as in docs/experiments.md; the other keys are those of

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from scheduler_core.experiments.cell import Check
 
 if TYPE_CHECKING:
     import highspy
@@ -106,7 +108,7 @@ def copies(requests: Int64, free: Int64) -> Int64:
     return found
 
 
-def purchase(problem: Problem, seconds: float, check: Callable[[], None]) -> Purchase:
+def purchase(problem: Problem, seconds: float, check: Check) -> Purchase:
     """Return the cheapest set of nodes found within a time, and the bound that is proved by then.
 
     `seconds`: of processor time, so that other processes do not change the result; it is valid whenever it ends.
@@ -159,7 +161,7 @@ class _Bins:
 
 
 class _Solver:
-    def __init__(self, problem: Problem, deadline: float, check: Callable[[], None]) -> None:
+    def __init__(self, problem: Problem, deadline: float, check: Check) -> None:
         self.problem, self.deadline, self.check = problem, deadline, check
         self.demand, self.requests = problem.demand, problem.requests
         self.total = int(self.demand.sum())

@@ -8,7 +8,7 @@ lowest value of the other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.placements import (
     EXCHANGED,
@@ -28,6 +28,7 @@ from scheduler_core.experiments.placements import (
     placements_of,
     run_with_kinds,
 )
+from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.catalog import metric_of
 from scheduler_core.metrics.pareto import pareto_front
@@ -58,7 +59,7 @@ class Variant(NamedTuple):
     cells: list[int]
 
 
-class Compare:
+class Compare(ExperimentQuestion):
     """The question compare."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
@@ -69,10 +70,7 @@ class Compare:
             raise InputError("", "spec", problem)
         return cells_of(experiment)
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return []
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         return run_with_kinds(cell, scenario, check)
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:

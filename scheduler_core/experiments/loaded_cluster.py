@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from scheduler_core.cycle.trace import CycleTrace
@@ -18,7 +17,7 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
-from scheduler_core.experiments.cell import Cell
+from scheduler_core.experiments.cell import Cell, Check
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation
 
@@ -27,7 +26,7 @@ class LoadedCluster:
     """The run of a cell, played to its end once. `end`: its simulation, which must not be changed. `cycles`: number of
     its cycles. `check`: called between cycles. Raises InputError."""
 
-    def __init__(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> None:
+    def __init__(self, cell: Cell, scenario: ScenarioInput, check: Check) -> None:
         self._seed = cell.seed
         self._decisions = decisions([Stage(at=1, changes=read_changes(cell.changes))])
         self.end = simulation = scenario.simulation(cell)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.address import address_of
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.questions import QUESTIONS
@@ -47,7 +47,7 @@ def run_experiment(
     experiment: Experiment,
     scenarios: Mapping[str, ScenarioInput],
     on_finished: Callable[[Finished], None] = lambda finished: None,
-    check: Callable[[], None] = lambda: None,
+    check: Check = lambda: None,
 ) -> Result:
     """Compute all cells in the order of their plan and return the summary. `scenarios`: by the key of their reference.
     `on_finished`: called for each cell. `check`: raises to stop. Raises InputError if no cell can be planned; a cell
@@ -69,7 +69,7 @@ def run_experiment(
     return question.summarise(experiment, done)
 
 
-def _computed(question: ExperimentQuestion, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Done:
+def _computed(question: ExperimentQuestion, cell: Cell, scenario: ScenarioInput, check: Check) -> Done:
     try:
         return Done(cell, question.compute(cell, scenario, check))
     except InputError as problem:

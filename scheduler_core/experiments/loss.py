@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,12 +13,13 @@ from scheduler_core.api.objects import Node
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PREEMPTED, NodeLosses
 from scheduler_core.experiments.parameters import LossParameters
+from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.zone_outage import ZoneOutage
 from scheduler_core.metrics.groups import node_groups, workloads
@@ -28,7 +29,7 @@ LARGE = 20  # workloads that the answer lists
 SCOPES = {"node": "node", "group": "node group", "zone": "zone"}
 
 
-class Loss:
+class Loss(ExperimentQuestion):
     """Each loss is computed on its own, from the end of the scenario's run. A cell is a batch of losses."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
@@ -49,10 +50,7 @@ class Loss:
                     labels = cell.labels | {"zone": _title(batch), "outage": str(wanted.outage)}
                     yield msgspec.structs.replace(cell, parameters=parameters, labels=labels)
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return ()
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         loaded = LoadedCluster(cell, scenario, check)
         cluster = loaded.end.cluster
         workload_of = workloads(pod.pod for pod in cluster.pods.values())

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.what_if import dry_cycles
+from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.local_fit import is_local
 from scheduler_core.experiments.pod_copies import OF_ONE_POD
 from scheduler_core.framework.interface import UNRESOLVABLE, CycleState, NodePodsChange, Verdict
@@ -99,7 +100,7 @@ class Board:
         targets: Sequence[PodInfo],
         movable: Iterable[PodInfo],
         effort: int,
-        check: Callable[[], None],
+        check: Check,
     ) -> None:
         self.simulation, self.targets, self.check = simulation, list(targets), check
         self.cluster = simulation.cluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,10 +12,11 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import amount, count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
+from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.explain.summary import reason_text
 from scheduler_core.plugins.volumes import BIND_COMPLETED
@@ -26,7 +27,7 @@ NODES_LISTED = 24
 """Nodes whose pods are in a result."""
 
 
-class Moves:
+class Moves(ExperimentQuestion):
     """The question moves. It has one cell per scenario, release, configuration, seed and set of changes."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
@@ -37,10 +38,7 @@ class Moves:
         for base in cells_of(experiment):
             yield msgspec.structs.replace(base, parameters=msgspec.to_builtins(wanted))
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return ()
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         wanted = msgspec.convert(cell.parameters, MovesParameters)
         simulation, targets = _prepared(cell, scenario, wanted, check)
         waiting = [pod for pod in targets if not pod.node]
@@ -89,8 +87,7 @@ class Moves:
         ]
         answers = [row["sentence"] for row in rows if "sentence" in row]
         if not answers:
-            failed = next((row["error"] for row in rows), "no cell was computed")
-            return {"answer": f"Not answered: {failed}", "rows": rows}
+            return {"answer": not_answered(done), "rows": rows}
         if len(set(answers)) == 1:
             return {"answer": answers[0], "rows": rows}
         solved = [len(row["moves"]) for row in rows if row.get("moves") is not None]
@@ -99,7 +96,7 @@ class Moves:
 
 
 def _prepared(
-    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, check: Callable[[], None]
+    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, check: Check
 ) -> tuple[Simulation, list[PodInfo]]:
     """Return the cluster in which moves are searched for, and the pending pods that should fit. Raises InputError."""
     simulation = scenario.simulation(cell)
@@ -273,7 +270,7 @@ def _nodes_of(cluster: Cluster, found: MoveResult) -> list[Result]:
 
 
 def verify(
-    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, found: MoveResult, check: Callable[[], None]
+    cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, found: MoveResult, check: Check
 ) -> tuple[dict[str, str], str]:
     """Execute the moves in a new run, and then let the scheduler place the pending pods by itself.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.dra.claims import claims_used, owned
+from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.simulation import Simulation
@@ -125,7 +126,7 @@ class NodeLosses:
         self._loaded, self._mode, self._workload_of, self._budgets = loaded, mode, workload_of, budgets
         self._runs = 0
 
-    def run(self, name: str, nodes: Sequence[str], check: Callable[[], None]) -> Raw:
+    def run(self, name: str, nodes: Sequence[str], check: Check) -> Raw:
         """Return the result of one loss, as docs/experiments.md describes it."""
         self._runs += 1
         if self._runs % COLLECT_EVERY == 0:

@@ -10,7 +10,7 @@ Source: Shannon, "A Mathematical Theory of Communication", 1948, section 6.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.compare import Variant, lowest_mean_highest, statistics_of, variants_of
 from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
 from scheduler_core.experiments.placements import (
@@ -30,6 +30,7 @@ from scheduler_core.experiments.placements import (
     placements_of,
     run_with_kinds,
 )
+from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
 MAX_CELLS = OUTCOMES_UP_TO  # all store the outcomes of their pods
@@ -38,7 +39,7 @@ MAX_PODS = 20  # of a workload
 MAX_OUTCOMES = 5  # of a pod
 
 
-class Noise:
+class Noise(ExperimentQuestion):
     """The question noise."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
@@ -51,10 +52,7 @@ class Noise:
             raise InputError("", "spec.outcomes", "must not be false, because noise compares the outcomes of pods")
         return cells_of(experiment)
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return []
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         return run_with_kinds(cell, scenario, check)
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:

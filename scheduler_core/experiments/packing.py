@@ -38,10 +38,11 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.parameters import Measure, PackingParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
+from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import Checker
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.legacy.configuration import load
@@ -64,7 +65,7 @@ Float64 = npt.NDArray[np.float64]
 Trial = Callable[[int], bool]
 
 
-class PackingQuestion:
+class PackingQuestion(ExperimentQuestion):
     """The question packing. A cell is one measure with one order of the nodes."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
@@ -79,10 +80,7 @@ class PackingQuestion:
                     labels = {**base.labels, "measure": measure, "order": str(order)}
                     yield msgspec.structs.replace(base, parameters=parameters, labels=labels)
 
-    def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        return ()
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         """Return `found`: the number of nodes, or the factor; None if the workload does not fit as it is (compaction),
         or not at all (inflation). `complete`: whether the search ended before its limit. `tried`: size -> whether the
         workload fits, in the order of the search, with sizes in nodes, pods or percent."""
@@ -174,7 +172,7 @@ class PlacedWorkload:
     InputError.
     """
 
-    def __init__(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> None:
+    def __init__(self, cell: Cell, scenario: ScenarioInput, check: Check) -> None:
         self.cell, self._check = cell, check
         self.release = get_release(cell.release)
         self.configuration = load(cell.configuration or None, self.release)

@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.outcomes import MAX_BYTES, unpack_outcomes
-from scheduler_core.experiments.run_cell import Check, RunOutcome, result_of, run_in_virtual_time, run_single_pass
+from scheduler_core.experiments.run_cell import RunOutcome, result_of, run_in_virtual_time, run_single_pass
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
 

@@ -7,7 +7,7 @@ topology spread, is outside, so every way to place the pods is also one in the m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
 from scheduler_core.dra import extended_resources
+from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.node_catalog import HOSTNAME
 from scheduler_core.framework.interface import CycleState, Status
 from scheduler_core.framework.runtime import Framework
@@ -84,9 +85,7 @@ class _Class:
     pods: list[PodInfo] = field(default_factory=list)
 
 
-def shapes_of(
-    simulation: Simulation, pods: Sequence[PodInfo], samples: Sequence[int], check: Callable[[], None]
-) -> Shapes:
+def shapes_of(simulation: Simulation, pods: Sequence[PodInfo], samples: Sequence[int], check: Check) -> Shapes:
     """Return the shapes of pending pods, in queue order. `samples`: rows of empty nodes, one of each node type."""
     simulation.cluster.nodes.refresh()
     known = (*simulation.cluster.pods.values(), *pods)

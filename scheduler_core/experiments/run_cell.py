@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scheduler_core.api.objects import Pod
@@ -13,7 +13,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.suggestions.pending import bottleneck
-from scheduler_core.experiments.cell import Cell, Result
+from scheduler_core.experiments.cell import Cell, Check, Result
 from scheduler_core.experiments.outcomes import EVICTED, PodOutcome, pack_outcomes
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.framework.interface import WAIT
@@ -29,8 +29,6 @@ CHECK_SECONDS = 0.25
 MAX_REASONS = 20
 REASON_LENGTH = 200
 NOT_TRIED = ("", "not tried before the end of the run")
-
-Check = Callable[[], None]
 
 
 @dataclass

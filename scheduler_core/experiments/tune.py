@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ import msgspec
 
 from scheduler_core.cluster.formatting import amount, listing
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
+from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import run_cell
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.tuned_configuration import (
@@ -60,7 +61,7 @@ class TrialResult:
         return None if None in found else [float(value) for value in found if value is not None]
 
 
-class Tune:
+class Tune(ExperimentQuestion):
     """The question tune. A cell is a run with the configuration of a trial."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
@@ -91,7 +92,7 @@ class Tune:
         found = self._suggestions(experiment, trials, turn, number)
         return list(_cells(experiment, found, len(trials), turn))
 
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         return run_cell(scenario, cell, check)
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:

@@ -8,7 +8,7 @@ deletion: evicted pods stay terminating, and a StatefulSet waits for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.controller import Api, Controller
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.taint_manager import TaintManager
+from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.node_loss import LOST, MAX_PODS, PENDING, PLACED, STAYS, Raw, returns
 from scheduler_core.releases import Release
@@ -116,7 +117,7 @@ class ZoneOutage:
             node = self._node(name)
             self.engine.api.update(replace(node, status=replace(node.status, conditions=found)))
 
-    def run(self, name: str, workload_of: Mapping[str, str], check: Callable[[], None]) -> Raw:
+    def run(self, name: str, workload_of: Mapping[str, str], check: Check) -> Raw:
         """Return the course of the outage and the state at its end, as docs/experiments.md describes it."""
         self._play(self._seconds - 0.001, check)
         rows = [self._row(key, node, pod, workload_of) for key, (node, pod) in self.was.items()]
@@ -149,7 +150,7 @@ class ZoneOutage:
         found["pending_after"] = sum(key in api.pods and not api.pods[key].node for key in again)
         return found
 
-    def _play(self, until: float, check: Callable[[], None]) -> None:
+    def _play(self, until: float, check: Check) -> None:
         for record in self.engine.run(until):
             if record.seq % 200 == 0:
                 check()
