@@ -53,6 +53,11 @@ class Metadata(Struct):
     resource_version: str = ""
     finalizers: list[str] = []
 
+    @property
+    def controller_ref(self) -> OwnerReference | None:
+        """The owner that controls the object. Source: apimachinery/pkg/apis/meta/v1/controller_ref.go."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
 
 class Requirement(Struct):
     """A label selector or node selector requirement: key, operator, values."""

@@ -177,9 +177,7 @@ class _Computation:
     # ---- the model
 
     def _simulation(self) -> Simulation:
-        simulation = self.scenario.simulation(self.cell)
-        for number in sorted(simulation.stages):
-            simulation.stages.pop(number)()
+        simulation = self.scenario.changed_simulation(self.cell)
         simulation.scheduler.preemption = False
         simulation.scheduler.collects_rejectors = False
         if self.parameters.workload == "all":

@@ -18,8 +18,6 @@ from scheduler_core.api.objects import Node, Object
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
-from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELL_BYTES, Experiment, cells_of
@@ -27,7 +25,7 @@ from scheduler_core.experiments.local_fit import nodes_are_independent
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
-from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.experiments.scenario_input import ScenarioInput, apply_changes
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import RejectedNodes
 from scheduler_core.explain.summary import merged, refusals
@@ -172,16 +170,7 @@ def _simulation(
     groups = node_groups([obj for obj in objects if isinstance(obj, Node)], label)
     if group is not None:
         objects = [_labelled(obj, group) if groups.get(obj.name) == group else obj for obj in objects]
-    simulation = Simulation(
-        objects, release=cell.release, config=cell.configuration or None, seed=cell.seed, timer=_no_time
-    )
-    if cell.changes:
-        plan_single_pass(simulation, [Stage(at=1, changes=read_changes(cell.changes))], 0)
-    return simulation, groups
-
-
-def _no_time() -> int:
-    return 0
+    return scenario.simulation(cell, objects), groups
 
 
 def _labelled(obj: Object, group: str) -> Object:
@@ -193,9 +182,7 @@ def _labelled(obj: Object, group: str) -> Object:
 
 def _leave_out_pending(simulation: Simulation) -> None:
     """Apply the changes of the cell, then forget all pending pods and their nominations."""
-    for stage in [simulation.stages.pop(number) for number in sorted(simulation.stages)]:
-        stage()
-    for pod in simulation.pending:
+    for pod in apply_changes(simulation).pending:
         simulation.cluster.nominator.forget(pod)
     simulation.pending, simulation.to_try = [], []
 

@@ -7,6 +7,7 @@ pkg/controller/disruption/disruption.go (getExpectedPodCount, countHealthyPods, 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -121,11 +122,8 @@ class DisruptionBudgets:
     def _expected(self, pods: Sequence[PodInfo]) -> int:
         """Return the sum of the replicas of the controllers of the pods; for a controller that is not in the scenario,
         the number of its pods. Pods without a controller do not count."""
-        owners = workloads(pod.pod for pod in pods if any(o.controller for o in pod.pod.metadata.owner_references))
-        sizes: dict[str, int] = {}
-        for owner in owners.values():
-            sizes[owner] = sizes.get(owner, 0) + 1
-        return sum(self._replicas.get(owner, size) for owner, size in sizes.items())
+        owners = workloads(pod.pod for pod in pods if pod.pod.metadata.controller_ref is not None)
+        return sum(self._replicas.get(owner, size) for owner, size in Counter(owners.values()).items())
 
     def evict(self, pods: Iterable[PodInfo]) -> Evictions:
         """Return what the API answers if all these pods are evicted at once, in order, as `kubectl drain` does."""

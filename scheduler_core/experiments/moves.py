@@ -13,14 +13,15 @@ from scheduler_core.cluster.formatting import amount, count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
+from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.explain.summary import reason_text
-from scheduler_core.plugins.volumes import BIND_COMPLETED
-from scheduler_core.preemption.victims import Budgets
+from scheduler_core.plugins.coscheduling import Coscheduling
+from scheduler_core.plugins.volumes import BIND_COMPLETED, claim_name
 from scheduler_core.simulation import Simulation
 
 NODES_LISTED = 24
@@ -47,9 +48,10 @@ class Moves(ExperimentQuestion):
             placed = {pod.key: pod.node for pod in targets}
             result: Result = {"metrics": {"moves": 0}, "pods": names, "moves": [], "placed": placed}
             return {**result, "minimal": True, "placed_by_run": True}
-        movable, fixed = sort_pods(simulation)
+        budgets = DisruptionBudgets(simulation.cluster, scenario.objects() if simulation.cluster.budgets else ())
+        movable, fixed = sort_pods(simulation, budgets)
         board = Board(simulation, waiting, movable, wanted.effort, check)
-        costs = _Costs(simulation.cluster)
+        costs = _Costs(simulation.cluster, budgets)
         found = MoveSearch(board, wanted.most).run()
         result = {
             "pods": names,
@@ -99,9 +101,7 @@ def _prepared(
     cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, check: Check
 ) -> tuple[Simulation, list[PodInfo]]:
     """Return the cluster in which moves are searched for, and the pending pods that should fit. Raises InputError."""
-    simulation = scenario.simulation(cell)
-    for stage in [simulation.stages.pop(number) for number in sorted(simulation.stages)]:
-        stage()
+    simulation = scenario.changed_simulation(cell)
     by_key = {pod.key: pod for pod in simulation.pending}
     if wanted.group:
         targets = [pod for pod in simulation.pending if group_of(pod) == wanted.group]
@@ -129,19 +129,16 @@ def _prepared(
 
 def group_of(pod: PodInfo) -> str:
     """Return the pod group of a pod as namespace/name, also that of the coscheduling plugin; "" for none."""
-    label = pod.labels.get("scheduling.x-k8s.io/pod-group") or pod.labels.get("pod-group.scheduling.sigs.k8s.io/name")
-    return pod.group or (f"{pod.namespace}/{label}" if label else "")
+    return pod.group or Coscheduling.group_of(pod)
 
 
 # ---- which pods may move
 
 
-def sort_pods(simulation: Simulation) -> tuple[list[PodInfo], Counter[str]]:
+def sort_pods(simulation: Simulation, budgets: DisruptionBudgets) -> tuple[list[PodInfo], Counter[str]]:
     """Return the running pods that may move, and why the others may not: reason -> number of pods."""
-    cluster = simulation.cluster
-    budgets = Budgets(list(cluster.budgets.values()))
     movable, fixed = [], Counter[str]()
-    for pod in cluster.pods.values():
+    for pod in simulation.cluster.pods.values():
         reason = _fixed(pod, simulation, budgets)
         if reason:
             fixed[reason] += 1
@@ -150,7 +147,7 @@ def sort_pods(simulation: Simulation) -> tuple[list[PodInfo], Counter[str]]:
     return movable, fixed
 
 
-def _fixed(pod: PodInfo, simulation: Simulation, budgets: Budgets) -> str:
+def _fixed(pod: PodInfo, simulation: Simulation, budgets: DisruptionBudgets) -> str:
     """Return why a running pod may not move; "" if it may."""
     raw, cluster = pod.pod, simulation.cluster
     if pod.terminating:
@@ -159,35 +156,23 @@ def _fixed(pod: PodInfo, simulation: Simulation, budgets: Budgets) -> str:
         return "it is a static pod"
     if raw.stays_in_drain:
         return "its DaemonSet has one pod per node"
-    if not any(owner.controller for owner in raw.metadata.owner_references):
+    if raw.metadata.controller_ref is None:
         return "no controller would create it again"
     if raw.spec.scheduler_name not in simulation.scheduler.profiles:
         return "another scheduler places it"
     if pod.node not in cluster.nodes.rows:
         return "its node does not exist"
-    of_pod = budgets_of(pod, budgets)
-    if len(of_pod) > 1:
-        return "several PodDisruptionBudgets select it, so it cannot be evicted"
-    if budgets.split([pod])[0]:
-        return "a PodDisruptionBudget allows no disruption"
+    if refused := budgets.evict([pod]).refused:
+        several = "several PodDisruptionBudgets select it, so it cannot be evicted"
+        return several if SEVERAL in refused.values() else "a PodDisruptionBudget allows no disruption"
     if raw.spec.resource_claims:
         return "it has devices of its node"
     for volume in raw.spec.volumes:
-        named = volume.persistent_volume_claim
-        name = named.claim_name if named is not None else f"{pod.name}-{volume.name}" if volume.ephemeral else ""
+        name = claim_name(pod, volume)
         claim = cluster.claims.get(f"{pod.namespace}/{name}") if name else None
         if name and (claim is None or BIND_COMPLETED not in claim.metadata.annotations):
             return "one of its claims is not bound"
     return ""
-
-
-def budgets_of(pod: PodInfo, budgets: Budgets) -> list[str]:
-    """Return the PodDisruptionBudgets that select a pod, as namespace/name."""
-    return [
-        budget.key
-        for budget, selector in budgets.compiled
-        if budget.namespace == pod.namespace and selector.key and selector.matches(pod.labels)
-    ]
 
 
 # ---- costs
@@ -196,8 +181,8 @@ def budgets_of(pod: PodInfo, budgets: Budgets) -> list[str]:
 class _Costs:
     """What moves cost in a cluster."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._budgets = Budgets(list(cluster.budgets.values()))
+    def __init__(self, cluster: Cluster, budgets: DisruptionBudgets) -> None:
+        self._budgets = budgets
         self._replicas = Counter(_controller(pod) for pod in cluster.pods.values())
 
     def move_cost(self, pod: PodInfo, move: PodMove) -> Result:
@@ -212,7 +197,7 @@ class _Costs:
             "memory": pod.requests.get(resources.MEMORY, 0),
             "controller": " ".join(_controller(pod)[1:]),
             "replicas": self._replicas[_controller(pod)],
-            "budgets": budgets_of(pod, self._budgets),
+            "budgets": sorted(self._budgets.selecting(pod.key)),
         }
 
     @staticmethod
@@ -232,7 +217,7 @@ class _Costs:
 
 
 def _controller(pod: PodInfo) -> tuple[str, str, str]:
-    owner = next((one for one in pod.pod.metadata.owner_references if one.controller), None)
+    owner = pod.pod.metadata.controller_ref
     return (pod.namespace, owner.kind, owner.name) if owner is not None else (pod.namespace, "Pod", pod.name)
 
 

@@ -52,7 +52,7 @@ NOT_TRIED = "scheduler {scheduler} is not part of the run"
 
 def returns(pod: Pod) -> bool:
     """Whether a controller creates the pod again after its deletion, possibly on another node."""
-    controlled = any(owner.controller for owner in pod.metadata.owner_references)
+    controlled = pod.metadata.controller_ref is not None
     return controlled and not pod.stays_in_drain and not pod.metadata.deletion_timestamp
 
 

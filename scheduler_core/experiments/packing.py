@@ -178,9 +178,7 @@ class PlacedWorkload:
         self.configuration = load(cell.configuration or None, self.release)
         changes = read_changes(cell.changes)
         self._decisions = decisions([Stage(at=1, changes=changes)])
-        base = scenario.simulation(cell)
-        for number in sorted(base.stages):
-            base.stages.pop(number)()
+        base = scenario.changed_simulation(cell)
         prepared = scenario.prepared(cell.release, cell.configuration, cell.seed)
         listed = {obj.key: position for position, obj in enumerate(prepared.objects) if isinstance(obj, Pod)}
         cluster = base.cluster

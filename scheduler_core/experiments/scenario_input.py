@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
-from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.objects import Node, Object, Pod
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
@@ -30,13 +30,16 @@ MAX_PODS = 1_000_000
 MAX_RECORDS = 20_000_000
 
 
-def _no_time() -> int:
-    return 0
-
-
 def _make_space(cached: dict[Any, Any]) -> None:
     while len(cached) >= CACHED:
         del cached[next(iter(cached))]
+
+
+def apply_changes(simulation: Simulation) -> Simulation:
+    """Apply the planned changes of a simulation now, and return it. Raises InputError."""
+    for number in sorted(simulation.stages):
+        simulation.stages.pop(number)()
+    return simulation
 
 
 @dataclass
@@ -107,15 +110,20 @@ class ScenarioInput:
             self._workloads[id(prepared)] = prepared, workloads(pods)  # the reference keeps the id from being reused
         return self._workloads[id(prepared)][1]
 
-    def simulation(self, cell: Cell) -> Simulation:
+    def simulation(self, cell: Cell, objects: Sequence[Object] | None = None) -> Simulation:
         """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. It
-        decides as a run with these settings does. Raises InputError."""
-        prepared = self.prepared(cell.release, cell.configuration, cell.seed)
+        decides as a run with these settings does. `objects`: instead of those of the scenario. Raises InputError."""
+        if objects is None:
+            objects = self.prepared(cell.release, cell.configuration, cell.seed).objects
         config = cell.configuration or None
-        simulation = Simulation(prepared.objects, release=cell.release, config=config, seed=cell.seed, timer=_no_time)
+        simulation = Simulation(objects, release=cell.release, config=config, seed=cell.seed, timer=lambda: 0)
         if cell.changes:
             plan_single_pass(simulation, [Stage(at=1, changes=read_changes(cell.changes))], 0)
         return simulation
+
+    def changed_simulation(self, cell: Cell) -> Simulation:
+        """Return the single pass of a cell with its changes applied. Raises InputError."""
+        return apply_changes(self.simulation(cell))
 
     def virtual_time_run(self, cell: Cell) -> ScenarioRun:
         """Return the run of a cell in virtual time at its beginning, with the changes planned before its first cycle.

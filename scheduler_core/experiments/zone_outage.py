@@ -207,7 +207,8 @@ class ZoneOutage:
 
 
 def _is_ordered(pod: Pod) -> bool:
-    return any(owner.controller and owner.kind == "StatefulSet" for owner in pod.metadata.owner_references)
+    owner = pod.metadata.controller_ref
+    return owner is not None and owner.kind == "StatefulSet"
 
 
 def _with_ready(conditions: Sequence[Condition], status: str) -> list[Condition]:

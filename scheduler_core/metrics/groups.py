@@ -49,7 +49,7 @@ def workloads(pods: Iterable[Pod]) -> dict[str, str]:
     bare: dict[tuple[str, bytes], list[str]] = {}
     for pod in pods:
         meta = pod.metadata
-        owner = next((owner for owner in meta.owner_references if owner.controller), None)
+        owner = meta.controller_ref
         if owner is not None:
             kind, name = owner.kind, owner.name
             suffix = "-" + meta.labels.get(HASH, "\0")

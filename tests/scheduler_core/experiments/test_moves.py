@@ -17,6 +17,7 @@ from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.parameters import MovesParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.framework.interface import CycleState
+from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, node, pod, selector, static_pod
 
@@ -281,6 +282,22 @@ def test_pods_that_cannot_move_are_counted_with_the_reason() -> None:
     }
 
 
+def test_a_budget_without_a_status_is_computed() -> None:
+    budget = {"metadata": {"name": "b", "namespace": "default"}}
+    spec = {"selector": selector(app="db"), "minAvailable": 1}
+    objects = [
+        node("a", cpu=4), node("b", cpu=4), node("c", cpu=2),
+        *(owned(pod(f"db-{on}", on=on, labels={"app": "db"}, requests={"cpu": 2})) for on in "ab"),
+        pod("new", requests={"cpu": 4}),
+    ]  # fmt: skip
+    found = answer([*objects, {"kind": "PodDisruptionBudget", **budget, "spec": spec}], "default/new")
+    assert len(found["moves"]) == 1
+    assert found["cost"]["budgets"] == ["default/b"]
+    spec["minAvailable"] = 2
+    found = answer([*objects, {"kind": "PodDisruptionBudget", **budget, "spec": spec}], "default/new")
+    assert found["fixed"] == {"a PodDisruptionBudget allows no disruption": 2}
+
+
 def test_the_effort_ends_the_search_with_what_is_known() -> None:
     objects = [node(f"n{i}", cpu=8) for i in range(6)]
     objects += [
@@ -313,13 +330,14 @@ def test_other_reasons_than_full_nodes_are_named() -> None:
     assert preempts["answer"] == ("default/new fits without moves: the scheduler evicts pods of lower priority on a.")
 
 
-def test_a_gang_is_placed_as_a_whole() -> None:
+@pytest.mark.parametrize("label", [*POD_GROUP, GROUP])
+def test_a_gang_is_placed_as_a_whole(label: str) -> None:
     group = {
         "kind": "PodGroup",
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "metadata": {"name": "g", "namespace": "default"},
     }
-    labels = {"scheduling.x-k8s.io/pod-group": "g"}
+    labels = {label: "g"}
     members = [pod(f"g-{i}", labels=labels, requests={"cpu": 3}) for i in range(2)]
     running = [owned(pod(f"web-{name}", on=name, requests={"cpu": 2})) for name in "ab"]
     objects = [node("a"), node("b"), node("c", cpu=4, pods=2), {**group, "spec": {"minMember": 2}}, *running, *members]
