@@ -25,7 +25,7 @@ from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.column_generation import Int64, Offer, Problem, Purchase, first_fit, purchase
-from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.document import Experiment, cells_of, inside
 from scheduler_core.experiments.node_catalog import add_node, daemon_sets, new_node, node_name
 from scheduler_core.experiments.parameters import BuyParameters, NodeType
 from scheduler_core.experiments.pod_shapes import Shapes, shapes_of
@@ -60,10 +60,8 @@ class Buy(ExperimentQuestion):
         spec = experiment.spec
         if spec.buy is None:
             raise InputError("", "spec.buy", "is missing; it has the catalog of node types")
-        if spec.virtual_time:
-            raise InputError("", "spec.virtualTime", "is not supported by the question buy")
         for number, one in enumerate(spec.buy.catalog):
-            with _at(f"spec.buy.catalog[{number}]"):
+            with inside(f"spec.buy.catalog[{number}]"):
                 new_node(one, "node")
         for cell in cells_of(experiment):
             yield msgspec.structs.replace(cell, parameters=msgspec.to_builtins(spec.buy))
@@ -83,20 +81,6 @@ class Buy(ExperimentQuestion):
             best = min(found, key=lambda row: (row["pods"] - row["placed"], row["price"]))
             answer = f"The cheapest of {len(found)} cases: {sentence(best, currency)}"
         return {"answer": answer, "rows": rows, "currency": currency}
-
-
-class _at:
-    """A context that reports an InputError at a field of the document."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, InputError):
-            raise InputError("", self.path, str(error)) from None
 
 
 def price_text(price: float, currency: str) -> str:

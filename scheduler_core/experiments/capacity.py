@@ -20,7 +20,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.document import MAX_CELL_BYTES, Experiment, cells_of
+from scheduler_core.experiments.document import GRID_LABELS, MAX_CELL_BYTES, Experiment, cells_of
 from scheduler_core.experiments.local_fit import nodes_are_independent
 from scheduler_core.experiments.parameters import CapacityParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy, template_of
@@ -290,7 +290,7 @@ def _within(group: RejectedNodes, members: set[str]) -> RejectedNodes:
 
 def _row(one: Done) -> Result:
     labels = one.cell.labels
-    shown = {name: labels.get(name, "") for name in ("scenario", "release", "configuration", "seed", "changes")}
+    shown = {name: labels.get(name, "") for name in GRID_LABELS}
     row: Result = {**shown, "pods": labels.get("pods", ""), "group": labels.get("group", "")}
     if one.result is None:
         return {**row, "error": one.error}

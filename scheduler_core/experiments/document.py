@@ -5,19 +5,20 @@ docs/experiments.md describes the format. docs/experiment.schema.json is its JSO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
 from typing import Any, Literal, cast, get_args
 
 import msgspec
 
-from scheduler_core.api.duration import seconds
+from scheduler_core.cluster.formatting import listing
 from scheduler_core.config.document import load_document
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments import parameters
 from scheduler_core.experiments.cell import Cell
+from scheduler_core.experiments.parameters import refuse, seconds_of
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct
@@ -32,6 +33,10 @@ MAX_NAME = 200
 OUTCOMES_UP_TO = 1000  # cells; more store the outcomes of their pods only on request
 
 QuestionName = Literal["compare", "noise", "capacity", "loss", "buy", "tune", "moves", "packing"]
+IN_VIRTUAL_TIME = ("compare", "noise", "tune")
+"""The questions whose cells are runs, so that they can be in virtual time."""
+GRID_LABELS = ("scenario", "release", "configuration", "changes", "seed")
+"""The labels of the cells of the grid. Questions add their own."""
 
 
 class ScenarioReference(StrictStruct, kw_only=True):
@@ -146,7 +151,7 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
     and replace `parameters` and `labels`."""
     spec = experiment.spec
     stored = spec.outcomes if spec.outcomes is not None else spec.size <= OUTCOMES_UP_TO
-    until = seconds(spec.until) if spec.until is not None else None
+    until = seconds_of("spec.until", spec.until) if spec.until is not None else None
     configurations = [(one.name, one.text) for one in spec.configurations]
     for scenario, release, (configuration, text), changes, seed in product(
         spec.scenarios, spec.releases, configurations, spec.changes, spec.each_seed
@@ -161,22 +166,11 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
             virtual_time=spec.virtual_time,
             until=until,
             parameters={"outcomes": stored},
-            labels={
-                "scenario": scenario.key,
-                "release": release,
-                "configuration": configuration,
-                "changes": changes.name,
-                "seed": str(seed),
-            },
+            labels=dict(zip(GRID_LABELS, (scenario.key, release, configuration, changes.name, str(seed)), strict=True)),
         )
 
 
 # ---- checks
-
-
-def _refuse(wrong: bool, path: str, problem: str) -> None:
-    if wrong:
-        raise InputError("", path, problem)
 
 
 def _check(spec: ExperimentSpec) -> None:
@@ -188,10 +182,10 @@ def _check(spec: ExperimentSpec) -> None:
     if not isinstance(spec.seeds, SeedRange):
         _check_unique(spec.seeds, "spec.seeds[{}]")
         for i, seed in enumerate(spec.seeds):
-            _refuse(abs(seed) > MAX_SEED, f"spec.seeds[{i}]", "must be an integer of 64 bits")
+            refuse(abs(seed) > MAX_SEED, f"spec.seeds[{i}]", "must be an integer of 64 bits")
     _check_time(spec)
     for i, changes in enumerate(spec.changes):
-        with _inside(f"spec.changes[{i}]"):
+        with inside(f"spec.changes[{i}]"):
             read_changes(changes.changes)
     _check_configurations(spec)
     _check_sections(spec)
@@ -199,32 +193,32 @@ def _check(spec: ExperimentSpec) -> None:
 
 def _check_size(spec: ExperimentSpec) -> None:
     for name in ("scenarios", "releases", "configurations", "changes"):
-        _refuse(not getattr(spec, name), f"spec.{name}", "must not be empty")
+        refuse(not getattr(spec, name), f"spec.{name}", "must not be empty")
     if isinstance(spec.seeds, SeedRange):
-        _refuse(spec.seeds.count < 1, "spec.seeds.count", f"must be 1 or more, got {spec.seeds.count}")
+        refuse(spec.seeds.count < 1, "spec.seeds.count", f"must be 1 or more, got {spec.seeds.count}")
         last = spec.seeds.first + spec.seeds.count - 1
-        _refuse(max(abs(spec.seeds.first), abs(last)) > MAX_SEED, "spec.seeds", "must be integers of 64 bits")
-    _refuse(spec.seeds == [], "spec.seeds", "must not be empty")
-    _refuse(spec.size > MAX_CELLS, "spec", f"would have {spec.size:,} cells; at most {MAX_CELLS:,} are allowed")
+        refuse(max(abs(spec.seeds.first), abs(last)) > MAX_SEED, "spec.seeds", "must be integers of 64 bits")
+    refuse(spec.seeds == [], "spec.seeds", "must not be empty")
+    refuse(spec.size > MAX_CELLS, "spec", f"would have {spec.size:,} cells; at most {MAX_CELLS:,} are allowed")
     loaded = len({one.text for one in spec.configurations}) * len(spec.releases)
     problem = f"would have {loaded:,} configurations (for each release); at most {MAX_LOADED:,} are allowed"
-    _refuse(loaded > MAX_LOADED, "spec.configurations", problem)
+    refuse(loaded > MAX_LOADED, "spec.configurations", problem)
     texts = sum(len(one.text) for one in spec.configurations) / len(spec.configurations)
     changes = len(msgspec.json.encode(spec.changes)) / len(spec.changes)
     stored = int(spec.size * (texts + changes))
     problem = (
         f"would store {stored / 1e6:,.0f} MB of configurations and changes; at most {MAX_CELL_BYTES / 1e6:,.0f} MB"
     )
-    _refuse(stored > MAX_CELL_BYTES, "spec", f"{problem} are allowed")
+    refuse(stored > MAX_CELL_BYTES, "spec", f"{problem} are allowed")
 
 
 def _check_scenarios(spec: ExperimentSpec) -> None:
     for i, one in enumerate(spec.scenarios):
         path = f"spec.scenarios[{i}]"
-        _refuse((one.id is None) == (one.file is None), path, "must have exactly one of id, file")
-        _refuse(one.id is not None and not 0 < one.id <= MAX_SEED, f"{path}.id", f"must be 1 or more, got {one.id}")
-        _refuse(one.file == "", f"{path}.file", "must not be empty")
-        _refuse(len(one.name) > MAX_NAME, f"{path}.name", f"must have at most {MAX_NAME} characters")
+        refuse((one.id is None) == (one.file is None), path, "must have exactly one of id, file")
+        refuse(one.id is not None and not 0 < one.id <= MAX_SEED, f"{path}.id", f"must be 1 or more, got {one.id}")
+        refuse(one.file == "", f"{path}.file", "must not be empty")
+        refuse(len(one.name) > MAX_NAME, f"{path}.name", f"must have at most {MAX_NAME} characters")
     _check_unique([one.key for one in spec.scenarios], "spec.scenarios[{}]")
     _check_unique([(one.id, one.file) for one in spec.scenarios], "spec.scenarios[{}]")
 
@@ -234,26 +228,25 @@ def _check_unique(values: Iterable[Any], path: str) -> None:
     for i, value in enumerate(values):
         at = path.format(i)
         if isinstance(value, str):
-            _refuse(not value.strip(), at, "must not be empty")
-            _refuse(len(value) > MAX_NAME, at, f"must have at most {MAX_NAME} characters")
-        _refuse(value in found, at, "occurs twice")
+            refuse(not value.strip(), at, "must not be empty")
+            refuse(len(value) > MAX_NAME, at, f"must have at most {MAX_NAME} characters")
+        refuse(value in found, at, "occurs twice")
         found.add(value)
 
 
 def _check_time(spec: ExperimentSpec) -> None:
+    wrong = spec.virtual_time and spec.question not in IN_VIRTUAL_TIME
+    refuse(wrong, "spec.virtualTime", f"is only for {listing(IN_VIRTUAL_TIME)}, got {spec.question}")
     if spec.until is None:
         return
-    _refuse(not spec.virtual_time, "spec.until", "is only for virtual time; set virtualTime: true")
-    try:
-        seconds(spec.until)
-    except ValueError as problem:
-        raise InputError("", "spec.until", str(problem)) from None
+    refuse(not spec.virtual_time, "spec.until", "is only for virtual time; set virtualTime: true")
+    seconds_of("spec.until", spec.until)
 
 
 def _check_configurations(spec: ExperimentSpec) -> None:
     releases = []
     for i, name in enumerate(spec.releases):
-        with _inside(f"spec.releases[{i}]"):
+        with inside(f"spec.releases[{i}]"):
             releases.append(get_release(name))
     canonical = [release.name for release in releases]
     _check_unique(canonical, "spec.releases[{}]")
@@ -263,7 +256,7 @@ def _check_configurations(spec: ExperimentSpec) -> None:
             continue
         checked.add(one.text)
         for release in releases:
-            with _inside(f"spec.configurations[{i}].config", f"Kubernetes {release.name}: "):
+            with inside(f"spec.configurations[{i}].config", f"Kubernetes {release.name}: "):
                 load(one.text, release)
 
 
@@ -273,14 +266,12 @@ def _check_sections(spec: ExperimentSpec) -> None:
         if section is None:
             continue
         path = f"spec.{question}"
-        _refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
-        check: Callable[[str], None] | None = getattr(section, "check", None)
-        if check is not None:
-            check(path)
+        refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
+        section.check(path)
 
 
 @contextmanager
-def _inside(path: str, prefix: str = "") -> Iterator[None]:
+def inside(path: str, prefix: str = "") -> Iterator[None]:
     """A context that reports an InputError at a field of the document."""
     try:
         yield

@@ -15,7 +15,7 @@ from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.disruption_budgets import DisruptionBudgets
-from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.node_loss import LOST, NOMINATED, PENDING, PREEMPTED, NodeLosses
 from scheduler_core.experiments.parameters import LossParameters
@@ -34,8 +34,6 @@ class Loss(ExperimentQuestion):
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
         wanted = experiment.spec.loss or LossParameters()
-        if experiment.spec.virtual_time:
-            raise InputError("", "spec.virtualTime", "is not for loss; spec.loss.virtualTime is for zones")
         for cell in cells_of(experiment):
             prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
@@ -71,7 +69,7 @@ class Loss(ExperimentQuestion):
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         wanted = experiment.spec.loss or LossParameters()
-        varied = _varied(experiment)
+        varied = [name for name in GRID_LABELS if len({one.cell.labels[name] for one in done}) > 1]
         rows = [row for number, one in enumerate(done, 1) if one.result for row in _rows(number, one, varied)]
         rows.sort(key=_badness)
         for number, one in enumerate(done, 1):
@@ -132,19 +130,6 @@ def _suffering(done: Sequence[Done]) -> list[dict[str, Any]]:
                 found.setdefault(workload, Counter()).update(pods=pods, losses=1)
     worst = sorted(found.items(), key=lambda item: (-item[1]["pods"], item[0]))
     return [{"workload": name, **numbers} for name, numbers in worst[:LARGE]]
-
-
-def _varied(experiment: Experiment) -> list[str]:
-    """Return the labels of cells in which the cases of the grid differ."""
-    spec = experiment.spec
-    sizes = {
-        "scenario": len(spec.scenarios),
-        "release": len(spec.releases),
-        "configuration": len(spec.configurations),
-        "changes": len(spec.changes),
-        "seed": len(spec.each_seed),
-    }
-    return [name for name, size in sizes.items() if size > 1]
 
 
 def _chosen(wanted: LossParameters, nodes: Sequence[Node]) -> dict[str, list[str]]:
@@ -216,9 +201,14 @@ def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]], cases: 
         return "No loss was computed."
     down = [row for row in rows if row["down"]]
     blocked = sum(row["blocks"] for row in rows)
-    end = f" PodDisruptionBudgets block the drain of {count(blocked, what)}." if blocked else ""
+    unit = what if cases == 1 else "case"
+    end = (
+        f" PodDisruptionBudgets block the drain {'of' if cases == 1 else 'in'} {count(blocked, unit)}."
+        if blocked
+        else ""
+    )
     if lost := [number for row in rows if (number := row["counts"].get(LOST, 0))]:
-        where = "" if len(rows) == 1 else f" {'on' if what == 'node' else 'in'} {count(len(lost), what)}"
+        where = "" if len(rows) == 1 else f" {'on' if unit == 'node' else 'in'} {count(len(lost), unit)}"
         pods = f"{count(sum(lost), 'pod')}{where}"
         end += f" Without a controller, and so not created again: {pods}."
     if len(rows) == 1:

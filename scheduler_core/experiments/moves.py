@@ -14,7 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
-from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
@@ -81,9 +81,8 @@ class Moves(ExperimentQuestion):
         }
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
-        labels = ("scenario", "release", "configuration", "changes", "seed")
         rows: list[Result] = [
-            {name: one.cell.labels.get(name, "") for name in labels}
+            {name: one.cell.labels.get(name, "") for name in GRID_LABELS}
             | ({"error": one.error} if one.result is None else one.result | {"sentence": sentence(one.result)})
             for one in done
         ]

@@ -37,9 +37,8 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
-from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.document import Experiment, cells_of
+from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.parameters import Measure, PackingParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.question import ExperimentQuestion
@@ -57,9 +56,6 @@ PERCENT = 100  # steps of a factor of requests
 _BOUNDED = (resources.CPU, resources.MEMORY)
 _SCALED = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
 
-LABELS = ("scenario", "configuration", "release", "changes", "seed")
-"""The labels of the cells of the grid."""
-
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Trial = Callable[[int], bool]
@@ -70,8 +66,6 @@ class PackingQuestion(ExperimentQuestion):
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield a cell for each cell of the grid, measure and order of the nodes. Raises InputError."""
-        if experiment.spec.virtual_time:
-            raise InputError("", "spec.virtualTime", "packing places pods in a single pass")
         wanted = experiment.spec.packing or PackingParameters()
         for base in cells_of(experiment):
             for measure in wanted.measures:
@@ -426,7 +420,7 @@ def _name_rows(rows: Sequence[Result]) -> None:
     """Set `title` of each row: the labels in which the rows of its measure differ, or the configuration."""
     for measure in {row["measure"] for row in rows}:
         mine = [row for row in rows if row["measure"] == measure]
-        names = [name for name in LABELS if len({row.get(name) for row in mine}) > 1]
+        names = [name for name in GRID_LABELS if len({row.get(name) for row in mine}) > 1]
         for row in mine:
             chosen = [f"seed {row[name]}" if name == "seed" else row[name] for name in names if row.get(name)]
             row["title"] = ", ".join(chosen) or row.get("configuration", "")

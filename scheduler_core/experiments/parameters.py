@@ -31,6 +31,7 @@ MAX_SEARCH_SECONDS = 300
 MAX_AIMS = 8
 MAX_TRIALS = 1_000
 MAX_BATCH = 100
+MAX_TUNED_WEIGHT = 100  # of a score plugin
 
 PendingPods = Literal["first", "ignore"]
 """What happens to the pending pods of the scenario: scheduled first, or left out."""
@@ -39,8 +40,30 @@ PendingPods = Literal["first", "ignore"]
 Measure = Literal["compaction", "replicas", "requests"]
 
 
+def refuse(wrong: bool, path: str, problem: str) -> None:
+    """Raise InputError for a field of the document if it is wrong."""
+    if wrong:
+        raise InputError("", path, problem)
+
+
+def refuse_outside(path: str, value: float, least: float, most: float) -> None:
+    """Raise InputError if the value of a field is not in least..most."""
+    refuse(not least <= value <= most, path, f"must be in {least}..{most:,}, got {value:,}")
+
+
+def seconds_of(path: str, duration: Duration) -> float:
+    """Return a duration of the document in seconds. Raises InputError."""
+    try:
+        return seconds(duration)
+    except ValueError as problem:
+        raise InputError("", path, str(problem)) from None
+
+
 class NoiseParameters(StrictStruct, kw_only=True):
     """Noise has no parameters: its seeds are those of the document."""
+
+    def check(self, path: str) -> None:
+        """Raise nothing."""
 
 
 class CapacityPod(StrictStruct, kw_only=True):
@@ -58,11 +81,9 @@ class CapacityPod(StrictStruct, kw_only=True):
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
         given = [name for name in ("pod", "workload", "template", "requests") if getattr(self, name)]
-        if len(given) != 1:
-            got = f"; there are {' and '.join(given)}" if given else ""
-            raise InputError("", path, f"must have exactly one of pod, workload, template and requests{got}")
-        if not 1 <= self.weight <= MAX_WEIGHT:
-            raise InputError("", f"{path}.weight", f"must be in 1..{MAX_WEIGHT:,}, got {self.weight}")
+        got = f"; there are {' and '.join(given)}" if given else ""
+        refuse(len(given) != 1, path, f"must have exactly one of pod, workload, template and requests{got}")
+        refuse_outside(f"{path}.weight", self.weight, 1, MAX_WEIGHT)
 
 
 class CapacityParameters(StrictStruct, kw_only=True):
@@ -82,12 +103,10 @@ class CapacityParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if not 1 <= len(self.pods) <= MAX_MIX:
-            raise InputError("", f"{path}.pods", f"must have 1..{MAX_MIX} pods, got {len(self.pods)}")
+        refuse(not 1 <= len(self.pods) <= MAX_MIX, f"{path}.pods", f"must have 1..{MAX_MIX} pods, got {len(self.pods)}")
         for number, pod in enumerate(self.pods):
             pod.check(f"{path}.pods[{number}]")
-        if not 1 <= self.limit <= MAX_ADDED:
-            raise InputError("", f"{path}.limit", f"must be in 1..{MAX_ADDED:,}, got {self.limit}")
+        refuse_outside(f"{path}.limit", self.limit, 1, MAX_ADDED)
 
 
 class LossParameters(StrictStruct, kw_only=True):
@@ -106,14 +125,10 @@ class LossParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError."""
-        if self.label and self.scope != "group":
-            raise InputError("", f"{path}.label", f"is only for the scope group, got {self.scope}")
-        try:
-            longest = seconds(self.outage)
-        except ValueError as problem:
-            raise InputError("", f"{path}.outage", str(problem)) from None
-        if not 0 < longest <= MAX_OUTAGE:
-            raise InputError("", f"{path}.outage", f"must be more than 0 and at most 7 days, got {self.outage}")
+        wrong = bool(self.label) and self.scope != "group"
+        refuse(wrong, f"{path}.label", f"is only for the scope group, got {self.scope}")
+        wrong = not 0 < seconds_of(f"{path}.outage", self.outage) <= MAX_OUTAGE
+        refuse(wrong, f"{path}.outage", f"must be more than 0 and at most 7 days, got {self.outage}")
 
 
 class NodeTypeTaint(StrictStruct, kw_only=True):
@@ -137,28 +152,24 @@ class NodeType(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if not self.name.strip() or len(self.name) > MAX_TEXT:
-            raise InputError("", f"{path}.name", f"must have 1..{MAX_TEXT} characters")
-        if not 0 <= self.price <= MAX_PRICE:
-            raise InputError("", f"{path}.price", f"must be in 0..{MAX_PRICE:,}, got {self.price}")
-        if round(self.price, 6) != self.price:
-            raise InputError("", f"{path}.price", f"must have at most 6 decimals, got {self.price}")
-        if self.max_count is not None and not 0 <= self.max_count <= MAX_BOUGHT:
-            raise InputError("", f"{path}.maxCount", f"must be in 0..{MAX_BOUGHT:,}, got {self.max_count}")
+        wrong = not self.name.strip() or len(self.name) > MAX_TEXT
+        refuse(wrong, f"{path}.name", f"must have 1..{MAX_TEXT} characters")
+        refuse_outside(f"{path}.price", self.price, 0, MAX_PRICE)
+        wrong = round(self.price, 6) != self.price
+        refuse(wrong, f"{path}.price", f"must have at most 6 decimals, got {self.price}")
+        refuse_outside(f"{path}.maxCount", self.max_count or 0, 0, MAX_BOUGHT)
         for field, most, number in (
             ("allocatable", MAX_RESOURCES, len(self.allocatable)),
             ("labels", MAX_LABELS, len(self.labels)),
             ("taints", MAX_LABELS, len(self.taints)),
         ):
-            if number > most:
-                raise InputError("", f"{path}.{field}", f"must be at most {most}, got {number}")
+            refuse(number > most, f"{path}.{field}", f"must be at most {most}, got {number}")
         for resource, text in self.allocatable.items():
+            at = f"{path}.allocatable.{resource[:63]}"
             try:
-                wrong = quantity.nano_value(text) < 0
+                refuse(quantity.nano_value(text) < 0, at, f"must not be negative, got {text}")
             except ValueError as problem:
-                raise InputError("", f"{path}.allocatable.{resource[:63]}", str(problem)) from None
-            if wrong:
-                raise InputError("", f"{path}.allocatable.{resource[:63]}", f"must not be negative, got {text}")
+                raise InputError("", at, str(problem)) from None
 
 
 class BuyParameters(StrictStruct, kw_only=True):
@@ -175,18 +186,14 @@ class BuyParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if not 1 <= len(self.catalog) <= MAX_NODE_TYPES:
-            raise InputError("", f"{path}.catalog", f"must have 1..{MAX_NODE_TYPES} types, got {len(self.catalog)}")
-        names = set[str]()
+        wrong = not 1 <= len(self.catalog) <= MAX_NODE_TYPES
+        refuse(wrong, f"{path}.catalog", f"must have 1..{MAX_NODE_TYPES} types, got {len(self.catalog)}")
+        names = [one.name for one in self.catalog]
         for number, one in enumerate(self.catalog):
             one.check(f"{path}.catalog[{number}]")
-            if one.name in names:
-                raise InputError("", f"{path}.catalog[{number}].name", f"{one.name!r} occurs twice")
-            names.add(one.name)
-        if len(self.currency) > 4:
-            raise InputError("", f"{path}.currency", "must have at most 4 characters")
-        if not 1 <= self.seconds <= MAX_SEARCH_SECONDS:
-            raise InputError("", f"{path}.seconds", f"must be in 1..{MAX_SEARCH_SECONDS}, got {self.seconds}")
+            refuse(one.name in names[:number], f"{path}.catalog[{number}].name", f"{one.name!r} occurs twice")
+        refuse(len(self.currency) > 4, f"{path}.currency", "must have at most 4 characters")
+        refuse_outside(f"{path}.seconds", self.seconds, 1, MAX_SEARCH_SECONDS)
 
 
 class TuneAim(StrictStruct, kw_only=True):
@@ -202,10 +209,10 @@ class TuneAim(StrictStruct, kw_only=True):
             known = metric_of(self.metric[:MAX_TEXT]).better
         except KeyError:
             raise InputError("", f"{path}.metric", f"{self.metric[:MAX_TEXT]!r} is not a metric") from None
-        if self.better is None and known is None:
-            raise InputError("", f"{path}.better", f"is missing: {self.metric} has no better direction of its own")
-        if not 0 < self.weight <= MAX_WEIGHT:
-            raise InputError("", f"{path}.weight", f"must be above 0 and at most {MAX_WEIGHT:,}, got {self.weight}")
+        wrong = self.better is None and known is None
+        refuse(wrong, f"{path}.better", f"is missing: {self.metric} has no better direction of its own")
+        wrong = not 0 < self.weight <= MAX_WEIGHT
+        refuse(wrong, f"{path}.weight", f"must be above 0 and at most {MAX_WEIGHT:,}, got {self.weight}")
 
     @property
     def direction(self) -> Direction:
@@ -238,26 +245,21 @@ class TuneParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if not 1 <= len(self.aims) <= MAX_AIMS:
-            raise InputError("", f"{path}.aims", f"must have 1..{MAX_AIMS} aims, got {len(self.aims)}")
+        refuse(
+            not 1 <= len(self.aims) <= MAX_AIMS, f"{path}.aims", f"must have 1..{MAX_AIMS} aims, got {len(self.aims)}"
+        )
+        metrics = [aim.metric for aim in self.aims]
         for number, aim in enumerate(self.aims):
             aim.check(f"{path}.aims[{number}]")
-            if aim.metric in [other.metric for other in self.aims[:number]]:
-                raise InputError("", f"{path}.aims[{number}].metric", f"{aim.metric} occurs twice")
-        if self.front and len(self.aims) < 2:
-            raise InputError("", f"{path}.front", "needs at least two aims")
-        for field, number, most in (
-            ("trials", self.trials, MAX_TRIALS),
-            ("batch", self.batch, MAX_BATCH),
-            ("maxWeight", self.max_weight, 100),
-        ):
-            if not 1 <= number <= most:
-                raise InputError("", f"{path}.{field}", f"must be in 1..{most:,}, got {number}")
+            refuse(aim.metric in metrics[:number], f"{path}.aims[{number}].metric", f"{aim.metric} occurs twice")
+        refuse(self.front and len(self.aims) < 2, f"{path}.front", "needs at least two aims")
+        refuse_outside(f"{path}.trials", self.trials, 1, MAX_TRIALS)
+        refuse_outside(f"{path}.batch", self.batch, 1, MAX_BATCH)
+        refuse_outside(f"{path}.maxWeight", self.max_weight, 1, MAX_TUNED_WEIGHT)
         for field, values in (("strategies", self.strategies), ("resources", self.resources)):
-            if len(set(values)) != len(values) or len(values) > MAX_AIMS:
-                raise InputError("", f"{path}.{field}", f"must be at most {MAX_AIMS} different values")
-        if self.strategies and not self.resources:
-            raise InputError("", f"{path}.resources", "must not be empty")
+            wrong = len(set(values)) != len(values) or len(values) > MAX_AIMS
+            refuse(wrong, f"{path}.{field}", f"must be at most {MAX_AIMS} different values")
+        refuse(bool(self.strategies) and not self.resources, f"{path}.resources", "must not be empty")
 
 
 class MovesParameters(StrictStruct, kw_only=True):
@@ -277,14 +279,12 @@ class MovesParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if bool(self.pods) == bool(self.group):
-            raise InputError("", f"{path}.pods", "must name pending pods, or group must name a pod group")
-        if len(self.pods) > MAX_TARGETS:
-            raise InputError("", f"{path}.pods", f"must be at most {MAX_TARGETS} pods, got {len(self.pods)}")
-        if not 0 <= self.most <= MAX_MOVES:
-            raise InputError("", f"{path}.most", f"must be in 0..{MAX_MOVES}, got {self.most}")
-        if not 1 <= self.effort <= MAX_EFFORT:
-            raise InputError("", f"{path}.effort", f"must be in 1..{MAX_EFFORT:,}, got {self.effort}")
+        wrong = bool(self.pods) == bool(self.group)
+        refuse(wrong, f"{path}.pods", "must name pending pods, or group must name a pod group")
+        wrong = len(self.pods) > MAX_TARGETS
+        refuse(wrong, f"{path}.pods", f"must be at most {MAX_TARGETS} pods, got {len(self.pods)}")
+        refuse_outside(f"{path}.most", self.most, 0, MAX_MOVES)
+        refuse_outside(f"{path}.effort", self.effort, 1, MAX_EFFORT)
 
 
 class PackingParameters(StrictStruct, kw_only=True):
@@ -302,9 +302,7 @@ class PackingParameters(StrictStruct, kw_only=True):
 
     def check(self, path: str) -> None:
         """Raises InputError that names the field below `path`."""
-        if not self.measures or len(set(self.measures)) < len(self.measures):
-            raise InputError("", f"{path}.measures", "must name at least one measure, each once")
-        if not 1 <= self.orders <= MAX_ORDERS:
-            raise InputError("", f"{path}.orders", f"must be in 1..{MAX_ORDERS}, got {self.orders}")
-        if not 0 <= self.picky <= 0.5:
-            raise InputError("", f"{path}.picky", f"must be in 0..0.5, got {self.picky:g}")
+        wrong = not self.measures or len(set(self.measures)) < len(self.measures)
+        refuse(wrong, f"{path}.measures", "must name at least one measure, each once")
+        refuse_outside(f"{path}.orders", self.orders, 1, MAX_ORDERS)
+        refuse_outside(f"{path}.picky", self.picky, 0, 0.5)

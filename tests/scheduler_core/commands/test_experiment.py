@@ -95,7 +95,10 @@ def test_errors_are_one_line_and_exit_code_2(
 def test_an_error_of_the_question_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = document(tmp_path, question="packing", virtualTime=True)
     assert main(["experiment", file]) == 2
-    assert "experiment.yaml: line 1: spec.virtualTime: packing places pods in a single pass" in capsys.readouterr().err
+    assert (
+        "experiment.yaml: line 1: spec.virtualTime: is only for compare, noise and tune, got packing"
+        in capsys.readouterr().err
+    )
 
 
 def test_packing_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

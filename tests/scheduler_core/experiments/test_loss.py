@@ -14,6 +14,7 @@ from scheduler_core.experiments.node_loss import loss_changes
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import claim, mounts, node, pod, static_pod, volume
+from tests.scheduler_core.experiments.questions import answer_of, scenario_of
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -374,3 +375,12 @@ def test_losses_do_not_affect_each_other():
     first = loss_changes(loaded.continuation(), [names[0]], "loss")
     assert loss_changes(loaded.continuation(), [names[0]], "loss") == first
     assert isinstance(loaded.continuation(), Simulation)
+
+
+def test_pods_without_a_controller_are_counted_by_case() -> None:
+    scenario = scenario_of(node("n0"), pod("bare", on="n0"))
+    answer = answer_of("loss", scenario, seeds=[0, 1])["answer"]
+    assert answer == (
+        "Each of 2 cases (1 node, 2 each) can be lost without leaving pods pending. "
+        "Without a controller, and so not created again: 2 pods in 2 cases."
+    )
