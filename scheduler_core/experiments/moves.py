@@ -92,7 +92,12 @@ class Moves(ExperimentQuestion):
         if len(set(answers)) == 1:
             return {"answer": answers[0], "rows": rows}
         solved = [len(row["moves"]) for row in rows if row.get("moves") is not None]
-        span = f"between {min(solved)} and {max(solved)} moves" if solved else "no moves were found"
+        if not solved:
+            span = "no moves were found"
+        elif min(solved) < max(solved):
+            span = f"between {min(solved)} and {max(solved)} moves"
+        else:
+            span = count(solved[0], "move")
         return {"answer": f"Over {len(answers)} cases {span}. The first: {answers[0]}", "rows": rows}
 
 

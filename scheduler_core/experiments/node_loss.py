@@ -148,24 +148,16 @@ class NodeLosses:
         pods += self._preempted(victims, was)
         order = list(OUTCOMES)
         pods.sort(key=lambda row: (order.index(row["outcome"]), row["pod"]))
-        counts = Counter(row["outcome"] for row in pods)
         workloads = Counter(row["workload"] for row in pods if row["outcome"] in (PENDING, PREEMPTED))
-        reasons = list(dict.fromkeys(row["reason"] for row in pods if row.get("reason")))
-        index = {reason: i for i, reason in enumerate(reasons)}
-        for row in pods:
-            if reason := row.pop("reason", ""):
-                row["why"] = index[reason]
         evicted = [pod for _, pod in was.values() if not pod.stays_in_drain]
         found: Raw = {
             "name": name,
             "nodes": list(nodes),
             "pods": len(was),
-            "counts": dict(counts),
+            "counts": dict(Counter(row["outcome"] for row in pods)),
             "workloads": dict(workloads),
             "local_data": sum(_has_local_data(pod) for pod in evicted),
-            "reasons": reasons,
-            "rows": pods[:MAX_PODS],
-            "more": max(0, len(pods) - MAX_PODS),
+            **listed(pods),
         }
         if self._mode == "drain":
             found["budgets"] = self._blocking(refused, needed, pods)
@@ -247,6 +239,16 @@ class NodeLosses:
             for key, by in victims.items()
             if key not in was and key in pods
         ]
+
+
+def listed(rows: Sequence[Raw]) -> Raw:
+    """Return the first MAX_PODS rows of pods, how many `more` there are, and the `reasons`: `why` of a row is an index
+    into them, because many pods have the same one."""
+    reasons: dict[str, int] = {}
+    for row in rows:
+        if reason := row.pop("reason", ""):
+            row["why"] = reasons.setdefault(reason, len(reasons))
+    return {"reasons": list(reasons), "rows": rows[:MAX_PODS], "more": max(0, len(rows) - MAX_PODS)}
 
 
 def _has_local_data(pod: Pod) -> bool:

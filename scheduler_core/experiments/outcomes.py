@@ -1,11 +1,11 @@
-"""Outcomes of the pods of a cell, packed into a text of some bytes for each pod."""
+"""Outcomes of the pods of a cell, and structs packed into a text of some bytes for each pod."""
 
 from __future__ import annotations
 
 import base64
 import zlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,6 +22,20 @@ class PodOutcome(NamedTuple):
     reason: str = ""
 
 
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def pack(struct: msgspec.Struct) -> str:
+    """Return a struct as compressed text."""
+    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(struct), 6)).decode()
+
+
+def unpack(text: str, kind: type[_T]) -> _T:
+    """Return the struct of `pack`."""
+    data = zlib.decompressobj().decompress(base64.b64decode(text), MAX_BYTES)
+    return msgspec.msgpack.decode(data, type=kind)
+
+
 class _Packed(msgspec.Struct, array_like=True):
     """Columns over pods. `places`: distinct outcomes; `codes`: uint32, an index into them for each pod."""
 
@@ -36,13 +50,11 @@ def pack_outcomes(outcomes: Mapping[str, PodOutcome]) -> str:
     index: dict[PodOutcome, int] = {}
     codes = [index.setdefault(outcomes[pod], len(index)) for pod in pods]
     column = np.array(codes, np.uint32).view(np.uint8).reshape(-1, 4).T.tobytes()  # equal bytes next to each other
-    packed = msgspec.msgpack.encode(_Packed(pods, list(index), column))
-    return base64.b64encode(zlib.compress(packed, 6)).decode()
+    return pack(_Packed(pods, list(index), column))
 
 
 def unpack_outcomes(text: str) -> dict[str, PodOutcome]:
     """Return the outcomes of `pack_outcomes`."""
-    data = zlib.decompressobj().decompress(base64.b64decode(text), MAX_BYTES)
-    packed = msgspec.msgpack.decode(data, type=_Packed)
+    packed = unpack(text, _Packed)
     codes = np.frombuffer(packed.codes, np.uint8).reshape(4, -1).T.copy().view(np.uint32).ravel()
     return {pod: packed.places[code] for pod, code in zip(packed.pods, codes.tolist(), strict=True)}

@@ -33,13 +33,13 @@ from scheduler_core.api.objects import (
     Resources,
 )
 from scheduler_core.cluster import resources
-from scheduler_core.cluster.formatting import count
+from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
-from scheduler_core.experiments.parameters import Measure, PackingParameters
+from scheduler_core.experiments.parameters import Measure, PackingParameters, PendingPods
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import Checker
@@ -122,7 +122,8 @@ class PackingQuestion(ExperimentQuestion):
             groups.setdefault(tuple(labels.items()), []).append(one)
         rows = [_row(dict(labels), members) for labels, members in groups.items()]
         _name_rows(rows)
-        return {"answer": _answer(rows), "rows": rows}
+        wanted = experiment.spec.packing or PackingParameters()
+        return {"answer": _answer(rows, wanted.pending), "rows": rows}
 
 
 def smallest(trial: Trial, most: int) -> int | None:
@@ -398,7 +399,7 @@ def _row(labels: dict[str, str], members: Sequence[Done]) -> Result:
     return row
 
 
-def _answer(rows: Sequence[Result]) -> str:
+def _answer(rows: Sequence[Result], pending: PendingPods) -> str:
     sentences = []
     for measure in ("compaction", "replicas", "requests"):
         mine = [row for row in rows if row["measure"] == measure]
@@ -409,11 +410,11 @@ def _answer(rows: Sequence[Result]) -> str:
             alike = len({row["found"] for row in answered}) == 1
             sentences.append(_sentence(best, "" if alike else best["title"]))
         elif mine:
-            sentences.append(_no_answer(mine[0]))
+            sentences.append(_no_answer(mine[0], pending))
     if any("found" in row for row in rows):
         orders = count(max(row["orders"] for row in rows), "random order of the nodes", "random orders of the nodes")
         sentences.append(f"This holds for 90% of {orders}.")
-    return " ".join(sentences) or "No cell was computed."
+    return " ".join(dict.fromkeys(sentences)) or "No cell was computed."
 
 
 def _name_rows(rows: Sequence[Result]) -> None:
@@ -432,7 +433,7 @@ def _sentence(row: Result, which: str) -> str:
         spared = 1 - row["found"] / row["nodes"] if row["nodes"] else 0
         pods = "the pod fits" if row["pods"] == 1 else f"the {row['pods']:,} pods fit"
         sentence = f"{pods} on {row['found']:,} of {count(row['nodes'], 'node')}"
-        sentence += f", so {spared:.0%} of the nodes are not needed"
+        sentence += f", so {spared:.0%} of the nodes are not needed" if spared else ""
     else:
         factor = f"{'' if row['complete'] else 'at least '}{row['found']:.2f} times"
         what = f"{factor} as many pods" if row["measure"] == "replicas" else f"pods with {factor} the requests"
@@ -441,12 +442,13 @@ def _sentence(row: Result, which: str) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-def _no_answer(row: Result) -> str:
+def _no_answer(row: Result, pending: PendingPods) -> str:
     if "error" in row:
         return f"Not answered ({row['measure']}): {row['error']}"
     if not row["pods"]:
         return "The scenario has no pods that could be placed elsewhere."
     if row["measure"] != "compaction":
         return f"The workload does not fit even with a small part of its {_WHAT[row['measure']]}."
-    problem = f"{row['pending']:,} of {count(row['pods'], 'pod')} stay pending on all nodes, and {row['allowed']:,} may"
-    return f"The workload has no compaction: placed from scratch, {problem}. Leave out the pods that are pending now."
+    pods = f"{row['pending']:,} of {count(row['pods'], 'pod')} {agree(row['pending'], 'stay')} pending on all nodes"
+    advice = " Leave out the pods that are pending now." if pending == "first" else ""
+    return f"The workload has no compaction: placed from scratch, {pods}, and {row['allowed']:,} may.{advice}"

@@ -6,8 +6,6 @@ pods are placed, how many are in each node group, on each node, and only then wh
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
@@ -18,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.outcomes import MAX_BYTES, unpack_outcomes
-from scheduler_core.experiments.run_cell import RunOutcome, result_of, run_in_virtual_time, run_single_pass
+from scheduler_core.experiments.outcomes import pack, pack_outcomes, unpack, unpack_outcomes
+from scheduler_core.experiments.run_cell import RunOutcome, result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
 
@@ -46,14 +44,14 @@ class _Kinds(msgspec.Struct, array_like=True):
 
 
 def run_with_kinds(cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
-    """Run a cell as `run_cell` does. With the outcomes of its pods, the result also has `kinds`: the workload and
-    priority of each of these pods, and the group of each node. Outcomes of more than MAX_STORED_PODS pods are left out.
-    Raises InputError."""
-    run = run_in_virtual_time(scenario, cell, check) if cell.virtual_time else run_single_pass(scenario, cell, check)
+    """Run a cell and return its result. If the cell's parameters request them, the result also has the `outcomes` of
+    its pods (`unpack_outcomes`) and their `kinds`: the workload and priority of each of these pods, and the group of
+    each node. Both are left out for more than MAX_STORED_PODS pods. Raises InputError."""
+    run = run_of(scenario, cell, check)
     if not cell.parameters.get("outcomes") or len(run.outcomes) > MAX_STORED_PODS:
         return result_of(run)
     names = {} if cell.virtual_time else scenario.stable_names(cell)
-    return result_of(run, True) | {"kinds": _pack(_kinds_of(run, names))}
+    return result_of(run) | {"outcomes": pack_outcomes(run.outcomes), "kinds": pack(_kinds_of(run, names))}
 
 
 def _kinds_of(run: RunOutcome, names: Mapping[str, str]) -> _Kinds:
@@ -65,15 +63,6 @@ def _kinds_of(run: RunOutcome, names: Mapping[str, str]) -> _Kinds:
     workload = [index.setdefault(workload_of.get(pod, pod), len(index)) for pod in pods]
     priority = [priorities.get(pod, 0) for pod in pods]
     return _Kinds(pods, list(index), workload, priority, node_groups(run.cluster.nodes.nodes))
-
-
-def _pack(kinds: _Kinds) -> str:
-    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(kinds), 6)).decode()
-
-
-def _unpack(text: str) -> _Kinds:
-    data = zlib.decompressobj().decompress(base64.b64decode(text), MAX_BYTES)
-    return msgspec.msgpack.decode(data, type=_Kinds)
 
 
 def placements_of(done: Sequence[Done], cells: Sequence[int]) -> Placements | None:
@@ -93,7 +82,7 @@ def placements_of(done: Sequence[Done], cells: Sequence[int]) -> Placements | No
     for cell in stored:
         result = done[cell].result
         assert result is not None
-        kinds = _unpack(result["kinds"])
+        kinds = unpack(result["kinds"], _Kinds)
         for pod, number, of in zip(kinds.pods, kinds.workload, kinds.priority, strict=True):
             if pods.setdefault(pod, len(pods)) == len(workload):
                 workload.append(workloads.setdefault(kinds.workloads[number], len(workloads)))

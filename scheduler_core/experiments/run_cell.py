@@ -14,7 +14,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.suggestions.pending import bottleneck
 from scheduler_core.experiments.cell import Cell, Check, Result
-from scheduler_core.experiments.outcomes import EVICTED, PodOutcome, pack_outcomes
+from scheduler_core.experiments.outcomes import EVICTED, PodOutcome
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.framework.interface import WAIT
 from scheduler_core.metrics.cluster_metrics import cluster_metrics
@@ -85,18 +85,14 @@ class Checker:
             self._next = now + CHECK_SECONDS
 
 
-def run_cell(scenario: ScenarioInput, cell: Cell, check: Check) -> Result:
-    """Run a cell and return its result: `metrics`, `fullness`, `skews` and `unit` (`cluster_metrics`), `bottlenecks`
-    (plugin, reason, number of pods), and `outcomes` (`unpack_outcomes`) if the cell's parameters ask for them.
-
-    `check` is called at least once a second; it raises to stop the run. Raises InputError.
-    """
-    run = run_in_virtual_time(scenario, cell, check) if cell.virtual_time else run_single_pass(scenario, cell, check)
-    return result_of(run, bool(cell.parameters.get("outcomes")))
+def run_of(scenario: ScenarioInput, cell: Cell, check: Check) -> RunOutcome:
+    """Run a cell to its end. Raises InputError."""
+    return run_in_virtual_time(scenario, cell, check) if cell.virtual_time else run_single_pass(scenario, cell, check)
 
 
-def result_of(run: RunOutcome, with_outcomes: bool = False) -> Result:
-    """Return the result of a finished run, as `run_cell` does."""
+def result_of(run: RunOutcome) -> Result:
+    """Return the result of a finished run: `metrics`, `fullness`, `skews` and `unit` (`cluster_metrics`), and
+    `bottlenecks` (plugin, reason, number of pods)."""
     pending = Counter(run.bottlenecks.values())
     plugins = Counter[str]()
     for (plugin, _), count in pending.items():
@@ -114,8 +110,6 @@ def result_of(run: RunOutcome, with_outcomes: bool = False) -> Result:
     }
     ranked = sorted(pending.items(), key=lambda item: (-item[1], item[0]))[:MAX_REASONS]
     result["bottlenecks"] = [[plugin, reason, count] for (plugin, reason), count in ranked]
-    if with_outcomes:
-        result["outcomes"] = pack_outcomes(run.outcomes)
     return result
 
 

@@ -25,7 +25,7 @@ from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.question import ExperimentQuestion
-from scheduler_core.experiments.run_cell import run_cell
+from scheduler_core.experiments.run_cell import result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.tuned_configuration import (
     MAX_RESOURCE_WEIGHT,
@@ -93,7 +93,7 @@ class Tune(ExperimentQuestion):
         return list(_cells(experiment, found, len(trials), turn))
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
-        return run_cell(scenario, cell, check)
+        return result_of(run_of(scenario, cell, check))
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         return _Summary(experiment, trials_of(done)).result()
@@ -133,8 +133,7 @@ def _cells(experiment: Experiment, configurations: Iterable[str], first: int, tu
         name = grid[0].labels["configuration"] if number == GIVEN else f"trial {number}"
         for cell in grid:
             labels = {**cell.labels, "configuration": name, "trial": str(number), "round": str(turn)}
-            parameters = {"outcomes": False}
-            yield msgspec.structs.replace(cell, configuration=configuration, parameters=parameters, labels=labels)
+            yield msgspec.structs.replace(cell, configuration=configuration, parameters={}, labels=labels)
 
 
 def trials_of(done: Sequence[Done]) -> list[TrialResult]:

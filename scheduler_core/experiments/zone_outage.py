@@ -19,7 +19,7 @@ from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.taint_manager import TaintManager
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
-from scheduler_core.experiments.node_loss import LOST, MAX_PODS, PENDING, PLACED, STAYS, Raw, returns
+from scheduler_core.experiments.node_loss import LOST, PENDING, PLACED, STAYS, Raw, listed, returns
 from scheduler_core.releases import Release
 from scheduler_core.virtual_time.engine import Engine
 
@@ -123,11 +123,6 @@ class ZoneOutage:
         rows = [self._row(key, node, pod, workload_of) for key, (node, pod) in self.was.items()]
         order = list(OUTCOMES)
         rows.sort(key=lambda row: (order.index(row["outcome"]), row.get("at", 0.0), row["pod"]))
-        reasons = list(dict.fromkeys(row["reason"] for row in rows if row.get("reason")))
-        index = {reason: i for i, reason in enumerate(reasons)}
-        for row in rows:
-            if reason := row.pop("reason", ""):
-                row["why"] = index[reason]
         found = {
             "name": name,
             "pods": len(rows),
@@ -140,9 +135,7 @@ class ZoneOutage:
             "last": max(self._evicted.values(), default=None),
             "volumes": sum(row.get("volume", False) for row in rows),
             "course": self._course(),
-            "reasons": reasons,
-            "rows": rows[:MAX_PODS],
-            "more": max(0, len(rows) - MAX_PODS),
+            **listed(rows),
         }
         self._play(self._seconds + SETTLE_SECONDS, check)
         api = self.engine.api

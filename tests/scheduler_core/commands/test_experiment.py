@@ -14,7 +14,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.experiments import local_run
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of, experiment_schema
-from scheduler_core.experiments.run_cell import run_cell
+from scheduler_core.experiments.placements import run_with_kinds
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from tests.scheduler_core.build import node, pod
 
@@ -38,7 +38,7 @@ class TwoRounds:
             raise InputError("seed", "", "brings bad luck")
         if cell.seed == 99:
             raise KeyboardInterrupt
-        return run_cell(scenario, cell, check)
+        return run_with_kinds(cell, scenario, check)
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         return {"answer": f"{len(done)} cells, {sum(one.result is None for one in done)} failed."}

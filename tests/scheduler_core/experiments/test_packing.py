@@ -343,3 +343,13 @@ def test_a_straightforward_version_agrees(seed: int) -> None:
 def test_a_straightforward_version_agrees_on_1000_clusters() -> None:
     for seed in range(100, 1100):
         compare(seed)
+
+
+def test_answers_without_a_number_are_one_sentence() -> None:
+    empty = experiment(scenario_of(node("n")), measures=["compaction", "replicas", "requests"])
+    assert empty["answer"] == "The scenario has no pods that could be placed elsewhere."
+    large = scenario_of(node("n"), pod("p", on="n", requests={"cpu": 9999}))
+    sentence = "The workload has no compaction: placed from scratch, 1 of 1 pod stays pending on all nodes, and 0 may."
+    assert experiment(large, measures=["compaction"], pending="ignore")["answer"] == sentence
+    first = experiment(large, measures=["compaction"])["answer"]
+    assert first == f"{sentence} Leave out the pods that are pending now."

@@ -9,7 +9,8 @@ import pytest
 
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.outcomes import EVICTED, PodOutcome, pack_outcomes, unpack_outcomes
-from scheduler_core.experiments.run_cell import CHECK_SECONDS, run_cell
+from scheduler_core.experiments.placements import run_with_kinds
+from scheduler_core.experiments.run_cell import CHECK_SECONDS
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.catalog import metric_of
 from scheduler_core.releases import get_release
@@ -28,7 +29,7 @@ def scenario_of(*objects: Raw, **time: Any) -> ScenarioInput:
 
 def result_of(scenario: ScenarioInput, **fields: Any) -> tuple[dict[str, Any], dict[str, PodOutcome]]:
     cell = Cell(question="compare", scenario="cluster", release=RELEASE, parameters={"outcomes": True}, **fields)
-    result = run_cell(scenario, cell, lambda: None)
+    result = run_with_kinds(cell, scenario, lambda: None)
     assert json.loads(json.dumps(result)) == result
     for name in result["metrics"]:
         metric_of(name)
@@ -132,7 +133,7 @@ def test_a_run_can_be_stopped(virtual_time: bool) -> None:
 
     cell = Cell(question="compare", scenario="", release=RELEASE, virtual_time=virtual_time)
     with pytest.raises(Stopped):
-        run_cell(scenario_of(node("n1"), pod("a")), cell, stop)
+        run_with_kinds(cell, scenario_of(node("n1"), pod("a")), stop)
     assert CHECK_SECONDS < 1
 
 
