@@ -3,23 +3,25 @@
 Equal pods follow each other and little changes between their cycles. A plugin says by `varies_with` on what its results
 for a pod depend. Results that depend on objects only are computed once for a class. Results that depend on the usage of
 each node are kept as columns over all nodes, and only the rows whose pods changed are computed again. All other plugins
-run in each cycle.
+run in each cycle. Results that do not depend on a pod's labels are also shared by pods that differ in them.
 
 The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cached the verdict of one pod on one node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.fixed_results import FixedResults, PluginGroup, ProfilePlugins, declaration
 from scheduler_core.framework.score_columns import Column, Keyframe, Score, StaticColumn, UsageColumn
 
 _MAX_CLASSES = 4096
@@ -30,34 +32,6 @@ _MAX_CACHED = 64  # values that plugins cache for a class
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
-
-# The methods whose results `varies_with` describes.
-_METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
-
-
-def _declared(plugin: fwk.Plugin) -> bool:
-    """Return whether the class that defines the plugin's results also says on what they depend.
-
-    A plugin outside the tree that extends an in-tree plugin does not inherit this.
-    """
-    for cls in type(plugin).__mro__:
-        own = vars(cls)
-        if "varies_with" in own:
-            return True
-        if any(method in own for method in _METHODS):
-            return False
-    return False
-
-
-class ProfilePlugins(Protocol):
-    """The plugins of a profile, as its framework has them."""
-
-    cluster: Cluster
-    pre_filter: list[fwk.PreFilterPlugin]
-    filter: list[fwk.FilterPlugin]
-    pre_score: list[fwk.PreScorePlugin]
-    score: list[fwk.ScorePlugin]
-    weights: dict[str, int]
 
 
 class UsageColumns:
@@ -177,44 +151,40 @@ class EquivalenceClass:
     def __init__(
         self,
         framework: ProfilePlugins,
-        plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]],
+        shared: FixedResults,
+        own: FixedResults,
         pod: PodInfo,
         terms: int,
         usages: Callable[..., UsageColumns],
     ) -> None:
+        """`shared`: the results that pods with other labels also have. `own`: those of the other plugins."""
         self.pod_terms, self.label_class = pod.terms(), pod.label_class
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.latest: Any = None
         self._cache: dict[Hashable, Any] = {}
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
-        varies = self._varies = _varies_with(plugins, pod)
-        if any(varies[plugin.name] == fwk.USAGE and plugin.normalize is not None for plugin in framework.score):
-            raise TypeError("a score that depends on usage is final")
-        self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
-        self.pre_filter, self.skip_filter = self._prepare(framework, pod, varies)
-        self.skipped_filter = sorted(self.skip_filter)
-        every = framework.cluster.release.supports_skip_status
-        self.verdicts: dict[str, fwk.Verdict] = {}
-        self.verdicts_now: dict[str, fwk.Verdict] = {}
-        self.filter: list[fwk.FilterPlugin] = []
-        self.usage_filters: list[fwk.UsageFilter] = []
-        for plugin in framework.filter:
-            if plugin.name in self.skip_filter:
-                if not every:
-                    self.verdicts[plugin.name] = fwk.PASSES
-                continue
-            self.verdicts[plugin.name] = fwk.PASSES
-            if varies[plugin.name] == fwk.ANYTHING:
-                self.filter.append(plugin)
-            elif varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter):
-                self.usage_filters.append(plugin)
-            else:
-                self.verdicts[plugin.name] = plugin.filter(self.filter_state, pod)
-        self._prepare_scores(framework, pod, varies, usages)
+        self._varies = own.varies
+        self.filter_state = {**shared.filter_state, **own.filter_state}
+        self.score_state = {**shared.score_state, **own.score_state}
+        run_filter, run_score = shared.run_filter | own.run_filter, shared.run_score | own.run_score
+        self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in run_filter]
+        self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in run_score]
+        self.skip_filter = frozenset(shared.skip_filter | own.skip_filter)
+        self.skip_score = frozenset(shared.skip_score | own.skip_score)
+        self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
+        self._merge_verdicts(framework, shared, own)
+        # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
+        self.columns = {**shared.columns, **own.columns}
+        self.constant_total = shared.constant + own.constant  # of columns that are the same for all nodes
+        self.static_total = shared.total  # of the others
+        if own.total is not None:
+            self.static_total = own.total if shared.total is None else shared.total + own.total
+        self._merge_scores(framework, {**shared.varies, **own.varies}, pod, usages)
 
-    def still_fits(self, plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo, terms: int) -> bool:
-        """Return whether the class is valid now that other pods have this number of terms that match its pods."""
-        if self.terms != terms and self._varies == _varies_with(plugins, pod):
+    def still_fits(self, group: PluginGroup, pod: PodInfo, terms: int) -> bool:
+        """Return whether the class is valid now that other pods have this number of terms that match its pods.
+        `group`: the plugins whose results pods with other labels do not share."""
+        if self.terms != terms and self._varies == group.varies_with(pod):
             self.terms = terms
         return self.terms == terms
 
@@ -227,74 +197,43 @@ class EquivalenceClass:
             found = self._cache[key] = make()
         return found
 
-    def _prepare(
-        self, framework: ProfilePlugins, pod: PodInfo, varies: dict[str, str]
-    ) -> tuple[list[fwk.PreFilterPlugin], frozenset[str]]:
-        run, skipped = [], set()
-        for plugin in framework.pre_filter:
-            outcome: Any = True
-            if varies[plugin.name] != fwk.ANYTHING:
-                outcome = plugin.pre_filter(self.filter_state, pod)
-            if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
-                skipped.add(plugin.name)
-            elif outcome is not None:
-                run.append(plugin)
-        return run, frozenset(skipped)
+    def _merge_verdicts(self, framework: ProfilePlugins, shared: FixedResults, own: FixedResults) -> None:
+        every = framework.cluster.release.supports_skip_status
+        self.verdicts: dict[str, fwk.Verdict] = {}
+        self.verdicts_now: dict[str, fwk.Verdict] = {}
+        self.filter: list[fwk.FilterPlugin] = []
+        self.usage_filters: list[fwk.UsageFilter] = []
+        for plugin in framework.filter:
+            name = plugin.name
+            if name in self.skip_filter:
+                if not every:
+                    self.verdicts[name] = fwk.PASSES
+                continue
+            verdict = shared.verdicts.get(name) or own.verdicts.get(name)
+            self.verdicts[name] = verdict or fwk.PASSES
+            if verdict is not None:
+                continue
+            if (shared.varies.get(name) or own.varies[name]) == fwk.USAGE and isinstance(plugin, fwk.UsageFilter):
+                self.usage_filters.append(plugin)
+            else:
+                self.filter.append(plugin)
 
-    def _prepare_scores(
-        self, framework: ProfilePlugins, pod: PodInfo, varies: dict[str, str], usages: Callable[..., UsageColumns]
+    def _merge_scores(
+        self, framework: ProfilePlugins, varies: dict[str, str], pod: PodInfo, usages: Callable[..., UsageColumns]
     ) -> None:
-        every = slice(None)
-        state = fwk.CycleState()
-        state.update(self.filter_state)
-        before = set(state)
-        skipped = set()
-        self.pre_score: list[fwk.PreScorePlugin] = []
-        for plugin in framework.pre_score:
-            outcome: Any = True
-            if varies[plugin.name] != fwk.ANYTHING:
-                outcome = plugin.pre_score(state, pod, every)
-            if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
-                skipped.add(plugin.name)
-            elif outcome is not None:
-                self.pre_score.append(plugin)
-        self.skip_score = frozenset(skipped)
-        self.skipped_score = sorted(skipped)
-        self.score_state.update({name: value for name, value in state.items() if name not in before})
-        # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
-        self.columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = {}
-        self.static_total: fwk.Int64 | None = None  # without columns that are the same for all nodes
-        self.constant_total = 0  # the sum of those
-        weights = framework.weights
-        self.scorers = [(scorer.name, weights[scorer.name]) for scorer in framework.score if scorer.name not in skipped]
+        self.scorers: list[tuple[str, int]] = []
         self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Int64 | None]] = []
         by_usage: list[tuple[fwk.ScorePlugin, int]] = []
         for scorer in framework.score:
-            if scorer.name in skipped:
+            name, weight = scorer.name, framework.weights[scorer.name]
+            if name in self.skip_score:
                 continue
-            if varies[scorer.name] == fwk.ANYTHING:
-                self.varying_scorers.append((scorer, weights[scorer.name], None))
-                continue
-            if varies[scorer.name] == fwk.USAGE:
-                by_usage.append((scorer, framework.weights[scorer.name]))
-                continue
-            raw = scorer.score(state, pod, every)
-            alike = not len(raw) or bool((raw == raw[0]).all())
-            normalized: fwk.Int64 | None = raw
-            if alike:
-                raw = normalized = _uniform(raw)
-            if scorer.normalize is not None:
-                after = scorer.normalize(state, pod, raw, every) if alike else None
-                normalized = after if after is None or after is raw else _uniform(after)
-            self.columns[scorer.name] = raw, normalized
-            if normalized is None:
-                self.varying_scorers.append((scorer, weights[scorer.name], raw))
-                continue
-            weighted = normalized * framework.weights[scorer.name]
-            if alike:
-                self.constant_total += int(weighted[0]) if len(weighted) else 0
-            else:
-                self.static_total = weighted if self.static_total is None else self.static_total + weighted
+            self.scorers.append((name, weight))
+            raw, normalized = self.columns.get(name, (None, None))
+            if varies[name] == fwk.USAGE:
+                by_usage.append((scorer, weight))
+            elif normalized is None:
+                self.varying_scorers.append((scorer, weight, raw))
         self.usage = usages(pod, self.usage_filters, by_usage)
         self.outcomes = self.usage.outcomes
 
@@ -325,15 +264,6 @@ class EquivalenceClass:
         return scores
 
 
-def _uniform(column: fwk.Int64) -> fwk.Int64:
-    """Return a column with one value as a view of that value: thousands of classes keep such columns."""
-    return np.broadcast_to(column[:1].copy(), column.shape) if len(column) else column
-
-
-def _varies_with(plugins: Iterable[tuple[str, tuple[fwk.Plugin, bool]]], pod: PodInfo) -> dict[str, str]:
-    return {name: plugin.varies_with(pod) if declared else fwk.ANYTHING for name, (plugin, declared) in plugins}
-
-
 class EquivalenceCache:
     """The classes of a profile's pods."""
 
@@ -343,10 +273,13 @@ class EquivalenceCache:
         self._classes: dict[bytes, EquivalenceClass | None] = {}
         self._usages: dict[Hashable, UsageColumns] = {}
         self._known_requests: set[bytes] = set()  # those of pods since then
+        self._shared: dict[bytes, FixedResults] = {}  # those of pods that may differ in labels
         self._validity: tuple[int, int] = (-1, -1)
-        plugins = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
-        self._plugins = [(name, (p, _declared(p))) for name, p in {p.name: p for p in plugins}.items()]
-        self._useful = any(declared for _, (_, declared) in self._plugins)
+        every = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
+        plugins = {plugin.name: plugin for plugin in every}.values()
+        self._useful = any(declaration(plugin) for plugin in plugins)
+        groups = [[p for p in plugins if declaration(p).get("ignores_labels", False) == i] for i in (True, False)]
+        self._ignoring, self._reading = (PluginGroup(framework, group) for group in groups)
 
     def find(self, pod: PodInfo) -> EquivalenceClass | None:
         """Return the class of a pod; None if its plugins have to run as for a pod without equals.
@@ -364,6 +297,7 @@ class EquivalenceCache:
             self._classes.clear()
             self._usages.clear()
             self._known_requests.clear()
+            self._shared.clear()
         if pod.equivalence_key is None or pod.equivalence_key[0] is not pod.pod:
             spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
             amounts = pod.requests, pod.nonzero_incoming
@@ -382,9 +316,23 @@ class EquivalenceCache:
         if known is not None:
             pod.share(known.pod_terms, known.label_class)
         terms = len(cluster.columns.terms_matching(pod))
-        if known is None or not known.still_fits(self._plugins, pod, terms):
-            known = self._classes[key] = EquivalenceClass(self._framework, self._plugins, pod, terms, self._columns)
+        if known is None or not known.still_fits(self._reading, pod, terms):
+            results = self._shared_results(pod), FixedResults(self._reading, pod)
+            known = self._classes[key] = EquivalenceClass(self._framework, *results, pod, terms, self._columns)
         return known
+
+    def _shared_results(self, pod: PodInfo) -> FixedResults:
+        """Return the results of the plugins that ignore labels."""
+        spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
+        near_nodes = spec.affinity.node_affinity if spec.affinity is not None else None
+        spec = structs.replace(spec, affinity=None, topology_spread_constraints=[])
+        key = _ENCODE((pod.namespace, spec, near_nodes, pod.requests, pod.nonzero_incoming, pod.terminating, owners))
+        found = self._shared.get(key)
+        if found is None:
+            if len(self._shared) >= _MAX_CLASSES:
+                self._shared.clear()
+            found = self._shared[key] = FixedResults(self._ignoring, pod)
+        return found
 
     @staticmethod
     def _requests(pod: PodInfo) -> bytes:

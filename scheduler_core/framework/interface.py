@@ -347,6 +347,9 @@ class Plugin:
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.
     narrows_nodes: ClassVar[bool] = False
+    # For `varies_with`: no result of the plugin depends on the pod's labels, its affinity to other pods or its topology
+    # spread constraints. Define it in the class that defines `varies_with`.
+    ignores_labels: ClassVar[bool] = False
     # Without queueing hints: whether the plugin registers only the node updates that can help. "once": only in releases
     # without `queueing_hint_any_node_update`.
     precise_node_updates: ClassVar[Literal["never", "once", "always"]] = "never"
@@ -376,7 +379,7 @@ class Plugin:
         for each pod. OBJECTS: for equal pods the results stay the same until an object other than a pod changes, and
         PreScore does not depend on the feasible nodes. USAGE: moreover the results for a node depend on its allocatable
         and requested amounts and on the requests of the pod; a score has no NormalizeScore, and the class of a
-        filter is UsageFilter.
+        filter is UsageFilter. See also `ignores_labels`.
         """
         return ANYTHING
 

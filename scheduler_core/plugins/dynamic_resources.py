@@ -52,6 +52,7 @@ class DynamicResources(
     args_class = DynamicResourcesArgs
     pod_fields = ("resourceClaims",)
     fixes = ("devices",)
+    ignores_labels = True
     phrases = {
         REFUSALS[CANNOT].message: "lack devices that its claims request",
         ELSEWHERE.message: "cannot use the devices of its claim",

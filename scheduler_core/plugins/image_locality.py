@@ -40,6 +40,7 @@ def normalized_image_name(name: str) -> str:
 class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
     pod_fields = ("image",)
+    ignores_labels = True
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the

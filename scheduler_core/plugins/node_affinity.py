@@ -139,6 +139,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
     fixes = ("node-affinity",)
     precise_node_updates = "once"
     kubelet_admits = True
+    ignores_labels = True
     narrows_nodes = True
     phrases = {
         NOT_MATCHED.message: "do not match its node selector or affinity",

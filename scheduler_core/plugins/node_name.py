@@ -19,6 +19,7 @@ class NodeName(fwk.FilterPlugin):
     name = "NodeName"
     pod_fields = ("nodeName",)
     kubelet_admits = True
+    ignores_labels = True
     phrases = {REJECTED.message: "are not the node that it names"}
     rejected = REJECTED
 

@@ -50,6 +50,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     pod_fields = ("hostPort",)
     fixes = ("host-ports",)
     kubelet_admits = True
+    ignores_labels = True
     phrases = {REJECTED.message: "have its host port taken"}
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:

@@ -61,6 +61,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesBalancedAllocation"
     args_class = NodeResourcesBalancedAllocationArgs
     pod_fields = ("requests", "overhead")
+    ignores_labels = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

@@ -72,6 +72,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     reasons_name_resources = True
     precise_node_updates = "once"
     kubelet_admits = True
+    ignores_labels = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

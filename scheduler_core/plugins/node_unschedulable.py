@@ -22,6 +22,7 @@ class NodeUnschedulable(fwk.FilterPlugin):
     pod_fields = ("tolerations",)
     fixes = ("cordon",)
     precise_node_updates = "once"
+    ignores_labels = True
     phrases = {REJECTED.message: "are cordoned"}
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:

@@ -25,6 +25,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     pod_fields = ("tolerations",)
     fixes = ("taints",)
     precise_node_updates = "once"
+    ignores_labels = True
     reverse = True
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:

@@ -133,6 +133,7 @@ class VolumeBinding(
     pod_fields = ("volumes",)
     fixes = ("volumes",)
     precise_node_updates = "always"
+    ignores_labels = True
     narrows_nodes = True
     phrases = {
         _REASONS[_AFFINITY]: "cannot reach its volume",

@@ -130,6 +130,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     pod_fields = ("volumes",)
     fixes = ("disk-users", "volumes")
     precise_node_updates = "always"
+    ignores_labels = True
     phrases = {
         DISK_CONFLICT.message: "have its disk in use",
         CLAIM_IN_USE.message: "have a pod that uses its volume exclusively",

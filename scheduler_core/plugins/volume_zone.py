@@ -56,6 +56,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     pod_fields = ("volumes",)
     fixes = ("volumes",)
     precise_node_updates = "always"
+    ignores_labels = True
     phrases = {CONFLICT.message: "are outside its volume's zone"}
 
     @property

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import CycleState, Status, Verdict
+from scheduler_core.framework.interface import OBJECTS, CycleState, Status, Verdict
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.simulation import Simulation
 from tests.examples import selection
@@ -166,6 +167,14 @@ def test_classes_are_found_and_dropped_when_an_object_changes() -> None:
     assert [found("g"), found("h")] == [False, True]
 
 
+def _enabling(plugin: str) -> Raw:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": plugin}]}}}],
+    }
+
+
 class Odd(NodeResourcesFit):
     """A plugin outside the tree that refuses every second pod, although the plugin that it extends does not."""
 
@@ -179,15 +188,31 @@ class Odd(NodeResourcesFit):
 
 
 def test_a_plugin_outside_the_tree_runs_for_every_pod() -> None:
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Odd"}]}}}],
-    }
     registry: dict[str, Any] = {**PLUGINS, "Odd": Odd}
-    simulation = Simulation([node("n1"), node("n2")], release="1.36", config=config, registry=registry)
+    simulation = Simulation([node("n1"), node("n2")], release="1.36", config=_enabling("Odd"), registry=registry)
     results = [cycle(simulation, pod(f"p{i}")).result for i in range(6)]
     assert results == ["unschedulable", "scheduled"] * 3
+
+
+class ByLabel(NodeName):
+    """A plugin outside the tree that reads labels, although the plugin that it extends ignores them."""
+
+    name = "ByLabel"
+    in_tree = False
+
+    def varies_with(self, pod: PodInfo) -> str:
+        return OBJECTS
+
+    def filter(self, state: CycleState, pod: PodInfo) -> Verdict:
+        return Verdict.of_statuses([Status("Unschedulable", ("label",)) if "bad" in pod.labels else None] * 2)
+
+
+def test_pods_with_other_labels_share_no_results_of_a_plugin_that_reads_them() -> None:
+    registry: dict[str, Any] = {**PLUGINS, "ByLabel": ByLabel}
+    simulation = Simulation([node("n1"), node("n2")], release="1.36", config=_enabling("ByLabel"), registry=registry)
+    labels = [{}, {}, {"good": ""}, {"good": ""}, {"bad": ""}, {"bad": ""}]
+    results = [cycle(simulation, pod(f"p{i}", labels=one)).result for i, one in enumerate(labels)]
+    assert results == ["scheduled"] * 4 + ["unschedulable"] * 2
 
 
 def test_pods_that_spread_over_different_keys_have_their_own_verdicts() -> None:
