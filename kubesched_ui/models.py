@@ -9,7 +9,6 @@ Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
@@ -136,9 +135,12 @@ class Scenario(models.Model):
         rows = ClusterObject.objects.filter(scenario=self, kind__in=list(kinds)).order_by("position")
         packed = models.ExpressionWrapper(F("data"), models.BinaryField())
         for kind, data in rows.values_list("kind", packed).iterator(chunk_size=2000):
-            with suppress(InputError):
-                if (obj := decode_valid(unpack(data), kind)) is not None:
-                    yield obj
+            try:
+                obj = decode_valid(unpack(data), kind)
+            except InputError:
+                continue
+            if obj is not None:
+                yield obj
 
 
 class ClusterObject(models.Model):

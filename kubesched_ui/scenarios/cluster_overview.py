@@ -12,6 +12,8 @@ from functools import lru_cache, partial
 from sys import intern
 from typing import Any, TypeVar
 
+import msgspec
+
 from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.scenarios.cluster_columns import RELEASE, decoded
 from scheduler_core.api.objects import Node, Pod, PriorityClass
@@ -54,8 +56,9 @@ class Use:
         return f"{requested} of {amount(self.resource, self.allocatable)}"
 
 
-@dataclass(slots=True)
-class PodLine:
+class PodLine(msgspec.Struct, gc=False):
+    """A pod in lists. A struct, because a large cluster has many."""
+
     key: str
     node: str
     state: str
@@ -152,25 +155,30 @@ def node_line(node: Node) -> NodeLine:
 
 
 def pod_line(pod: Pod) -> PodLine:
+    spec, status = pod.spec, pod.status
     if pod.terminated:
         state = "finished"
-    elif pod.spec.node_name:
+    elif spec.node_name:
         state = "bound"
     elif pod.metadata.deletion_timestamp:
         state = "deleting"
     else:
-        state = "gated" if pod.spec.scheduling_gates else "pending"
-    message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True"), "")
+        state = "gated" if spec.scheduling_gates else "pending"
+    message = ""
+    for condition in status.conditions:
+        if condition.type == "PodScheduled" and condition.status != "True":
+            message = condition.message
+            break
     return PodLine(
         pod.key,
-        intern(pod.spec.node_name),
+        intern(spec.node_name),
         state,
-        pod.priority,
+        spec.priority or 0,
         pod_requests(pod),
         message,
-        scheduler=intern(pod.spec.scheduler_name),
-        nominated_node=pod.status.nominated_node_name,
-        placed_by=pod.placed_by,
+        intern(spec.scheduler_name),
+        status.nominated_node_name,
+        pod.placed_by,
     )
 
 
@@ -187,17 +195,19 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
 def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
     """Return the nodes and pods among `objects`, with the requests of the bound pods of each node. The message of a pod
     is that of its condition PodScheduled, else that of its FailedScheduling event, one of `events` (raw dicts)."""
-    view = ClusterView({}, {})
+    nodes: dict[str, NodeLine] = {}
+    pods: dict[str, PodLine] = {}
     classes: dict[str, PriorityClass] = {}
     unresolved: list[tuple[PodLine, Pod]] = []
     for obj in objects:
         try:
             if isinstance(obj, Pod):
-                line = view.pods[obj.key] = pod_line(obj)
+                line = pod_line(obj)
+                pods[line.key] = line
                 if obj.spec.priority is None and (obj.spec.priority_class_name or obj.typed):
                     unresolved.append((line, obj))
             elif isinstance(obj, Node):
-                view.nodes[obj.name] = node_line(obj)
+                nodes[obj.name] = node_line(obj)
             elif isinstance(obj, PriorityClass):
                 classes[obj.name] = obj
         except QuantityError:
@@ -209,14 +219,14 @@ def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
             line.priority = written.priority
     failures = {f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}": raw for raw in events}
     for key, event in failures.items():
-        if key in view.pods and not view.pods[key].message:
-            view.pods[key].message = event["message"]
-    for pod in view.pods.values():
-        if pod.state == "bound" and pod.node in view.nodes:
-            requested = view.nodes[pod.node].requested
+        if key in pods and not pods[key].message:
+            pods[key].message = event["message"]
+    for pod in pods.values():
+        if pod.state == "bound" and (node := nodes.get(pod.node)) is not None:
+            requested = node.requested
             for resource, quantity in pod.requests.items():
                 requested[resource] += quantity
-    return view
+    return ClusterView(nodes, pods)
 
 
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
