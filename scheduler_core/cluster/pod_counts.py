@@ -84,7 +84,7 @@ class PodCounts:
     def rows(self) -> set[int]:
         """Return the rows with such pods. Do not change the set; it changes with the pods."""
         if self._rows is None:
-            self._rows = set(np.flatnonzero(self.counts > 0).tolist())
+            self._rows = set((self.counts > 0).nonzero()[0].tolist())
         return self._rows
 
     def sums(self, key: str, topology: Topology) -> Counts:

@@ -118,8 +118,11 @@ class Selection(NamedTuple):
 
 
 def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
-    """Yield each status of a verdict with those of the rows that have it."""
+    """Yield each status of a verdict with those of the rows that have it. `rows`: some that the verdict refuses."""
     if verdict.codes is None or not len(rows):
+        return
+    if len(verdict.statuses) == 1:
+        yield verdict.statuses[0], rows
         return
     codes = verdict.codes[rows]
     for code, status in enumerate(verdict.statuses, 1):
@@ -381,6 +384,8 @@ class CycleTrace(msgspec.Struct, eq=False):
             else:
                 numbers = decisive[refused]
                 for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
+                    if verdict.codes is None:
+                        continue
                     for status, rows in _by_status(verdict, refused[numbers == number]):
                         yield status.by(plugin), rows
         for row, nominated in self.nominated.items():

@@ -128,15 +128,16 @@ class Verdict:
 
     @staticmethod
     def of_rows(size: int, *choices: tuple[set[int], Status]) -> Verdict:
-        """Refuse few of `size` nodes: each row by the status of the first set that has it."""
-        present = [(rows, status) for rows, status in choices if rows]
-        if not present:
+        """Refuse few of `size` nodes: each row by the status of the first set that has it. No set is empty."""
+        if not choices:
             return PASSES
+        first, *others = [rows for rows, _ in choices]
+        refused = np.array(sorted(first.union(*others) if others else first), np.intp)
         codes = np.zeros(size, np.uint16)
-        for code in range(len(present), 0, -1):
-            codes[list(present[code - 1][0])] = code
-        refused = sorted(present[0][0].union(*(rows for rows, _ in present[1:])))
-        return Verdict(codes, tuple([status for _, status in present]), np.array(refused, np.intp))
+        codes[refused] = len(choices)
+        for code in range(len(others), 0, -1):
+            codes[list(choices[code - 1][0])] = code
+        return Verdict(codes, tuple([status for _, status in choices]), refused)
 
     @staticmethod
     def of_statuses(statuses: Sequence[Status | None]) -> Verdict:

@@ -279,12 +279,13 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
 
     def _repelled_rows(self, now: FilterState) -> fwk.Verdict:
         """Return the verdict if every node is a domain and the pod has no required affinity."""
-        repelled = [
-            (set[int]().union(*(counts.rows() for counts, _ in now.anti)), self._with_prefix(ANTI_AFFINITY)),
-            (set[int]().union(*(c.rows() for c, _ in now.existing)), self._with_prefix(EXISTING_ANTI_AFFINITY)),
-        ]
-        if self._existing_first:
-            repelled.reverse()
+        sides = (now.anti, ANTI_AFFINITY), (now.existing, EXISTING_ANTI_AFFINITY)
+        repelled = []
+        for pairs, status in sides[::-1] if self._existing_first else sides:
+            found = [rows for counts, _ in pairs if (rows := counts.rows())]
+            if found:
+                rows = found[0] if len(found) == 1 else found[0].union(*found[1:])
+                repelled.append((rows, self._with_prefix(status)))
         return fwk.Verdict.of_rows(len(self.cluster.nodes), *repelled)
 
     @property
