@@ -87,12 +87,15 @@ class PodInfo:
         """Count the pod with these terms from now on. The pod must not be on a node."""
         self._terms, self.term_columns = terms, None
 
-    def share(self, terms: tuple[tuple[Term, ...], ...], label_class: LabelClass | None) -> None:
-        """Use what was computed for a pod with equal namespace, labels and spec."""
+    def share(self, other: PodInfo, terms: tuple[tuple[Term, ...], ...]) -> None:
+        """Use what was computed for a pod with equal namespace, labels and spec. `terms`: its terms, although it may
+        now be shown with others."""
         if self._terms is None:
             self._terms = terms
         if self.label_class is None:
-            self.label_class = label_class
+            self.label_class = other.label_class
+        if self.term_columns is None and self._terms is other._terms:
+            self.term_columns = other.term_columns
 
     def terms(self) -> tuple[tuple[Term, ...], ...]:
         """Return the four kinds of (anti-)affinity terms, in the order of the properties above.

@@ -116,12 +116,13 @@ class UsageColumns:
 class EquivalenceClass:
     """Pods whose cycles differ only by what changes in the cluster.
 
-    `pre_filter`, `filter`, `pre_score`: the plugins that still have to run in each cycle. `verdicts`: all Filter
-    plugins in order, with the results that stay. `verdicts_now`: the same with those of the last cycle, if no other
-    plugin runs. `outcomes`: what follows from equal verdicts, and `latest` the last of them; their reader fills both.
-    `scorers`: (name, weight) of the Score plugins that are not skipped. `varying_scorers`: those whose scores or
-    normalized scores do not stay, with the raw scores over all nodes that do. `skipped_filter`, `skipped_score`: the
-    plugins that are skipped, sorted. `layouts`: the encoded parts that cycles have in common; the encoder fills it.
+    `first`: the first of these pods, `pod_terms`: their affinity terms. `pre_filter`, `filter`, `pre_score`: the
+    plugins that still have to run in each cycle. `verdicts`: all Filter plugins in order, with the results that stay.
+    `verdicts_now`: the same with those of the last cycle, if no other plugin runs. `outcomes`: what follows from equal
+    verdicts, and `latest` the last of them; their reader fills both. `scorers`: (name, weight) of the Score plugins
+    that are not skipped. `varying_scorers`: those whose scores or normalized scores do not stay, with the raw scores
+    over all nodes that do. `skipped_filter`, `skipped_score`: the plugins that are skipped, sorted. `layouts`: the
+    encoded parts that cycles have in common; the encoder fills it.
     """
 
     __slots__ = (
@@ -132,10 +133,10 @@ class EquivalenceClass:
             "columns",
             "filter",
             "filter_state",
+            "first",
             "latest",
             "layouts",
             "outcomes",
-            "label_class",
             "pod_terms",
             "pre_filter",
             "pre_score",
@@ -158,7 +159,7 @@ class EquivalenceClass:
         usages: Callable[..., UsageColumns],
     ) -> None:
         """`shared`: the results that pods with other labels also have. `own`: those of the other plugins."""
-        self.pod_terms, self.label_class = pod.terms(), pod.label_class
+        self.first, self.pod_terms = pod, pod.terms()
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self.latest: Any = None
         self._cache: dict[Hashable, Any] = {}
@@ -314,7 +315,7 @@ class EquivalenceCache:
                 self._known_requests.add(requests)
                 return None
         if known is not None:
-            pod.share(known.pod_terms, known.label_class)
+            pod.share(known.first, known.pod_terms)
         terms = len(cluster.columns.terms_matching(pod))
         if known is None or not known.still_fits(self._reading, pod, terms):
             results = self._shared_results(pod), FixedResults(self._reading, pod)

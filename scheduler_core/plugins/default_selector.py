@@ -76,6 +76,8 @@ def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
 def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
     """Return the merged selector; it matches every pod if there are no sources."""
     sources, workloads = default_sources(cluster, pod)
+    if not sources and not workloads:
+        return selectors.EVERYTHING
     labels = {key: source.spec.selector[key] for key, source in sources.items()}
     selector = selectors.from_labels(labels)
     for workload in workloads:

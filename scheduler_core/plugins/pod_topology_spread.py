@@ -309,8 +309,10 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def varies_with(self, pod: PodInfo) -> str:
         release = self.cluster.release
         skips = release.prefilter_skips and release.prescore_skips
-        constrained = any(self._constraints(pod, action) for action in ("DoNotSchedule", "ScheduleAnyway"))
-        return fwk.ANYTHING if constrained or not skips else fwk.OBJECTS
+        if not skips or pod.pod.spec.topology_spread_constraints:
+            return fwk.ANYTHING
+        defaulted = self.defaults and default_selector(self.cluster, pod).key != ()
+        return fwk.ANYTHING if defaulted else fwk.OBJECTS
 
     def _spread(
         self, constraint: CompiledConstraint, column: SelectorColumn, eligible: fwk.Bool | None, own: int

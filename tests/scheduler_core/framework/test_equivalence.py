@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api.objects import Pod, decode
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import OBJECTS, CycleState, Status, Verdict
 from scheduler_core.plugins import PLUGINS
@@ -16,7 +16,7 @@ from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.simulation import Simulation
 from tests.examples import selection
-from tests.scheduler_core.build import HOSTNAME, PREFERRED, REQUIRED, ZONE, Raw, node, pod, selector
+from tests.scheduler_core.build import HOSTNAME, PREFERRED, REQUIRED, ZONE, Raw, info, node, pod, selector
 
 RELEASES = ["1.36", "1.34", "1.29", "1.26", "1.22", "1.19"]
 GPU = "example.com/gpu"
@@ -225,3 +225,18 @@ def test_pods_that_spread_over_different_keys_have_their_own_verdicts() -> None:
         raw = pod(f"p{number}", labels={"app": "s"}, topologySpreadConstraints=spread)
         chosen.append(cycle(simulation, raw).node)
     assert chosen == ["n2", "n3"]
+
+
+def test_a_pod_takes_the_terms_of_an_equal_pod_that_now_counts_with_others() -> None:
+    simulation = Simulation([node("n1")], release="1.36")
+    anti = {"podAntiAffinity": {REQUIRED: [_term(HOSTNAME, "a")]}}
+    first, second, third = (info(pod(name, affinity=anti), "1.36") for name in ("p1", "p2", "p3"))
+    terms = first.terms()
+    first.show_terms(NO_TERMS)
+    simulation.cluster.add_pod(first, "n1")
+    second.share(first, terms)
+    assert (second.terms(), second.term_columns) == (terms, None)
+    simulation.cluster.add_pod(second, "n1")
+    third.share(second, terms)
+    assert third.term_columns
+    assert third.term_columns is second.term_columns
