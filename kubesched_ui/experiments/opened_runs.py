@@ -1,54 +1,82 @@
-"""Cells opened as runs: a run with the settings of a cell, and for a cell with changes a fork of it before cycle 1."""
+"""Cells opened as runs: a run with the settings of a cell, and forks of it with the changes of the cell and with what
+the cell does besides its run (`scheduler_core.experiments.cell_runs`)."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
 from django.dispatch import receiver
 
 from kubesched_ui import current_viewer
 from kubesched_ui.current_viewer import OwnerViewer
 from kubesched_ui.experiments.models import ExperimentCell
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.experiments.scenario_inputs import scenario_input
+from kubesched_ui.models import MAX_NAME, Run, Scenario, Work
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import fork_create, services, suggested_comparisons
 from kubesched_ui.runs.services import RunSettings, defaults
 from scheduler_core.errors import InputError
+from scheduler_core.experiments import cell_runs
+from scheduler_core.experiments.cell import Cell
+from scheduler_core.experiments.cell_runs import CellRun, has_fork
 
 logger = logging.getLogger(__name__)
 
-OF_A_RUN = {"outcomes"}  # parameters of cells that compute one run
+UNFINISHED = "A cell without a result does not open as a run."
 
 
-def is_run(cell: ExperimentCell) -> bool:
-    """Return whether the cell computes one run, and not something that its parameters describe."""
-    return set(cell.cell.get("parameters") or {}) <= OF_A_RUN
+def why_not(row: ExperimentCell, place: int | None = None) -> str:
+    """Return why no run represents a cell, or the loss `place` of it; "" if one may."""
+    cell = msgspec.convert(row.cell, Cell)
+    if cell.question in cell_runs.CELL_RUNS and row.state != Work.State.DONE:
+        return UNFINISHED
+    return cell_runs.why_not(cell, row.metrics, place)
 
 
-def is_complete(cell: ExperimentCell) -> bool:
-    """Return whether the cell's run exists with its changes."""
-    return cell.run is not None and (cell.run.is_fork or not cell.cell.get("changes"))
+def is_complete(row: ExperimentCell) -> bool:
+    """Return whether the cell's run exists with all its changes."""
+    if row.run is None:
+        return False
+    forks = bool(row.cell.get("changes")) + has_fork(msgspec.convert(row.cell, Cell), row.result or {})
+    return len(row.run.stages) >= forks
 
 
-def open_cell(cell: ExperimentCell) -> Run:
-    """Return the run of a cell; an existing one with the same settings is reused. Of a cell with changes, this is the
-    run without them until that is finished; then the fork is created. Raises InputError."""
-    if not is_run(cell):
-        raise InputError(str(cell), "", "does more than one run and cannot be opened as a run")
-    if cell.run is not None and is_complete(cell) and current_viewer.can_view(Run, cell.run_id):
-        return cell.run
-    number = cell.experiment.scenario_ids.get(cell.cell["scenario"])
-    scenario = Scenario.objects.filter(pk=number).first()
+def open_cell(row: ExperimentCell) -> Run:
+    """Return the run of a cell; an existing one is reused. If a fork is to follow, this is the run that it begins from,
+    until that is finished. Raises InputError, or ServiceUnavailable if disk space is low."""
+    if row.run is not None and is_complete(row) and current_viewer.can_view(Run, row.run_id):
+        return row.run
+    row.run, _ = open_run(row)
+    row.save(update_fields=["run"])
+    return row.run
+
+
+def open_run(row: ExperimentCell, place: int | None = None) -> tuple[Run, bool]:
+    """Return the run of a cell, or of the loss `place` of it, and True; if the run that a fork begins from has not
+    finished, that one and False. Existing runs are reused. Raises InputError, or ServiceUnavailable if disk space is
+    low."""
+    if problem := why_not(row, place):
+        raise InputError(str(row), "", problem)
+    cell = msgspec.convert(row.cell, Cell)
+    scenario = Scenario.objects.filter(pk=row.experiment.scenario_ids.get(cell.scenario)).first()
     if scenario is None:
-        raise InputError(str(cell), "scenario", "was deleted")
-    run = suggested_comparisons.run_with(scenario, settings_of(cell, scenario))
-    if (changes := cell.cell.get("changes")) and not run.active:
-        run = fork_of(run, changes)
-    cell.run = run
-    cell.save(update_fields=["run"])
-    return run
+        raise InputError(str(row), "scenario", "was deleted")
+    more = None
+    if cell.question in cell_runs.CELL_RUNS:
+        more = cell_runs.run_of(cell, row.result or {}, scenario_input(cell.scenario, scenario.pk), place or 0)
+    settings = settings_of(row, scenario) | (more.settings if more is not None else {})
+    run = suggested_comparisons.run_with(scenario, settings)
+    for fork in forks_of(row, more):
+        if run.active:
+            return run, False
+        if run.state != Work.State.DONE:
+            raise InputError(str(row), "", f"run {run.pk}, from which it would be forked, is {run.state}")
+        run = fork_of(run, fork)
+    return run, True
 
 
 def settings_of(cell: ExperimentCell, scenario: Scenario) -> dict[str, Any]:
@@ -62,12 +90,24 @@ def settings_of(cell: ExperimentCell, scenario: Scenario) -> dict[str, Any]:
     return asdict(RunSettings(**wanted))
 
 
-def fork_of(run: Run, changes: list[dict[str, Any]]) -> Run:
-    """Return a fork of the run with these changes before its first cycle. Raises InputError."""
-    for fork in run.forks.filter(fork_at=1).exclude(state__in=["failed", "cancelled"])[:100]:
+def forks_of(row: ExperimentCell, more: CellRun | None) -> Iterator[CellRun]:
+    """Yield the forks of a cell's run, in order: one with the changes of the cell, and one with what it does besides
+    its run."""
+    if changes := row.cell.get("changes"):
+        yield CellRun({}, "", lambda: changes, at_end=False)
+    if more is not None and has_fork(msgspec.convert(row.cell, Cell), row.result or {}):
+        yield more
+
+
+def fork_of(run: Run, wanted: CellRun) -> Run:
+    """Return a fork of the run with these changes, an existing one if there is. Raises InputError."""
+    changes, at = cell_runs.checked(wanted.changes()), run.cycles_done + 1 if wanted.at_end else 1
+    for fork in run.forks.filter(fork_at=at).exclude(state__in=[Work.State.FAILED, Work.State.CANCELLED])[:100]:
         if fork.changes == changes:
             return fork
-    return fork_create.create_fork(run, 1, None, changes, {})
+    settings = {} if wanted.preemption else {"preemption": False}
+    name = fork_create.named_by_change(run, wanted.name) if wanted.name else ""
+    return fork_create.create_fork(run, at, None, changes, settings, name[:MAX_NAME])
 
 
 @receiver(services.run_finished)

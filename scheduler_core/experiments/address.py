@@ -9,7 +9,7 @@ import msgspec
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Raise it if a cell's result changes: another decision of the scheduler, another metric or another key."""
 
 

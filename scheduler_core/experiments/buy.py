@@ -22,6 +22,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.pod_template import Workload
+from scheduler_core.debugger.mutations import MOST
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.column_generation import Int64, Offer, Problem, Purchase, first_fit, purchase
@@ -165,7 +166,7 @@ class _Computation:
         simulation.scheduler.preemption = False
         simulation.scheduler.collects_rejectors = False
         if self.parameters.workload == "all":
-            _empty(simulation)
+            empty(simulation)
         simulation.cluster.nodes.refresh()
         return simulation
 
@@ -339,6 +340,9 @@ class _Computation:
             },
             "types": [self._type(one, planned, own) for one in self.types],
             "left": [{"reason": why, "count": len(keys), "examples": keys[:MAX_EXAMPLES]} for why, keys in ranked],
+            "plan": {"nodes": planned.types, "pods": planned.placed}
+            if len(planned.types) + len(planned.placed) <= MOST
+            else None,
             "daemon_sets": [workload.title for workload in self.daemons][:MAX_REASONS],
         }
 
@@ -382,7 +386,7 @@ def _to_place(simulation: Simulation) -> tuple[list[PodInfo], int]:
     return pods, len(simulation.to_try) - len(pods)
 
 
-def _empty(simulation: Simulation) -> None:
+def empty(simulation: Simulation) -> None:
     """Remove all nodes. Pods that ran there become pending, except those that belong to a node."""
     cluster = simulation.cluster
     profiles = simulation.scheduler.profiles

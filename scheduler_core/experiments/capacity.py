@@ -194,7 +194,7 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
     """Add copies until one stays pending, or until `limit` pods are placed or the cycles are used up."""
     filled = FillResult()
     simulation.scheduler.preemption = False
-    order = _by_weight([one.template.weight for one in copies])
+    order = by_weight([one.template.weight for one in copies])
     cycles = max(1_000, MAX_NODE_CYCLES // max(len(simulation.nodes), 1))
     made = copies[next(order)]
     pod = made.next()
@@ -223,7 +223,7 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
     return filled
 
 
-def _by_weight(weights: Sequence[int]) -> Iterator[int]:
+def by_weight(weights: Sequence[int]) -> Iterator[int]:
     """Yield indexes, each as often as its weight, evenly mixed: always the one that is furthest behind its share."""
     behind = [0] * len(weights)
     while True:

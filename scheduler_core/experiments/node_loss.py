@@ -73,7 +73,13 @@ def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> li
                 created += _claims_again(cluster, info)
         if mode == "loss":
             changes.append({"delete": {"kind": "Node", "namespace": "", "name": node}})
-    infos = simulation.in_queue_order([PodInfo(pod, cluster.release) for pod in again])
+    return changes + created + create_again(simulation, [PodInfo(pod, cluster.release) for pod in again])
+
+
+def create_again(simulation: Simulation, pods: list[PodInfo]) -> list[Raw]:
+    """Return the changes of a fork that create deleted pods and their ResourceClaims again, in queue order."""
+    cluster, created = simulation.cluster, list[Raw]()
+    infos = simulation.in_queue_order(pods)
     known = dict(cluster.device_claims)
     for claim in [claim for info in infos for claim in claims_used(info, known) if owned(claim, info)]:
         del known[claim.key]  # it is deleted with its pod
@@ -83,7 +89,7 @@ def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> li
             known[made.key] = made
             created.append({"create": _raw(made)})
         created.append({"create": _raw(pod)})
-    return changes + created
+    return created
 
 
 def _pending(pod: Pod) -> Pod:

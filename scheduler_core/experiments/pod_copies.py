@@ -10,6 +10,7 @@ import msgspec
 from scheduler_core.api.objects import (
     ClaimName,
     Metadata,
+    Object,
     PersistentVolumeClaim,
     Phase,
     Pod,
@@ -130,7 +131,8 @@ def _stripped(pod: Pod) -> Pod:
 
 
 class PodCopies:
-    """Makes copies of a template in a cluster. `selector`: node labels that each copy requires."""
+    """Makes copies of a template in a cluster. `selector`: node labels that each copy requires. `claims`: those of the
+    last copy, with their volumes."""
 
     def __init__(self, template: PodToCopy, cluster: Cluster, selector: Mapping[str, str]) -> None:
         self.template, self.cluster = template, cluster
@@ -144,6 +146,7 @@ class PodCopies:
             named = cluster.priority_classes.get(made.spec.priority_class_name)
             made.spec.priority = named.value if named is not None else 0
         self.pod = made
+        self.claims: list[Object] = []
         self.own_claims = dict(self._own_claims())
         self.number = 0
 
@@ -161,6 +164,7 @@ class PodCopies:
     def next(self) -> PodInfo:
         """Return the next copy; the claims that it needs for itself are in the cluster."""
         self.number += 1
+        self.claims = []
         name = f"{self.pod.name}-more-{self.number}"
         volumes = self.pod.spec.volumes
         if self.own_claims:
@@ -176,8 +180,12 @@ class PodCopies:
                     self._claim(known, f"{name}-{volume.name}", pod)
         if pod.spec.resource_claims:
             for claim in list(device_claims.make(pod, self.cluster.claim_templates, self.cluster.device_claims)):
-                self.cluster.apply(claim)
+                self._apply(claim)
         return PodInfo(pod, self.cluster.release)
+
+    def _apply(self, claim: Object) -> None:
+        self.cluster.apply(claim)
+        self.claims.append(claim)
 
     def _volume_of(self, volume: Volume, name: str) -> Volume:
         known = self.own_claims.get(volume.name)
@@ -192,7 +200,7 @@ class PodCopies:
         without constraints, because the simulation cannot know where the volume would be."""
         if not pod_template.waits_for_a_pod(known, self.cluster.storage_classes):
             for obj in stand_ins(self.number, f"{known.namespace}/{name}", owner):
-                self.cluster.apply(obj)
+                self._apply(obj)
             return
         metadata = Metadata(
             name,
@@ -208,4 +216,4 @@ class PodCopies:
             else [],
         )
         spec = msgspec.structs.replace(known.spec, volume_name="")
-        self.cluster.apply(PersistentVolumeClaim(metadata=metadata, spec=spec, status=Phase("Pending")))
+        self._apply(PersistentVolumeClaim(metadata=metadata, spec=spec, status=Phase("Pending")))

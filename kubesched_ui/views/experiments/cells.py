@@ -53,7 +53,7 @@ def cell_table(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "cell_heads": ", ".join(head.replace(",", "") for head in heads),
         "equal_labels": {name: value for name, value in ends[0].items() if name not in labels} if ends else {},
         "sort": sort,
-        "openable": bool(page.object_list) and opened_runs.is_run(page.object_list[0]),
+        "openable": {cell.pk for cell in page if not opened_runs.why_not(cell)},
     }
 
 
@@ -100,10 +100,18 @@ def cell(request: HttpRequest, experiment_id: int, number: int) -> HttpResponse:
         "changes": msgspec.json.format(msgspec.json.encode(content.changes)).decode() if content else "",
         "parameters": msgspec.json.format(msgspec.json.encode(content.parameters)).decode() if content else "",
         "metrics": [(cell_metric_title(name), cell_metric_text(name, value)) for name, value in found.metrics.items()],
-        "openable": opened_runs.is_run(found),
+        "why_not": opened_runs.why_not(found),
+        "losses": losses_of(found),
+        "outage": "outage" in (found.result or {}),
         "complete": opened_runs.is_complete(found),
     }
     return render(request, "experiments/cell.html", context)
+
+
+def losses_of(cell: ExperimentCell) -> list[tuple[int, str]]:
+    """Return (place, name) of the losses of a cell with several of them."""
+    losses = (cell.result or {}).get("losses") or []
+    return [(place, one["name"]) for place, one in enumerate(losses)] if len(losses) > 1 else []
 
 
 @require_POST

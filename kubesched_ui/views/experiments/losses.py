@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.experiments.loss_run import open_loss
+from kubesched_ui.experiments import opened_runs
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.views.experiments.lookup import find
 from kubesched_ui.views.lists import values_of
@@ -60,9 +60,9 @@ def open_run(request: HttpRequest, experiment_id: int, number: int, place: int) 
     _, row = cell_of(experiment_id, number)
     found = loss_of(row, place)
     try:
-        run, complete = open_loss(row, place)
+        run, complete = opened_runs.open_run(row, place)
     except InputError as error:
-        messages.error(request, f"{found['name']}: {error.problem}.")
+        messages.error(request, f"{found['name']} was not opened as a run: {error.problem.rstrip('.')}.")
         return redirect("experiment-loss", experiment_id, number, place)
     if not complete:
         text = f"{run.title} computes the state before the loss. Open the loss again when it is done."

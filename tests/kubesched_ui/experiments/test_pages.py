@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.experiments import opened_runs, services
+from kubesched_ui.experiments import services
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.services import run_finished
@@ -155,15 +155,6 @@ def test_two_cells_are_compared_as_runs(client: Client, finished: Experiment) ->
     execute_run(first.pk)
     again = client.post(address, {"cell": [1, 4]})
     assert again.headers["Location"] == f"/compare/{first.pk}/{Run.objects.get(parent=first).pk}/"
-
-
-def test_a_cell_that_is_no_run_cannot_be_opened(client: Client, finished: Experiment, sent: list[Any]) -> None:
-    cell = finished.cells.get(number=1)
-    cell.cell["parameters"] = {"nodes": ["n1"]}
-    cell.save()
-    assert not opened_runs.is_run(cell)
-    assert client.post(f"/experiments/{finished.pk}/cells/1/open/").headers["Location"].endswith("/cells/1/")
-    assert not Run.objects.exists()
 
 
 def test_the_search_finds_experiments(client: Client, cluster: Scenario, squares: Squares) -> None:
