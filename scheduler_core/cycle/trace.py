@@ -29,7 +29,7 @@ from scheduler_core.cycle.column_packing import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.score_columns import Keyframe, Score, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, StaticColumn, UsageColumn
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 1  # a cycle as one document
@@ -95,12 +95,14 @@ class Equals(Protocol):
 
 
 class EncodedParts(NamedTuple):
-    """Encoded parts of a cycle: those that the cycles of its class have in common, the verdicts, a column of the
-    keyframe of its scores, if there is one, and the columns of its own, if there are any."""
+    """Encoded parts of a cycle: those that the cycles of its class have in common, the verdicts, the keyframe of its
+    scores, if there is one, with the number of its patches that precede the cycle, and the columns of its own, if there
+    are any."""
 
     layout: bytes
     verdicts: bytes
-    usage: UsageColumn | None
+    keyframe: Keyframe | None
+    patch_count: int
     columns: bytes | None
 
 
@@ -140,7 +142,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     rows that PreFilter left, None for all. `looked`: bool over nodes, the ones that upstream would have evaluated; None
     for all (of the subset). `feasible`: intp rows, None for every node. `batch_hint`: the node that batching tried
     first. `group`: the pod's group, if any. `placement`: the nodes on which the group was tried. `durations`: extension
-    point -> nanoseconds. `made_scores`: `scores`, or a function that makes them.
+    point -> nanoseconds. `made_scores`: `scores`, or what makes them.
     """
 
     pod: str
@@ -166,7 +168,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     nominated: dict[int, fwk.Status | None] = {}
     looked: fwk.Bool | None = None
     feasible: Rows | None = _NO_ROWS
-    made_scores: dict[str, Score] | Callable[[], dict[str, Score]] = {}
+    made_scores: dict[str, Score] | ClassScores = {}
     batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
@@ -196,8 +198,8 @@ class CycleTrace(msgspec.Struct, eq=False):
     @property
     def scores(self) -> dict[str, Score]:
         """Score plugin -> its scores of the feasible nodes; empty if no scores decided."""
-        if not isinstance(self.made_scores, dict):
-            self.made_scores = self.made_scores()
+        if isinstance(self.made_scores, ClassScores):
+            self.made_scores = self.made_scores.by_plugin()
         return self.made_scores
 
     @property
@@ -218,7 +220,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             and not self.nominated
             and not self.error
             and _STATUSES_OF(self) == _NO_STATUSES
-            and (not self.scores or self.selection() is not None)
+            and (not self.made_scores or self.selection() is not None)
         )
 
     @property
@@ -455,7 +457,7 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def _compare_selected(self) -> Selection | None:
         row, rows = self.selected_row, self.feasible
-        if row < 0 or not self.scores or (self.nodes if rows is None else len(rows)) < 2:
+        if row < 0 or not self.made_scores or (self.nodes if rows is None else len(rows)) < 2:
             return None
         place = row if rows is None else int(rows.searchsorted(row))
         if rows is not None and (place == len(rows) or rows[place] != row):
@@ -571,27 +573,21 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> bytes:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
-        parts = self._parts(outcome, layouts)
-        usage = parts.usage
-        document = _ENCODE(
-            (
-                *self._own_parts(),
-                parts.layout,
-                parts.verdicts,
-                b"" if usage is None else pack_keyframe(usage.keyframe),
-                _NO_PATCHES if usage is None else _pack_patches(usage),
-                parts.columns,
-            )
-        )
+        layout, verdicts, keyframe, patch_count, columns = self._parts(outcome, layouts, _deflated)
+        frame, patches = b"", _NO_PATCHES
+        if keyframe is not None:
+            frame, patches = pack_keyframe(keyframe), _pack_patches(keyframe, patch_count)
+        document = _ENCODE((*self._own_parts(), layout, verdicts, frame, patches, columns))
         if len(document) >= _LONG:
             return _SHARED_DEFLATED + zlib.compress(document, 1)
         return _SHARED_PLAIN + document
 
     def shared_parts(self) -> EncodedParts | None:
-        """Return the parts of the encoding that cycles of equal pods have in common; None if there are none."""
+        """Return the parts of the encoding that cycles of equal pods have in common; None if there are none. They are
+        not deflated, since the batch is."""
         if self._outcome is None or self._layouts is None:
             return None
-        return self._parts(self._outcome, self._layouts)
+        return self._parts(self._outcome, self._layouts, _ENCODE)
 
     def encode_own(self, layout: int, verdicts: int, keyframe: int, count: int, columns: bytes | None) -> bytes:
         """Return the part of the encoding that other cycles do not share. The numbers refer to shared parts; a keyframe
@@ -607,12 +603,17 @@ class CycleTrace(msgspec.Struct, eq=False):
             None if self.postfilter is None else _pack_postfilter(self.postfilter),
         )
 
-    def _parts(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> EncodedParts:
+    def _parts(
+        self,
+        outcome: FilterOutcome,
+        layouts: dict[tuple[tuple[str, ...], ...], bytes],
+        encode: Callable[[Sequence[Any]], bytes],
+    ) -> EncodedParts:
         plugins = tuple(self.verdicts)
         if outcome.packed is None or outcome.packed[0] != plugins:
             outcome.packed = (
                 plugins,
-                _deflated(
+                encode(
                     [
                         (i, [_pack_status(s) for s in v.statuses], pack_codes(v.codes, v.refused))
                         for i, v in enumerate(self.verdicts.values())
@@ -620,16 +621,24 @@ class CycleTrace(msgspec.Struct, eq=False):
                     ]
                 ),
             )
-        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(self.scores), plugins
+        keyframe: Keyframe | None = None
+        patch_count, made = 0, self.made_scores
+        scores: Mapping[str, Score]
+        if isinstance(made, ClassScores):
+            scores = made.varying
+            if made.usage:
+                keyframe, patch_count = made.keyframe, made.count
+        else:
+            scores = made
+        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), plugins
         layout = layouts.get(key)
         if layout is None:
             layout = layouts[key] = _deflated(self._layout())
-        usage: UsageColumn | None = None
         varying: list[tuple[Packed | None, Packed | None]] = []
-        for score in self.scores.values():
+        for score in scores.values():
             raw, normalized = score.raw_source, score.normalized_source
             if isinstance(raw, UsageColumn):
-                usage = raw
+                keyframe, patch_count = raw.keyframe, raw.count
             elif not isinstance(raw, StaticColumn):
                 varying.append((pack(score.raw), None if normalized is raw else pack(score.normalized)))
             elif not isinstance(normalized, StaticColumn):
@@ -639,8 +648,8 @@ class CycleTrace(msgspec.Struct, eq=False):
         if varying or not derived or self.placement is not None:
             feasible = None if derived else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
-            columns = _deflated((*map(pack_optional, own), feasible, varying))
-        return EncodedParts(layout, outcome.packed[1], usage, columns)
+            columns = encode((*map(pack_optional, own), feasible, varying))
+        return EncodedParts(layout, outcome.packed[1], keyframe, patch_count, columns)
 
     def _layout(self) -> tuple[Any, ...]:
         """Return what the cycles of a class have in common besides the verdicts.
@@ -803,10 +812,10 @@ def pack_keyframe(keyframe: Keyframe) -> bytes:
     return keyframe.packed
 
 
-def _pack_patches(column: UsageColumn) -> msgspec.Raw:
+def _pack_patches(keyframe: Keyframe, count: int) -> msgspec.Raw:
     """Return the patches that precede the cycle as an encoded list."""
-    packed = column.keyframe.packed_patches(column.count, _ENCODE)
-    return msgspec.Raw(b"\xdd" + column.count.to_bytes(4, "big") + packed)  # the header of a list of msgpack
+    packed = keyframe.packed_patches(count, _ENCODE)
+    return msgspec.Raw(b"\xdd" + count.to_bytes(4, "big") + packed)  # the header of a list of msgpack
 
 
 def unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> Keyframe:

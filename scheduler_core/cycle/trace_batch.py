@@ -61,17 +61,17 @@ class TraceBatchEncoder:
         found = trace.shared_parts()
         if found is None:
             return False
-        keyframe, count = -1, 0
-        if (usage := found.usage) is not None:
-            known = self._keyframes.get(id(usage.keyframe))
+        number = -1
+        if (keyframe := found.keyframe) is not None:
+            known = self._keyframes.get(id(keyframe))
             if known is None:
-                known = self._keyframes[id(usage.keyframe)] = [len(self._frames), 0]
-                self._frames.append(usage.keyframe)
-                self._size += len(pack_keyframe(usage.keyframe))
-            keyframe, count = known[0], usage.count
-            known[1] = max(known[1], count)
+                known = self._keyframes[id(keyframe)] = [len(self._frames), 0]
+                self._frames.append(keyframe)
+                self._size += len(pack_keyframe(keyframe))
+            number = known[0]
+            known[1] = max(known[1], found.patch_count)
         layout, verdicts = self._number(found.layout), self._number(found.verdicts)
-        own = trace.encode_own(layout, verdicts, keyframe, count, found.columns)
+        own = trace.encode_own(layout, verdicts, number, found.patch_count, found.columns)
         self._cycles.append(msgspec.Raw(own))
         self._counts.append(events)
         self._size += len(own)

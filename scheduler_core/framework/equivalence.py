@@ -10,7 +10,7 @@ The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cache
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fixed_results import FixedResults, PluginGroup, ProfilePlugins, declaration
-from scheduler_core.framework.score_columns import Column, Keyframe, Score, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, StaticColumn, UsageColumn
 
 _MAX_CLASSES = 4096
 _MAX_CELLS = 1 << 22  # of all columns of a cache, unless it has fewer than the following
@@ -238,30 +238,20 @@ class EquivalenceClass:
         self.usage = usages(pod, self.usage_filters, by_usage)
         self.outcomes = self.usage.outcomes
 
-    def scores(
-        self,
-        made: Mapping[str, Score],
-        normalized_now: Mapping[str, Column],
-        rows: fwk.Rows,
-        keyframe: Keyframe,
-        count: int,
-    ) -> dict[str, Score]:
-        """Return the scores of a cycle. `made`: those that do not stay. `normalized_now`: the normalized scores of the
-        others that do not. `keyframe`, `count`: as UsageColumns.snapshot returned them in the cycle."""
+    def scores(self, cycle: ClassScores) -> dict[str, Score]:
+        """Return the scores of a cycle by plugin."""
         scores: dict[str, Score] = {}
         for name, weight in self.scorers:
             if (index := self.usage.index.get(name)) is not None:
-                column = UsageColumn(keyframe, count, index, rows)
+                column = UsageColumn(cycle.keyframe, cycle.count, index, cycle.rows)
                 scores[name] = Score(weight, column, column)
-            elif (found := self.columns.get(name)) is not None:
+            elif name in cycle.varying:
+                scores[name] = cycle.varying[name]
+            elif (found := self.columns.get(name)) is not None:  # else PreScore of the cycle skipped it
                 raw, normalized = found
-                static, final = StaticColumn(raw, rows), normalized_now.get(name)
-                if normalized is not None:
-                    final = static if normalized is raw else StaticColumn(normalized, rows)
-                assert final is not None
+                static = StaticColumn(raw, cycle.rows)
+                final = static if normalized is raw or normalized is None else StaticColumn(normalized, cycle.rows)
                 scores[name] = Score(weight, static, final)
-            elif name in made:  # PreScore of the cycle did not skip it
-                scores[name] = made[name]
         return scores
 
 

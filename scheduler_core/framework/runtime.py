@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TypeVar
 
 from scheduler_core.cluster.cluster import Cluster
@@ -16,7 +15,7 @@ from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
-from scheduler_core.framework.score_columns import Score
+from scheduler_core.framework.score_columns import ClassScores, Score, StaticColumn
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -297,10 +296,8 @@ class Framework:
             state.skip_score.add(plugin.name)
         return None
 
-    def run_score(
-        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
-    ) -> dict[str, Score] | Callable[[], dict[str, Score]]:
-        """Return the scores of the feasible nodes by plugin, or a function that returns them at any later time."""
+    def run_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> dict[str, Score] | ClassScores:
+        """Return the scores of the feasible nodes by plugin; for a class of equal pods they are made when read."""
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
         if equivalent is not None:
             return self._score_equivalent(state, pod, rows, equivalent)
@@ -313,30 +310,29 @@ class Framework:
 
     def _score_equivalent(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, equivalent: EquivalenceClass
-    ) -> dict[str, Score] | Callable[[], dict[str, Score]]:
+    ) -> dict[str, Score] | ClassScores:
         usage, skipped = equivalent.usage, state.skip_score
         usage.update(state, pod)
         keyframe, count = usage.snapshot()
         total = usage.total[rows]
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
-        made: dict[str, Score] = {}
-        normalized_now: dict[str, fwk.Int64] = {}
+        varying: dict[str, Score] = {}
         for plugin, weight, raw in equivalent.varying_scorers:
             name = plugin.name
             if name in skipped:
                 continue
             if raw is None:
-                score = made[name] = self._score(plugin, state, pod, rows)
-                total = total + score.normalized * weight
+                score = self._score(plugin, state, pod, rows)
             else:
                 assert plugin.normalize is not None
-                normalized_now[name] = plugin.normalize(state, pod, raw[rows], rows)
-                total = total + normalized_now[name] * weight
-        if not (usage.index or equivalent.columns or made):
+                score = Score(weight, StaticColumn(raw, rows), plugin.normalize(state, pod, raw[rows], rows))
+            varying[name] = score
+            total = total + score.normalized * weight
+        if not (usage.index or equivalent.columns or varying):
             return {}
         state.ranking, state.ranking_offset = total, equivalent.constant_total
-        return partial(equivalent.scores, made, normalized_now, rows, keyframe, count)
+        return ClassScores(equivalent.scores, varying, rows, keyframe, count, bool(usage.index))
 
     # ---- Reserve to PostBind
 

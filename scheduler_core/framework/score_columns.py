@@ -5,7 +5,7 @@ A cycle that is not recorded needs none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -104,3 +104,29 @@ class Score:
             else:
                 self._normalized = source if isinstance(source, np.ndarray) else source.read()
         return self._normalized
+
+
+class ClassScores:
+    """The scores of a cycle of equal pods. `of_class` makes the Score of each plugin from this object.
+
+    `varying`: plugin -> scores that the pods do not have in common. `usage`: whether there are columns of the keyframe;
+    the cycle's are those after the first `count` patches.
+    """
+
+    __slots__ = ("_of_class", "count", "keyframe", "rows", "usage", "varying")
+
+    def __init__(
+        self,
+        of_class: Callable[[ClassScores], dict[str, Score]],
+        varying: Mapping[str, Score],
+        rows: Rows,
+        keyframe: Keyframe,
+        count: int,
+        usage: bool,
+    ) -> None:
+        self._of_class = of_class
+        self.varying, self.rows, self.keyframe, self.count, self.usage = varying, rows, keyframe, count, usage
+
+    def by_plugin(self) -> dict[str, Score]:
+        """Return plugin -> its scores."""
+        return self._of_class(self)

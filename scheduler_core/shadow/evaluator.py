@@ -73,7 +73,7 @@ class Evaluation:
                 return None
             total = np.zeros(len(rows), np.int64)
             scores = self.framework.run_score(state, self.pod, rows)
-            for score in (scores if isinstance(scores, dict) else scores()).values():
+            for score in (scores if isinstance(scores, dict) else scores.by_plugin()).values():
                 total += score.normalized * score.weight
             self._scored = {key: total}
         return self._scored[key]
