@@ -1,6 +1,6 @@
 """Buy: the cheapest set of new nodes that places the pods, with a bound below which no set can cost.
 
-The set is found in a model (`pod_shapes`, `column_generation`). Then the scheduler places the pods twice on nodes of
+The set is found in a model (`pod_shapes`, `purchase`). Then the scheduler places the pods twice on nodes of
 the set: as planned, with the planned node as `status.nominatedNodeName`, which Kubernetes tries first, and by its own
 scores. Constraints outside the model can leave pods pending in either run; nodes are then added until all pods run.
 They only make a set dearer, so the bound stays valid.
@@ -25,11 +25,12 @@ from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.debugger.mutations import MOST
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.column_generation import Int64, Offer, Problem, Purchase, first_fit, purchase
 from scheduler_core.experiments.document import Experiment, cells_of, inside
 from scheduler_core.experiments.node_catalog import add_node, daemon_sets, new_node, node_name
 from scheduler_core.experiments.parameters import BuyParameters, NodeType
 from scheduler_core.experiments.pod_shapes import Shapes, shapes_of
+from scheduler_core.experiments.purchase import Purchase, first_fit, purchase
+from scheduler_core.experiments.purchase_model import Int64, Offer, Problem
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation

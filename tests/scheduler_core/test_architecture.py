@@ -19,7 +19,7 @@ CORE = ROOT / "scheduler_core"
 LIBRARIES = {"numpy", "msgspec", "yaml", "cel_expr_python", "scheduler_core"}
 # Only these files need these libraries; other processes never import them.
 FILE_LIBRARIES = {
-    "experiments/column_generation.py": {"highspy"},
+    "experiments/linear_program.py": {"highspy"},
     "experiments/tune.py": {"optuna"},
     "live/aiohttp_transport.py": {"aiohttp", "yarl"},
     "live/kubeconfig_credentials.py": {"aiohttp", "kubernetes_asyncio"},

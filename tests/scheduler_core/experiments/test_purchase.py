@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from scheduler_core.experiments.column_generation import Offer, Problem, Purchase, purchase
+from scheduler_core.experiments.purchase import Purchase, purchase
+from scheduler_core.experiments.purchase_model import Offer, Problem
 
 Vector = tuple[int, ...]
 
