@@ -150,7 +150,7 @@ class PodColumns:
         key = (role, term.key)
         column = self._terms.get(key)
         if column is None:
-            column = self._terms[key] = TermColumn(role, term, np.zeros(self.size, np.int64))
+            column = self._terms[key] = TermColumn(role, term, self.size)
             self._by_term.add(term.selector, column)
             for cls in self._classes_with(term.selector):
                 if term.matches(cls.namespace, self.namespaces.get(cls.namespace, {}), cls.labels):
@@ -167,8 +167,7 @@ class PodColumns:
         key = (namespaces, selector.key, terminating)
         column = self._selectors.get(key)
         if column is None:
-            counts = np.zeros(self.size, np.int64)
-            column = self._selectors[key] = SelectorColumn(namespaces, selector, terminating, counts)
+            column = self._selectors[key] = SelectorColumn(namespaces, selector, terminating, self.size)
             self._by_selector.add(selector, column)
             for cls in self._classes_with(selector):
                 if column.matches(cls):
@@ -176,7 +175,7 @@ class PodColumns:
                     for node, number in cls.nodes.items():
                         row = self.rows.get(node)
                         if row is not None:
-                            column.counts[row] += number
+                            column.add(row, number)
         return column
 
     def terms_matching(self, pod: PodInfo) -> list[TermColumn]:

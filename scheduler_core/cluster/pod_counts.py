@@ -63,18 +63,21 @@ class LabelClass:
 
 
 class PodCounts:
-    """The number of some pods on each node. `counts`: int64 over nodes."""
+    """The number of some pods on each node. `counts`: int64 over nodes. `total`: on all nodes."""
 
-    __slots__ = ("_rows", "_sums", "counts")
+    __slots__ = ("_rows", "_sums", "counts", "total")
 
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
+    def __init__(self, size: int) -> None:
+        """`size`: the number of nodes. None has such a pod."""
+        self.counts: Counts = np.zeros(size, np.int64)
+        self.total = 0
         self._rows: set[int] | None = None  # those with such pods, once `rows` was called
         self._sums: dict[str, tuple[Topology, Counts]] = {}  # topology key -> its column, number of pods by value
 
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.counts[row] += step
+        self.total += step
         if self._rows is not None:
             (self._rows.add if self.counts[row] > 0 else self._rows.discard)(row)
         for topology, sums in self._sums.values():
@@ -103,6 +106,7 @@ class PodCounts:
             self.counts[origin < 0] = 0
         else:
             self.counts = np.zeros(len(origin), np.int64)
+        self.total = int(self.counts.sum())
 
 
 class SelectorColumn(PodCounts):
@@ -110,10 +114,8 @@ class SelectorColumn(PodCounts):
 
     __slots__ = ("namespaces", "selector", "terminating")
 
-    def __init__(
-        self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, counts: Counts
-    ) -> None:
-        super().__init__(counts)
+    def __init__(self, namespaces: frozenset[str] | None, selector: Selector, terminating: bool, size: int) -> None:
+        super().__init__(size)
         self.namespaces, self.selector, self.terminating = namespaces, selector, terminating
 
     def matches(self, pods: Counted) -> bool:
@@ -126,18 +128,10 @@ class SelectorColumn(PodCounts):
 
 
 class TermColumn(PodCounts):
-    """The number of pods that carry `term` in `role` (one of the ROLES), on each node. `total`: on all nodes."""
+    """The number of pods that carry `term` in `role` (one of the ROLES), on each node."""
 
-    __slots__ = ("role", "term", "total")
+    __slots__ = ("role", "term")
 
-    def __init__(self, role: str, term: Term, counts: Counts) -> None:
-        super().__init__(counts)
-        self.role, self.term, self.total = role, term, 0
-
-    def add(self, row: int, step: int) -> None:
-        super().add(row, step)
-        self.total += step
-
-    def permute(self, origin: npt.NDArray[np.intp]) -> None:
-        super().permute(origin)
-        self.total = int(self.counts.sum())
+    def __init__(self, role: str, term: Term, size: int) -> None:
+        super().__init__(size)
+        self.role, self.term = role, term

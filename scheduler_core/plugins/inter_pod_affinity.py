@@ -407,21 +407,19 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
             weights: dict[str, fwk.Int64] = {}
         else:
-            weights = self._weights(pod)
+            weights = self._weights(state, pod)
         if not weights and self.cluster.release.prescore_skips:
             return fwk.SKIPPED
         state[f"{self.name}/score"] = weights
         return None
 
-    def _weights(self, pod: PodInfo) -> dict[str, fwk.Int64]:
+    def _weights(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Int64]:
         """Return topology key -> the weight of each domain; int64 over its values."""
         hard = self.args.hard_pod_affinity_weight
         factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
         pairs: list[tuple[str, PodCounts, int]] = []
-        for term in pod.preferred_affinity:
-            pairs.append((term.topology_key, self._column(term), term.weight))
-        for term in pod.preferred_anti_affinity:
-            pairs.append((term.topology_key, self._column(term), -term.weight))
+        if pod.preferred_affinity or pod.preferred_anti_affinity:
+            pairs += state.of_class((self.name, "preferred"), lambda: self._preferred(pod))
         for carried in self.cluster.columns.terms_matching(pod):
             factor = factors.get(carried.role, 0)
             if factor and carried.total:
@@ -430,11 +428,17 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         weights: dict[str, fwk.Int64] = {}
         for topology_key, counts, weight in pairs:
             domains = self._domains(topology_key, counts)
-            if not domains.counts.any():
+            if not counts.total or (domains.topology.missing is not None and not domains.counts.any()):
                 continue
             sums = domains.counts * weight
             weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
         return weights
+
+    def _preferred(self, pod: PodInfo) -> list[tuple[str, PodCounts, int]]:
+        """Return the topology key, the column of matching pods and the weight of each of the pod's preferred terms."""
+        terms = [(term, term.weight) for term in pod.preferred_affinity]
+        terms += [(term, -term.weight) for term in pod.preferred_anti_affinity]
+        return [(term.topology_key, self._column(term), weight) for term, weight in terms]
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the node's domains."""
@@ -449,7 +453,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         """Scale lowest..highest to 0..100, in float64."""
         if not state[f"{self.name}/score"] or not len(scores):
             return scores
-        lowest, highest = int(scores.min()), int(scores.max())
+        lowest, highest = int(np.minimum.reduce(scores)), int(np.maximum.reduce(scores))
         if self.cluster.release.affinity_scores_start_at_zero:
             lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
