@@ -121,10 +121,12 @@ class PodColumns:
 
     def know(self, pod: PodInfo, node: str, step: int) -> None:
         """Update the label class like `count`, but not the columns."""
-        cls = self.label_class(pod)
-        cls.nodes[node] = cls.nodes.get(node, 0) + step
-        if not cls.nodes[node]:
-            del cls.nodes[node]
+        nodes = self.label_class(pod).nodes
+        number = nodes.get(node, 0) + step
+        if number:
+            nodes[node] = number
+        else:
+            del nodes[node]
 
     def count_rows(self, placed: Iterable[tuple[int, PodInfo]]) -> None:
         """Add many pods to the columns only, each on a row."""
@@ -136,14 +138,14 @@ class PodColumns:
     def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
         for column in self.label_class(pod).columns:
             column.add(row, step)
-        for term_column in self._terms_carried(pod):
+        carried = pod.term_columns
+        for term_column in carried if carried is not None else self._terms_carried(pod):
             term_column.add(row, step)
 
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
-        if pod.term_columns is None:
-            terms = pod.terms()
-            by_role = zip(ROLES, terms, strict=True) if terms is not NO_TERMS else ()
-            pod.term_columns = tuple([self._term_column(role, term) for role, own in by_role for term in own])
+        terms = pod.terms()
+        by_role = zip(ROLES, terms, strict=True) if terms is not NO_TERMS else ()
+        pod.term_columns = tuple([self._term_column(role, term) for role, own in by_role for term in own])
         return pod.term_columns
 
     def _term_column(self, role: str, term: Term) -> TermColumn:

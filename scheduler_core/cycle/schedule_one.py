@@ -34,6 +34,7 @@ from scheduler_core.framework.runtime import Framework
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
+_UNCHANGED = nullcontext()  # the context in which the nodes stay as they are
 
 NO_NODES = "no nodes available to schedule pods"
 # message for a pod that is being deleted; the caller that pops pods skips it
@@ -188,16 +189,18 @@ class Scheduler:
         trace.durations["filter"] = self.timer() - start
         if not self.collects_rejectors and len(trace.feasible_rows()):
             return
-        of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
-        begin = "running" if release.filter_error_reworded else "error while running"
-        rejectors = set(trace.unschedulable_plugins)
+        rejectors = set()
         for status, _ in trace.decisive_statuses():
             if status.code == ERROR:
+                of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
+                begin = "running" if release.filter_error_reworded else "error while running"
                 trace.error = f'{begin} "{status.plugin}" filter plugin{of_pod}: {status.message}'
             if status.rejected:
                 rejectors.add(status.plugin)
-        reported = not trace.error and release.reports_unschedulable_plugins
-        trace.unschedulable_plugins = sorted(rejectors) if reported else []
+        if trace.error or not release.reports_unschedulable_plugins:
+            trace.unschedulable_plugins = []
+        elif rejectors:
+            trace.unschedulable_plugins = sorted(rejectors.union(trace.unschedulable_plugins))
 
     def _apply_prefilter_result(self, names: frozenset[str], narrowing: list[str], trace: CycleTrace) -> None:
         """Restrict the cycle to the nodes that PreFilter left.
@@ -332,7 +335,7 @@ class Scheduler:
         rows: Any = slice(None) if trace.feasible is None else trace.feasible
         start = self.timer()
         bare = state.rebuilt and self.cluster.release.extender_nodes_scored_without_pods
-        with self.cluster.nodes.bare() if bare else nullcontext():
+        with self.cluster.nodes.bare() if bare else _UNCHANGED:
             status = framework.run_pre_score(state, pod, rows)
             if status is not None:
                 trace.error = f'running PreScore plugin "{status.plugin}": {status.message}'

@@ -52,7 +52,7 @@ class UsageColumns:
         self._keyframe: Keyframe | None = None
         self._known: dict[bytes, fwk.Int64] = {}  # usage of a node -> the values of its row
         self._position = -1
-        self._verdicts: list[fwk.Verdict | None] = [None] * len(filters)
+        self._verdicts: dict[str, fwk.Verdict] | None = None
         self.more: dict[str, Any] = {}
         self.outcomes: dict[tuple[str | int, ...], Any] = {}
 
@@ -67,7 +67,7 @@ class UsageColumns:
         if rows is None or len(rows) > 16 + len(self._nodes) // 8:
             self.columns = self._compute(state, pod, slice(None))
             self._keyframe = None
-            self._verdicts = [None] * len(self._filters)
+            self._verdicts = None
             return
         columns, known, filters = self.columns, self._known, len(self._filters)
         for row in rows:
@@ -79,7 +79,7 @@ class UsageColumns:
                 values = known[usage] = self._compute(state, pod, np.array([row], np.intp))[:, 0]
             for i in range(filters):
                 if columns[i, row] != values[i]:
-                    self._verdicts[i] = None
+                    self._verdicts = None
             columns[:, row] = values
             if self._keyframe is not None:
                 self._keyframe.patches.append((row, values))
@@ -93,12 +93,11 @@ class UsageColumns:
             total += found[-1] * weight
         return np.stack([*found, total])
 
-    def verdict(self, index: int, pod: PodInfo) -> fwk.Verdict:
-        """Return the verdict of the filter with this index; the same object as long as no node's code changes."""
-        verdict = self._verdicts[index]
-        if verdict is None:
-            verdict = self._verdicts[index] = self._filters[index].verdict(pod, self.columns[index])
-        return verdict
+    def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
+        """Return filter -> its verdict; the same dict as long as no node's code changes."""
+        if self._verdicts is None:
+            self._verdicts = {f.name: f.verdict(pod, self.columns[i]) for i, f in enumerate(self._filters)}
+        return self._verdicts
 
     @property
     def total(self) -> fwk.Int64:
@@ -118,11 +117,10 @@ class EquivalenceClass:
 
     `first`: the first of these pods, `pod_terms`: their affinity terms. `pre_filter`, `filter`, `pre_score`: the
     plugins that still have to run in each cycle. `verdicts`: all Filter plugins in order, with the results that stay.
-    `verdicts_now`: the same with those of the last cycle, if no other plugin runs. `outcomes`: what follows from equal
-    verdicts, and `latest` the last of them; their reader fills both. `scorers`: (name, weight) of the Score plugins
-    that are not skipped. `varying_scorers`: those whose scores or normalized scores do not stay, with the raw scores
-    over all nodes that do. `skipped_filter`, `skipped_score`: the plugins that are skipped, sorted. `layouts`: the
-    encoded parts that cycles have in common; the encoder fills it.
+    `outcomes`: what follows from equal verdicts, and `latest` the last of them; their reader fills both. `scorers`:
+    (name, weight) of the Score plugins that are not skipped. `varying_scorers`: those whose scores or normalized scores
+    do not stay, with the raw scores over all nodes that do. `skipped_filter`, `skipped_score`: the plugins that are
+    skipped, sorted. `layouts`: the encoded parts that cycles have in common; the encoder fills it.
     """
 
     __slots__ = (
@@ -145,8 +143,8 @@ class EquivalenceClass:
             "skip_filter",
             "skipped_filter",
         ),
-        *("skip_score", "skipped_score", "static_total", "terms", "usage", "usage_filters", "varying_scorers"),
-        *("verdicts", "verdicts_now"),
+        *("skip_score", "skipped_score", "static_total", "terms", "usage", "varying_scorers"),
+        *("_usage_filters", "_usage_verdicts", "_verdicts_now", "verdicts"),
     )
 
     def __init__(
@@ -174,6 +172,7 @@ class EquivalenceClass:
         self.skip_score = frozenset(shared.skip_score | own.skip_score)
         self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
         self._merge_verdicts(framework, shared, own)
+        self._usage_verdicts, self._verdicts_now = dict[str, fwk.Verdict](), self.verdicts
         # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns = {**shared.columns, **own.columns}
         self.constant_total = shared.constant + own.constant  # of columns that are the same for all nodes
@@ -198,12 +197,18 @@ class EquivalenceClass:
             found = self._cache[key] = make()
         return found
 
+    def verdicts_now(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
+        """Return `verdicts` with those that depend on usage; the same dict as long as they are the same."""
+        verdicts = self.usage.verdicts(pod)
+        if self._usage_verdicts is not verdicts:
+            self._usage_verdicts, self._verdicts_now = verdicts, {**self.verdicts, **verdicts}
+        return self._verdicts_now
+
     def _merge_verdicts(self, framework: ProfilePlugins, shared: FixedResults, own: FixedResults) -> None:
         every = framework.cluster.release.supports_skip_status
         self.verdicts: dict[str, fwk.Verdict] = {}
-        self.verdicts_now: dict[str, fwk.Verdict] = {}
         self.filter: list[fwk.FilterPlugin] = []
-        self.usage_filters: list[fwk.UsageFilter] = []
+        self._usage_filters: list[fwk.UsageFilter] = []
         for plugin in framework.filter:
             name = plugin.name
             if name in self.skip_filter:
@@ -215,7 +220,7 @@ class EquivalenceClass:
             if verdict is not None:
                 continue
             if (shared.varies.get(name) or own.varies[name]) == fwk.USAGE and isinstance(plugin, fwk.UsageFilter):
-                self.usage_filters.append(plugin)
+                self._usage_filters.append(plugin)
             else:
                 self.filter.append(plugin)
 
@@ -235,7 +240,7 @@ class EquivalenceClass:
                 by_usage.append((scorer, weight))
             elif normalized is None:
                 self.varying_scorers.append((scorer, weight, raw))
-        self.usage = usages(pod, self.usage_filters, by_usage)
+        self.usage = usages(pod, self._usage_filters, by_usage)
         self.outcomes = self.usage.outcomes
 
     def scores(self, cycle: ClassScores) -> dict[str, Score]:

@@ -195,15 +195,11 @@ class Framework:
     def _filter_equivalent(
         self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
     ) -> dict[str, fwk.Verdict]:
-        usage, verdicts = equivalent.usage, equivalent.verdicts_now
-        usage.update(state, pod)
-        of_usage = [(plugin.name, usage.verdict(i, pod)) for i, plugin in enumerate(equivalent.usage_filters)]
-        if verdicts and all(verdicts[name] is verdict for name, verdict in of_usage):
-            return verdicts
-        verdicts = equivalent.verdicts.copy()
-        verdicts.update(of_usage)
+        equivalent.usage.update(state, pod)
+        verdicts = equivalent.verdicts_now(pod)
         if not equivalent.filter:
-            equivalent.verdicts_now = verdicts
+            return verdicts
+        verdicts = verdicts.copy()
         for plugin in equivalent.filter:
             if plugin.name not in state.skip_filter:
                 verdicts[plugin.name] = plugin.filter(state, pod)
