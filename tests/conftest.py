@@ -30,8 +30,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt the collected tests from later garbage collections."""
+    """Exempt the collected tests from later garbage collections, which took a tenth of the processor time."""
     gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
     gc.enable()
 
 

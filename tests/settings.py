@@ -7,3 +7,4 @@ INSTALLED_APPS = list(dict.fromkeys([*INSTALLED_APPS, *ACCOUNTS_APPS]))
 MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE[:-1], *ACCOUNTS_MIDDLEWARE, MIDDLEWARE[-1]]))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast
 CONTEXTS = False  # of the developer's kubeconfig
+WHITENOISE_AUTOREFRESH = True  # each test client would list all static files
