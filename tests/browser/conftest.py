@@ -43,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     instance.start()
     until(instance.serves, "the start")
     yield instance
-    instance.interrupt()
+    instance.kill_all()
 
 
 def is_problem(message: ConsoleMessage) -> bool:

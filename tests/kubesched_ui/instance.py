@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,16 @@ class Instance:
         for pid in gone:
             os.kill(pid, signal.SIGKILL)
         until(lambda: (now := self.pids(part)) and not set(now) & set(gone), f"a new {part}")
+
+    def kill_all(self) -> None:
+        """Send SIGKILL to all processes, which is faster than `interrupt`. Wait for their end."""
+        assert self.process
+        self.process.kill()
+        self.process.wait()
+        while left := self.pids(""):
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     # ---- the API
 
