@@ -14,6 +14,7 @@ from kubesched_ui.accounts.access import OWN, SEE
 from kubesched_ui.accounts.permissions import ADMINS, CLOSED, LEVELS_OF_OBJECTS, OPEN, USERS, Permission, objects_of
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Breakpoint, Run, Scenario, Upgrade
+from tests.examples import selection
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.accounts.url_examples import Address, addresses, permissions
 from tests.kubesched_ui.experiments.documents import document
@@ -175,7 +176,7 @@ def kept(world: World) -> tuple[Any, ...]:
     return rows, Breakpoint.objects.count(), Run.objects.get(pk=world.run.pk).name
 
 
-@pytest.mark.parametrize("signed_in", [False, True])
+@pytest.mark.parametrize("signed_in", selection([False, True], 2))
 def test_a_link_gives_read_access_only(world: World, signed_in: bool) -> None:
     client, before = world.holder(world.scenario, world.eve if signed_in else None), kept(world)
     for address, method, answer in writes(client, world):

@@ -105,3 +105,5 @@ RUNS = (
     preempting, gang_timeout, forked_twice, forked_twice_later, forked_at_the_end, virtual_time, virtual_time_forked,
     selected_pods, configured, other_configuration, of_workloads,
 )  # fmt: skip
+# Between them they have what the others have: `make test` exports and imports these.
+VARIED = gang_timeout, forked_twice_later, virtual_time_forked, selected_pods, other_configuration, of_workloads

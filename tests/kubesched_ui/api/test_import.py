@@ -18,6 +18,7 @@ from tests.examples import selection
 from tests.kubesched_ui.api.run_kinds import (
     CORDON,
     RUNS,
+    VARIED,
     forked_twice,
     forked_twice_later,
     small,
@@ -87,7 +88,11 @@ def lines(data: bytes) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("make", "form"),
-    [*((make, "run") for make in RUNS), (forked_twice, "parquet"), (virtual_time, "parquet")],
+    [
+        *(pytest.param(make, "run", marks=() if make in VARIED else pytest.mark.long) for make in RUNS),
+        (forked_twice, "parquet"),
+        pytest.param(virtual_time, "parquet", marks=pytest.mark.long),
+    ],
     ids=lambda of: of if isinstance(of, str) else of.__name__,
 )
 def test_an_imported_run_equals_the_exported_one(client: Client, make: Any, form: str) -> None:

@@ -57,7 +57,7 @@ def peak_mb() -> int:
     ("where", "message"),
     [
         (LISTS, "needs too much memory"),  # doubles a list 26 times
-        (TEXTS, "needs too much memory"),  # crashes the library
+        pytest.param(TEXTS, "needs too much memory", marks=pytest.mark.long),  # crashes the library
         (f"{TREE} == {TREE}", TOO_LONG),  # compares trees with shared branches
     ],
     ids=["lists", "texts", "trees"],

@@ -173,19 +173,13 @@ def test_scores_add_up_and_ties_are_not_revealed(client: Client, run: Run) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "query"),
-    [
-        ("07-volume-zone", ""),
-        ("14-backoff", ""),
-        ("16-preemption-in-time", "?hide=1"),
-        ("18-gang", ""),
-        ("20-pod-group", "?hide=1"),
-        ("21-predicates", ""),
-        ("24-preemption-then", ""),
-    ],
-)
-def test_every_kind_of_run(client: Client, name: str, query: str) -> None:
+    "name", ["16-preemption-in-time", "20-pod-group", "21-predicates",
+             *(pytest.param(name, marks=pytest.mark.long)
+               for name in ("07-volume-zone", "14-backoff", "18-gang", "24-preemption-then"))]
+)  # fmt: skip
+def test_every_kind_of_run(client: Client, name: str) -> None:
     """The slides of its first cycles, and its last slides."""
+    query = "?hide=1" if name in ("16-preemption-in-time", "20-pod-group") else ""
     run = sample(name, tie_break="name")
     found = slides(client, run, query, most=40)
     if found[-1].heading != "Final outcome":

@@ -9,12 +9,13 @@ import pytest
 
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.scheduler_core.provenance.cases import check
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("release", [f"1.{n}" for n in (20, 22, 23, 24, 25, 26, 28, 29, 30, 31, 32, 33)])
+@pytest.mark.parametrize("release", selection([f"1.{n}" for n in (20, 22, 23, 24, 25, 26, 28, 29, 30, 31, 32, 33)], 2))
 def test_other_releases(release: str) -> None:
     for case in golden_cases(f"v{release}")[:2]:  # resources, where they differ most
         assert list(check(case, counts=Counter())) == []
