@@ -26,7 +26,7 @@ from scheduler_core.experiments.pattern_search import PatternSearch
 from scheduler_core.experiments.purchase_model import Bool, Float64, PurchaseModel
 
 if TYPE_CHECKING:
-    import highspy
+    from scheduler_core.experiments.linear_program import Solver
 
 CLOSE = 2e-5  # the bound is good enough at this distance from the linear program, relative
 MAX_ITERATIONS = 2_000
@@ -153,7 +153,7 @@ class ConfigurationLP:
                 found |= offer.allowed
         return found
 
-    def _program(self) -> tuple[highspy.Highs, list[int], list[int], list[list[int]], int]:
+    def _program(self) -> tuple[Solver, list[int], list[int], list[list[int]], int]:
         """Return the program without patterns: its solver, the rows of the demand, of the limits (-1 for none) and of
         the pools, and the column of the first pattern."""
         model, program = self._model, LinearProgram()
@@ -164,7 +164,7 @@ class ConfigurationLP:
         pools = self._add_pools(program, demand)
         return program.solver(), demand, limits, pools, program.columns
 
-    def _send(self, highs: highspy.Highs, sent: int, demand: Sequence[int], limits: Sequence[int]) -> None:
+    def _send(self, highs: Solver, sent: int, demand: Sequence[int], limits: Sequence[int]) -> None:
         """Add the patterns from `sent` on to the program."""
         for offer, pods in self._model.patterns[sent:]:
             shapes = np.flatnonzero(pods)

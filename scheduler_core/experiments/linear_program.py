@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     import highspy
 
+    Solver = highspy.Highs
+
 TOLERANCE = 1e-6  # of the solver, relative
 
 
@@ -45,7 +47,7 @@ class LinearProgram:
         self._starts.append(len(self._indices))
         self._whole.append(whole)
 
-    def solver(self, **options: float) -> highspy.Highs:
+    def solver(self, **options: float) -> Solver:
         """Return a solver with this program."""
         import highspy
 
@@ -71,13 +73,13 @@ class LinearProgram:
         return highs
 
 
-def run(highs: highspy.Highs) -> str:
+def run(highs: Solver) -> str:
     """Run a solver and return the status of its model, such as `Optimal`."""
     highs.run()
     return str(highs.modelStatusToString(highs.getModelStatus()))
 
 
-def start_from(highs: highspy.Highs, values: Iterable[float]) -> None:
+def start_from(highs: Solver, values: Iterable[float]) -> None:
     """Give a solver a known solution: the value of each column."""
     from highspy import HighsSolution
 

@@ -22,7 +22,7 @@ from scheduler_core.experiments.linear_program import TOLERANCE, LinearProgram, 
 from scheduler_core.experiments.purchase_model import Float64, Int64, PackedNodes, PurchaseModel, fitting_alone
 
 if TYPE_CHECKING:
-    import highspy
+    from scheduler_core.experiments.linear_program import Solver
 
 GOOD = 2e-4  # a packing at this distance from the bound is not improved
 MOST_SHARED = 20  # HiGHS measures the time of the clock: its limit for a processor that this many processes share
@@ -152,7 +152,7 @@ class WholeNodes:
         chosen = [PackedNodes(*pattern, int(n)) for pattern, n in zip(model.patterns, amounts, strict=False)]
         return self._trimmed(chosen, demand)
 
-    def _run(self, highs: highspy.Highs) -> None:
+    def _run(self, highs: Solver) -> None:
         """Run an integer program until the deadline. `check` is called meanwhile; what it raises stops the program."""
         raised: list[BaseException] = []
 
