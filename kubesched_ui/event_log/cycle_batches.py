@@ -4,19 +4,24 @@ A cycle of a single pass is stored alone, with a block of events, only if it sha
 pods or belongs to a group. Runs in virtual time, and recordings of earlier versions, have no batches.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
 
+from kubesched_ui.event_log.best_nodes import BatchRanking, FindBestNodes, best_nodes
 from kubesched_ui.event_log.events import cycle_events
+from kubesched_ui.event_log.row_queries import rows_after
 from kubesched_ui.models import Cycle, CycleBatch, Run
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.cycle.trace_batch import TraceBatch
 from scheduler_core.errors import InputError
 
 BATCHES = 4  # read at once
+LATEST = 8  # batches whose events are cached
 
 
 class TraceReader:
@@ -59,56 +64,75 @@ class EventRange(NamedTuple):
 
 
 class EventBatch:
-    """The events of a batch. `nodes`: node lists of the run that are loaded, by version."""
+    """The events of a batch of a run."""
 
-    def __init__(self, row: CycleBatch, nodes: dict[int, list[str]]) -> None:
-        self._row, self._nodes = row, nodes
-        self._traces = TraceBatch(bytes(row.data))
-        self.ends: list[int] = []  # the last event of each cycle
-        last = row.first_seq - 1
-        for count in self._traces.counts:
-            last += count
-            self.ends.append(last)
-
-    def cycle(self, index: int) -> EventRange:
-        """Return the events of a cycle. `index`: its position in the batch."""
-        return EventRange(self.first_seq(index), self.ends[index], partial(self.text, index))
+    def __init__(self, run_id: int, nodes_version: int, first_seq: int, data: bytes) -> None:
+        self._run_id, self._nodes_version, self._first_seq = run_id, nodes_version, first_seq
+        self._traces = TraceBatch(data)
+        self.ends = list(accumulate(self._traces.counts, initial=first_seq - 1))[1:]  # the last event of each cycle
 
     def first_seq(self, index: int) -> int:
-        """Return the number of the first event of a cycle."""
-        return self.ends[index - 1] + 1 if index else self._row.first_seq
+        """Return the number of the first event of a cycle. `index`: its position in the batch."""
+        return self.ends[index - 1] + 1 if index else self._first_seq
 
-    def text(self, index: int) -> bytes:
+    def cycle(self, index: int) -> EventRange:
+        """Return the events of a cycle; reading them makes those of no other cycle."""
+        return EventRange(self.first_seq(index), self.ends[index], partial(self._text, index, best_nodes))
+
+    def after(self, since: int) -> Iterator[EventRange]:
+        """Yield the events of each cycle with events after `since`, in order; reading one makes those of all."""
+        for index in range(bisect_right(self.ends, since), len(self.ends)):
+            yield EventRange(self.first_seq(index), self.ends[index], partial(self._one_of_all, index))
+
+    def _one_of_all(self, index: int) -> bytes:
+        return self._texts[index]
+
+    @cached_property
+    def _texts(self) -> list[bytes]:
+        ranking = BatchRanking()
+        return [self._text(index, ranking) for index in range(len(self.ends))]
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        """The run's nodes in row order."""
+        return Run.everything.only("node_names").get(pk=self._run_id).nodes_at(self._nodes_version)
+
+    def _text(self, index: int, find_best: FindBestNodes) -> bytes:
         """Return the events of a cycle as a JSON list."""
-        version = self._row.nodes_version
-        if version not in self._nodes:
-            self._nodes[version] = self._row.run.nodes_at(version)
-        events = cycle_events(self._traces.trace(index), self._nodes[version])
+        events = cycle_events(self._traces.trace(index), self.nodes, find_best=find_best)
         return msgspec.json.encode([{"seq": seq, **event} for seq, event in enumerate(events, self.first_seq(index))])
+
+
+@lru_cache(maxsize=LATEST)
+def _event_batch(run_id: int, nodes_version: int, first_seq: int, data: bytes) -> EventBatch:
+    """Return the events of a batch. A viewer takes about seven messages for one, and others follow at some distance."""
+    return EventBatch(run_id, nodes_version, first_seq, data)
+
+
+def event_batch(row: CycleBatch) -> EventBatch:
+    """Return the events of a stored batch."""
+    return _event_batch(row.run_id, row.nodes_version, row.first_seq, bytes(row.data))
 
 
 def events_after(run_id: int, since: int) -> Iterator[EventRange]:
     """Yield the events of batched cycles with events after `since`, in order. Reads only as far as needed."""
-    nodes: dict[int, list[str]] = {}
-    rows = CycleBatch.objects.filter(run_id=run_id).order_by("last_seq")
-    while found := list(rows.filter(last_seq__gt=since)[:BATCHES]):
-        for row in found:
-            batch = EventBatch(row, nodes)
-            yield from (batch.cycle(index) for index, end in enumerate(batch.ends) if end > since)
-        since = found[-1].last_seq
+    columns = "last_seq", "nodes_version", "first_seq", "data"
+    while found := rows_after(CycleBatch, columns, run_id, since, BATCHES):
+        for _, version, first_seq, data in found:
+            yield from _event_batch(run_id, version, first_seq, bytes(data)).after(since)
+        since = found[-1][0]
 
 
 def events_of_pod(run_id: int, pod: str, since: int) -> Iterator[EventRange]:
     """Yield the events after `since` of a pod's batched cycles, in order."""
     namespace, _, name = pod.partition("/")
-    nodes: dict[int, list[str]] = {}
     cycles = Cycle.objects.filter(run_id=run_id, namespace=namespace, name=name, trace=b"").order_by("number")
     number = 0
     while numbers := list(cycles.filter(number__gt=number).values_list("number", flat=True)[:BATCHES]):
         for number in numbers:
             row = batch_of(run_id, number)
             if row is not None and row.last_seq > since:
-                batch = EventBatch(row, nodes)
+                batch = event_batch(row)
                 if batch.ends[number - row.first] > since:
                     yield batch.cycle(number - row.first)
 
@@ -126,4 +150,4 @@ def pods_between(run_id: int, since: int, until: int, limit: int) -> Sequence[st
 def last_event_before(run: Run, number: int) -> int | None:
     """Return the number of the last event before a batched cycle; None if the cycle is stored alone."""
     row = batch_of(run.pk, number)
-    return None if row is None else EventBatch(row, {}).first_seq(number - row.first) - 1
+    return None if row is None else event_batch(row).first_seq(number - row.first) - 1

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kubesched_ui.event_log.best_nodes import FindBestNodes, best_nodes
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import Int64, Status
+from scheduler_core.framework.interface import Status
 
 Event = dict[str, Any]
 Rows = npt.NDArray[np.intp]
 
-TOP = 10
 MAX_RANGES = 64
 CYCLE = ("reserve", "permit")
 BINDING = (*CYCLE, "prebind", "bind")
@@ -32,6 +32,7 @@ def cycle_events(
     nodes: Sequence[str],
     outcome: Mapping[str, Any] | None = None,
     evicted: Mapping[str, str] | None = None,
+    find_best: FindBestNodes = best_nodes,
 ) -> list[Event]:
     """Return all events of a cycle; `nodes` are the run's nodes in row order.
 
@@ -60,7 +61,7 @@ def cycle_events(
                 say("pod.evicted", victim, by=trace.pod, node=left)
         given_back = bool(trace.group) and trace.result != "scheduled"  # its group was not scheduled
         if trace.node:
-            placing(trace, nodes, say, BINDING if outcome is None and not given_back else CYCLE)
+            placing(trace, nodes, say, BINDING if outcome is None and not given_back else CYCLE, find_best)
             if given_back and trace.reserve is None:
                 say("unreserve", node=trace.node)
     result = trace.result if outcome is None else outcome["result"]
@@ -70,18 +71,14 @@ def cycle_events(
     return found
 
 
-def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[str]) -> None:
+def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[str], find_best: FindBestNodes) -> None:
     """Add the events from PreScore on that the cycle reached. `points`: the points of BINDING to include."""
     node = trace.node
-    rows = trace.feasible_rows()
-    row = trace.selected_row if trace.selected_row >= 0 else nodes.index(node)
-    if trace.scores and (trace.feasible is None or row in rows):  # otherwise a change placed it, ignoring scores
-        total = trace.total()
-        chosen = row if trace.feasible is None else int(np.searchsorted(rows, row))
-        best = ranking(total, chosen)
+    best = find_best(trace, nodes, trace.selected_row if trace.selected_row >= 0 else nodes.index(node))
+    if best is not None:
         say("prescore", skipped=trace.skipped_score)
-        say("score", **scoring(trace, nodes, rows, total, best))
-        say("select", node=node, **selecting(nodes, rows, total, best))
+        say("score", feasible=best.feasible, weights=best.weights, top=best.top)
+        say("select", node=node, score=best.score, ties=best.ties, runner_up=best.runner_up, margin=best.margin)
     else:
         say("select", node=node, score=None, ties=1, runner_up="", margin=None)
     say("assume", node=node)
@@ -158,37 +155,6 @@ def preempting(trace: CycleTrace) -> dict[str, Any]:
         "victims": trace.victims,
         "candidates": len(found.candidates),
     }
-
-
-def scoring(trace: CycleTrace, nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
-    """Return the weights, and the best nodes with the raw and normalised score of every plugin."""
-    columns = {plugin: (s.raw[best].tolist(), s.normalized[best].tolist()) for plugin, s in trace.scores.items()}
-    top = [
-        {
-            "node": nodes[row],
-            "row": row,
-            "total": value,
-            "scores": {plugin: (raw[i], normalized[i]) for plugin, (raw, normalized) in columns.items()},
-        }
-        for i, (row, value) in enumerate(zip(rows[best].tolist(), total[best].tolist(), strict=True))
-    ]
-    return {"feasible": len(rows), "weights": {plugin: s.weight for plugin, s in trace.scores.items()}, "top": top}
-
-
-def selecting(nodes: Sequence[str], rows: Rows, total: Int64, best: Rows) -> dict[str, Any]:
-    """Return the chosen node's score and its lead over the next best node."""
-    score, second = total[best[:2]].tolist()
-    ties = int(np.count_nonzero(total == score))
-    return {"score": score, "ties": ties, "runner_up": nodes[int(rows[best[1]])], "margin": score - second}
-
-
-def ranking(total: Int64, chosen: int) -> Rows:
-    """Return positions of the TOP highest totals: the chosen node, then by descending total, then in node order."""
-    count = len(total)
-    key = total * count - np.arange(count)  # makes all keys distinct
-    key[chosen] = np.iinfo(np.int64).max
-    best = np.argpartition(key, count - TOP)[count - TOP :] if count > TOP else np.arange(count)
-    return best[np.argsort(-key[best])]
 
 
 def ranges(rows: Rows) -> list[list[int]]:

@@ -27,6 +27,7 @@ from kubesched_ui.event_log import cycle_batches, queue_sizes
 from kubesched_ui.event_log.cycle_batches import EventRange
 from kubesched_ui.event_log.events import Event, event, group_event
 from kubesched_ui.event_log.queue_sizes import Move
+from kubesched_ui.event_log.row_queries import rows_after
 from kubesched_ui.event_log.rows import (
     TOTALS,
     CycleRow,
@@ -371,8 +372,7 @@ STORED = ("first_seq", "last_seq", "data")
 
 
 def _stored_after(run_id: int, since: int) -> Iterator[EventRange]:
-    rows = EventBlock.objects.filter(run_id=run_id).order_by("last_seq")
-    while found := list(rows.filter(last_seq__gt=since).values_list(*STORED)[:READ_ROWS]):
+    while found := rows_after(EventBlock, STORED, run_id, since, READ_ROWS):
         yield from (EventRange(first, last, partial(unpack, data)) for first, last, data in found)
         since = found[-1][1]
 

@@ -84,6 +84,18 @@ class FilterOutcome:
     packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
     potential: dict[bool, Rows] = field(default_factory=dict)  # the argument of `potential_rows` -> its result
 
+    @staticmethod
+    def from_verdicts(
+        source: dict[str, fwk.Verdict],
+        refusing: tuple[fwk.Verdict, ...],
+        decisive: npt.NDArray[np.uint8] | None,
+        refused: Rows | None,
+    ) -> FilterOutcome:
+        """Return the outcome of these verdicts."""
+        passing = None if decisive is None else decisive == 0
+        rows = None if passing is None else np.flatnonzero(passing)
+        return FilterOutcome(source, refusing, decisive, passing, rows, refused)
+
 
 class Equals(Protocol):
     """What the cycles of equal pods share. `outcomes`: by the plugins and the identities of the verdicts that refuse
@@ -168,7 +180,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     nominated: dict[int, fwk.Status | None] = {}
     looked: fwk.Bool | None = None
     feasible: Rows | None = _NO_ROWS
-    made_scores: dict[str, Score] | ClassScores = {}
+    made_scores: dict[str, Score] | ClassScores | DecodedScores = {}
     batch_hint: str = ""
     node: str = ""
     selected_row: int = -1
@@ -198,7 +210,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     @property
     def scores(self) -> dict[str, Score]:
         """Score plugin -> its scores of the feasible nodes; empty if no scores decided."""
-        if isinstance(self.made_scores, ClassScores):
+        if not isinstance(self.made_scores, dict):
             self.made_scores = self.made_scores.by_plugin()
         return self.made_scores
 
@@ -283,9 +295,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             if refusing and all(verdict.refused is not None for verdict in refusing):
                 refused = self._decide_few()
             decisive = self.decisive()
-            passing = None if decisive is None else decisive == 0
-            rows = None if passing is None else np.flatnonzero(passing)
-            outcome = FilterOutcome(self.verdicts, refusing, decisive, passing, rows, refused)
+            outcome = FilterOutcome.from_verdicts(self.verdicts, refusing, decisive, refused)
             if refused is None:  # few refused nodes change with each pod
                 if len(outcomes) >= _OUTCOMES:
                     outcomes.clear()
@@ -629,7 +639,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             if made.usage:
                 keyframe, patch_count = made.keyframe, made.count
         else:
-            scores = made
+            scores = self.scores
         key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), plugins
         layout = layouts.get(key)
         if layout is None:
@@ -707,69 +717,102 @@ def _decode_shared(data: bytes) -> CycleTrace:
     document = _DECODER.decode(zlib.decompress(data[1:]) if data[0] else data[1:])
     *own, layout, verdicts, frame, patches, columns = document
     keyframe = unpack_keyframe(frame, patches) if frame else None
-    return trace_from(own, Layout(layout), unpack_verdicts(verdicts), keyframe, len(patches), columns)
+    shared = Layout(layout)
+    return trace_from(own, shared, shared.outcome(verdicts), keyframe, len(patches), columns)
 
 
 class Layout:
-    """The decoded parts that the cycles of a class have in common."""
+    """The decoded parts that the cycles of a class have in common. `scores`: plugin, weight, and the index of its
+    column in the keyframe or None, then its raw and its normalized scores over all nodes, None if they are the same or
+    vary, and whether each cycle has its own."""
 
     def __init__(self, data: bytes) -> None:
-        *self.shared, self.plugins, scores = _inflated(data)
+        *shared, self.plugins, scores = _inflated(data)
+        self.shared: dict[str, Any] = dict(zip(_SHARED, shared, strict=True))
         self.scores: list[tuple[str, int, int | None, fwk.Int64 | None, fwk.Int64 | None, bool]] = []
         for plugin, weight, index, *stays in scores:
             raw, normalized = stays or (None, ())
             column = None if raw is None else unpack(raw)
             after = unpack(normalized) if normalized else None
-            self.scores.append((plugin, weight, index, column, after, normalized in ([], ())))
+            if any(one is not None and len(one) != self.shared["nodes"] for one in (column, after)):
+                raise ValueError("column length")
+            self.scores.append((plugin, weight, index, column, after, index is None and normalized in ([], ())))
+        self.width = max((index + 1 for _, _, index, *_ in self.scores if index is not None), default=0)
+
+    def outcome(self, verdicts: bytes) -> FilterOutcome:
+        """Decode the verdicts that refuse nodes."""
+        named = dict.fromkeys(self.plugins, fwk.PASSES)
+        for i, packed, codes in _inflated(verdicts):
+            verdict = fwk.Verdict(unpack_optional(codes, np.uint16), tuple(map(_unpack_known, packed)))
+            if verdict.codes is not None and len(verdict.codes) != self.shared["nodes"]:
+                raise ValueError("column length")
+            named[self.plugins[i]] = verdict
+        refusing = tuple([verdict for verdict in named.values() if verdict.codes is not None])
+        return FilterOutcome.from_verdicts(named, refusing, CycleTrace("", verdicts=named).decisive(), None)
 
 
-def unpack_verdicts(data: bytes) -> list[tuple[int, fwk.Verdict]]:
-    """Return the verdicts that refuse nodes, with the indexes of their plugins."""
-    return [
-        (i, fwk.Verdict(unpack_optional(codes, np.uint16), tuple(map(_unpack_known, packed))))
-        for i, packed, codes in _inflated(data)
-    ]
+class DecodedScores:
+    """The scores of a decoded cycle. `keyframe` after `count` patches has those that depend on usage. `rows`: the
+    feasible nodes, None for all. `varying`: the columns of the cycle's own scores."""
+
+    __slots__ = ("count", "keyframe", "layout", "rows", "varying")
+
+    def __init__(
+        self, layout: Layout, keyframe: Keyframe | None, count: int, rows: Rows | None, varying: Sequence[Any]
+    ) -> None:
+        if layout.width:
+            if keyframe is None or not layout.width <= len(keyframe.columns) or not 0 <= count <= len(keyframe.patches):
+                raise ValueError("keyframe")
+            if keyframe.columns.shape[1] != layout.shared["nodes"]:
+                raise ValueError("column length")
+        self.layout, self.keyframe, self.count, self.rows, self.varying = layout, keyframe, count, rows, varying
+
+    def by_plugin(self) -> dict[str, Score]:
+        """Return plugin -> its scores."""
+        rows = slice(None) if self.rows is None else self.rows
+        rest, scores = iter(self.varying), {}
+        for plugin, weight, index, raw, normalized, varies in self.layout.scores:
+            if index is not None:
+                assert self.keyframe is not None
+                usage = UsageColumn(self.keyframe, self.count, index, rows)
+                scores[plugin] = Score(weight, usage, usage)
+                continue
+            own_raw, own_normalized = next(rest) if varies else (None, None)
+            column = unpack(own_raw or ()) if raw is None else raw[rows]
+            after = column if normalized is None else normalized[rows]
+            scores[plugin] = Score(weight, column, after if own_normalized is None else unpack(own_normalized))
+        return scores
 
 
 def trace_from(
     own: Sequence[Any],
     layout: Layout,
-    verdicts: Sequence[tuple[int, fwk.Verdict]],
+    outcome: FilterOutcome,
     keyframe: Keyframe | None,
     count: int,
     columns: bytes | None,
 ) -> CycleTrace:
     """Return the cycle with these parts. `count`: the number of patches of the keyframe that precede it."""
     values, statuses, nominated, postfilter = own
-    trace = CycleTrace(values[0], merges=False)  # only such cycles share parts
-    for names, given in ((_OWN, values), (_SHARED, layout.shared)):
-        for name, value in zip(names, given, strict=True):
-            setattr(trace, name, value)
-    for name, status in zip(_STATUSES, statuses or _NO_STATUSES, strict=True):
-        setattr(trace, name, _unpack_status(status))
+    trace = CycleTrace(
+        **dict(zip(_OWN, values, strict=True)), **layout.shared, verdicts=outcome.source, merges=False, _outcome=outcome
+    )  # only such cycles share parts
+    if statuses is not None:
+        for name, status in zip(_STATUSES, statuses, strict=True):
+            setattr(trace, name, _unpack_status(status))
     trace.nominated = {row: _unpack_status(s) for row, s in nominated or ()}
     trace.postfilter = None if postfilter is None else _unpack_postfilter(postfilter)
-    trace.verdicts = dict.fromkeys(layout.plugins, fwk.PASSES)
-    for i, verdict in verdicts:
-        trace.verdicts[layout.plugins[i]] = verdict
-    placement, subset, looked, feasible, varying = _inflated(columns) if columns is not None else (None,) * 5
-    trace.placement = unpack_optional(placement, np.intp)
-    trace.subset = unpack_optional(subset, np.intp)
-    trace.looked = unpack_optional(looked, np.bool_)
-    trace.feasible = trace.passing_rows() if feasible is None else unpack_optional(feasible[0], np.intp)
-    rows = slice(None) if trace.feasible is None else trace.feasible
-    rest = iter(varying or ())
-    for plugin, weight, index, raw, normalized, varies in layout.scores:
-        if index is not None:
-            if keyframe is None or not 0 <= index < len(keyframe.columns) or count > len(keyframe.patches):
-                raise ValueError("keyframe")
-            usage = UsageColumn(keyframe, count, index, rows)
-            trace.scores[plugin] = Score(weight, usage, usage)
-            continue
-        own_raw, own_normalized = next(rest) if varies else (None, None)
-        column = unpack(own_raw or ()) if raw is None else raw[rows]
-        after = column if normalized is None else normalized[rows]
-        trace.scores[plugin] = Score(weight, column, after if own_normalized is None else unpack(own_normalized))
+    if columns is None:
+        trace.feasible = trace.passing_rows()
+        if layout.scores:
+            trace.made_scores = DecodedScores(layout, keyframe, count, trace.feasible, ())
+    else:
+        placement, subset, looked, feasible, varying = _inflated(columns)
+        trace.placement = unpack_optional(placement, np.intp)
+        trace.subset = unpack_optional(subset, np.intp)
+        trace.looked = unpack_optional(looked, np.bool_)
+        trace.feasible = trace.passing_rows() if feasible is None else unpack_optional(feasible[0], np.intp)
+        trace.made_scores = DecodedScores(layout, keyframe, count, trace.feasible, varying).by_plugin()
     return trace
 
 

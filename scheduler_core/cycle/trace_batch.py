@@ -12,9 +12,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from scheduler_core.cycle.trace import CycleTrace, Layout, pack_keyframe, trace_from, unpack_keyframe, unpack_verdicts
+from scheduler_core.cycle.trace import CycleTrace, FilterOutcome, Layout, pack_keyframe, trace_from, unpack_keyframe
 from scheduler_core.errors import InputError
-from scheduler_core.framework.interface import Verdict
 from scheduler_core.framework.score_columns import Keyframe
 
 VERSION = 3  # follows the versions of traces that are encoded alone
@@ -113,8 +112,8 @@ class TraceBatch:
             if len(self._document.counts) != len(self._document.cycles):
                 raise ValueError("counts")
         self.counts: Sequence[int] = self._document.counts
-        self._layouts: dict[int, Layout] = {}
-        self._verdicts: dict[int, list[tuple[int, Verdict]]] = {}
+        self._layouts: dict[bytes, Layout] = {}  # by their bytes: many classes have equal parts
+        self._outcomes: dict[tuple[bytes, bytes], FilterOutcome] = {}
         self._keyframes: dict[int, Keyframe] = {}
 
     def __len__(self) -> int:
@@ -124,8 +123,15 @@ class TraceBatch:
         """Return a cycle of the batch, the first one has index 0. Raises InputError if it is damaged."""
         with _reading():
             *own, layout, verdicts, frame, count, columns = _DECODER.decode(self._document.cycles[index])
-            keyframe = self._keyframe(frame)
-            return trace_from(own, self._layout(layout), self._verdict(verdicts), keyframe, count, columns)
+            parts = self._document.parts
+            return trace_from(
+                own,
+                self._layout(parts[layout]),
+                self._outcome(parts[layout], parts[verdicts]),
+                self._keyframe(frame),
+                count,
+                columns,
+            )
 
     def __iter__(self) -> Iterator[CycleTrace]:
         return (self.trace(index) for index in range(len(self)))
@@ -137,15 +143,16 @@ class TraceBatch:
             _ENCODE(_Document(document.parts, document.keyframes, document.counts[:count], document.cycles[:count]))
         )
 
-    def _layout(self, number: int) -> Layout:
-        if number not in self._layouts:
-            self._layouts[number] = Layout(self._document.parts[number])
-        return self._layouts[number]
+    def _layout(self, part: bytes) -> Layout:
+        if part not in self._layouts:
+            self._layouts[part] = Layout(part)
+        return self._layouts[part]
 
-    def _verdict(self, number: int) -> list[tuple[int, Verdict]]:
-        if number not in self._verdicts:
-            self._verdicts[number] = unpack_verdicts(self._document.parts[number])
-        return self._verdicts[number]
+    def _outcome(self, layout: bytes, verdicts: bytes) -> FilterOutcome:
+        key = layout, verdicts
+        if key not in self._outcomes:
+            self._outcomes[key] = self._layout(layout).outcome(verdicts)
+        return self._outcomes[key]
 
     def _keyframe(self, number: int) -> Keyframe | None:
         if number < 0:

@@ -11,7 +11,8 @@ from asgiref.sync import async_to_sync
 from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
-from kubesched_ui.event_log.events import MAX_RANGES, TOP, cycle_events, ranges, ranking
+from kubesched_ui.event_log.best_nodes import TOP, ranking
+from kubesched_ui.event_log.events import MAX_RANGES, cycle_events, ranges
 from kubesched_ui.models import ClusterObject, Run
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
