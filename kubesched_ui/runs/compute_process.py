@@ -1,8 +1,9 @@
 """A second process that computes a run, so that its worker writes on another core meanwhile.
 
-The worker forks after it has loaded the run. The child only computes: it has no connection to the database or broker,
-and sends what it yields through a pipe. The worker holds the run, writes, and reacts to cancelling and time limits. If
-the worker dies, the pipe closes and the child ends with its next batch.
+The child loads the run with a connection to the database of its own, computes it, and sends what it yields through a
+pipe. The worker holds the run, writes, and reacts to cancelling and time limits. It stays small, and what the child
+changes in memory are pages of its own, which need no copy. If the worker dies, the pipe closes and the child ends with
+its next batch.
 """
 
 import gc
@@ -16,6 +17,10 @@ import warnings
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import BinaryIO, TypeVar
+
+from django.db import connection
+
+from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +37,8 @@ class ComputingLost(Exception):
 
 
 def available() -> bool:
-    """Return whether a second process can compute at the same time."""
-    return hasattr(os, "fork") and (os.cpu_count() or 1) > 1
+    """Return whether a second process can compute at the same time, from what this one has committed."""
+    return hasattr(os, "fork") and (os.cpu_count() or 1) > 1 and not connection.in_atomic_block
 
 
 def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
@@ -43,6 +48,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         import fcntl
 
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    connection.close()  # each process opens one of its own
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
@@ -92,7 +98,10 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
             for item in items:
                 _send(writing, _ITEM, pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
             _send(writing, _END, b"")
-        except BaseException as error:
+        except BaseException as caught:
+            error = caught
+            if isinstance(error, InputError):  # constructors of subclasses have other arguments
+                error = InputError(error.where, error.field, error.problem)
             error.add_note("".join(traceback.format_exception(error)))
             try:
                 data = pickle.dumps(error)

@@ -57,6 +57,12 @@ def pods_of(run: Run) -> int | None:
     return waits + len(run.unbind) + max(run.copies, 1 if run.template else 0)
 
 
+def cycles(run: Run) -> int:
+    """Return the expected number of cycles of a single pass."""
+    pods = pods_of(run)
+    return waiting(run.scenario) if pods is None else pods
+
+
 def waiting(scenario: Scenario) -> int:
     """Return the minimum number of pods that a run has to schedule: pods without a node, and pods that workloads
     create."""

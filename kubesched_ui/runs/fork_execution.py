@@ -30,18 +30,19 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 GONE = "the parent run was deleted before the fork started"
 
 
+def adopt(run: Run) -> None:
+    """Copy the parent's data to a fork in a single pass, and set its progress. Raises InputError, LostClaim."""
+    if run.parent is None:
+        raise InputError("Fork", "", GONE)
+    first = run.fork_at or 1
+    shared = prefix_in(run.parent, first)[0]
+    adopt_once(run, run.parent, shared.blocks, rest_of(run.parent, first), shared.evicted)
+
+
 def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     """Return a fork in a single pass before its first own cycle, its recorder, and messages of the real cluster by pod.
-
-    The parent's data is copied unless that is done already; this also sets the progress of `run`. Raises InputError,
-    LostClaim.
-    """
+    The fork has its parent's data. Raises InputError."""
     parent = run.parent
-    if not run.last_seq:
-        if parent is None:
-            raise InputError("Fork", "", GONE)
-        shared = prefix_in(parent, run.fork_at or 1)[0]
-        adopt_once(run, parent, shared.blocks, rest_of(parent, run.fork_at or 1), shared.evicted)
     prefix, fetch = prefix_in(run, run.fork_at or 1, own=True)
     settings = fork_create.settings_before(run)
     release = get_release(settings.release)

@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, event
-from kubesched_ui.event_log.log import LostClaim, OutOfTime, ResultNames, RunCancelled, RunLog, read_blocks
-from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated, SinglePassRecorder
+from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
+from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
@@ -26,7 +26,9 @@ from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.outages import DATABASE, FULL, outage_of
 from kubesched_ui.runs import (
     build_simulation,
+    computation,
     compute_process,
+    estimate,
     fork_create,
     fork_execution,
     import_run,
@@ -34,19 +36,17 @@ from kubesched_ui.runs import (
     queue,
     services,
 )
+from kubesched_ui.runs.computation import Opening
 from kubesched_ui.runs.compute_process import ComputingLost
 from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
 from scheduler_core.api.duration import seconds
-from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
-from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 
-PROCESS_PODS = 1000  # a run of so many pods is computed by a process of its own
+PROCESS_CYCLES = 1000  # a run of so many cycles is computed by a process of its own
 FULL_DISK_WAIT_S, FULL_DISK_MAX_WAIT_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
 
 
@@ -168,32 +168,17 @@ def record(run: Run, log: RunLog) -> None:
     A run is deterministic: after a loss, it repeats the stored cycles without writing them, and then continues. Raises
     RunCancelled, LostClaim, InputError.
     """
-    began = time.perf_counter()
-    first, changed = 1, 0
-    recorder: Recorder
-    if run.adopts:
-        first = changed = run.fork_at or 1
-        simulation, recorder, recorded = fork_execution.start_fork(run)
-    else:
-        simulation, recorder, recorded = begin(run, log)
-        changed = run.stages[0]["at"] if run.is_fork else 0
-    pods = len(simulation.pods)
-    run.cycles_total = first - 1 + pods
-    nodes, version = list(simulation.nodes), 0
-    if run.adopts:
-        version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
-        nodes = run.nodes_at(version)
-    loaded_s = time.perf_counter() - began
-    logger.info("Run %s: %s pods, %s nodes, loaded in %.1f s", run.pk, pods, len(nodes), loaded_s)
-    positions = {} if run.adopts else {pod: index for index, pod in enumerate(simulation.pods)}
-    log.names_of = ResultNames(nodes, positions, changed, recorded)
-    made = SinglePassRecorder(simulation, recorder, first, run.cycles_done, run.is_fork, nodes, version).run()
-    if pods >= PROCESS_PODS and compute_process.available():
-        made = compute_process.computed(made)
+    if run.adopts and not run.last_seq:
+        fork_execution.adopt(run)
+    computed = computation.single_pass(run)
+    if estimate.cycles(run) >= PROCESS_CYCLES and compute_process.available():
+        computed = compute_process.computed(computed)
     nominations: dict[str, str] = {}
-    with closing(made):
-        for item in made:
-            if isinstance(item, Repeated):
+    with closing(computed):
+        for item in computed:
+            if isinstance(item, Opening):
+                begin(run, log, item)
+            elif isinstance(item, Repeated):
                 check_same(run, item.number, item.pod, item.result)
             elif isinstance(item, Ended):
                 nominations = item.nominations
@@ -206,23 +191,14 @@ def record(run: Run, log: RunLog) -> None:
     finish(run, log, Run.State.DONE)
 
 
-def begin(run: Run, log: RunLog) -> tuple[Simulation, Recorder, dict[str, str]]:
-    """Return a single pass at its beginning, its recorder, and the messages of the real cluster by pod. Write the
-    beginning unless it is stored. Raises InputError."""
-    beginning = fork_create.beginning_of(run)
-    begun = build_simulation.start(beginning)
-    simulation = begun.simulation
-    run.cycles_total = beginning.cycles_total = len(simulation.pods)
-    recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
-    if run.last_seq == 0:
-        log.recorded = recorder.drain()
-        nodes = list(simulation.nodes)
-        data = started(beginning, nodes, begun.warnings, begun.prepared)
-        log.add_events([event("run.started", 0.0, data=data)])
-        log.flush(node_names=nodes)
-    if run.is_fork:
-        plan_single_pass(simulation, fork_create.stages_of(run), 0)
-    return simulation, recorder, begun.recorded
+def begin(run: Run, log: RunLog, opening: Opening) -> None:
+    """Write the beginning of a single pass, unless it is stored."""
+    run.cycles_total = opening.cycles
+    log.names_of = opening.names
+    if opening.started:
+        log.recorded = opening.blocks
+        log.add_events([event("run.started", 0.0, data=opening.started)])
+        log.flush(node_names=opening.nodes)
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
@@ -237,7 +213,7 @@ def record_in_time(run: Run, log: RunLog) -> None:
     bound = chronicle.begin(in_time.api.pods)
     recorder = log.recorder = Recorder(in_time.simulation, stored or -1)
     if stored == 0:
-        data = started(beginning, nodes, in_time.warnings, in_time.prepared)
+        data = computation.started(beginning, nodes, in_time.warnings, in_time.prepared)
         data |= {"pods": len(in_time.simulation.pods), "until": run.origin.get("until", run.until)}
         log.add_events([event("run.started", 0.0, data=data)])
         log.add_moves(bound)
@@ -276,20 +252,6 @@ def check_same_event(run: Run, seq: int, repeated: Event) -> None:
         (event,) = (e for e in msgspec.json.decode(text) if e["seq"] == seq)
         if event != msgspec.json.decode(msgspec.json.encode({"seq": seq, **repeated})):
             raise RuntimeError(f"event {seq} differs from the stored one")
-
-
-def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
-    """Return the data of `run.started`."""
-    return {
-        "release": run.release,
-        **build_simulation.core_settings(run),
-        "pods": run.cycles_total,
-        "nodes": len(nodes),
-        "other_schedulers": run.other_schedulers,
-        "absent_claims": run.absent_claims,
-        "left": prepared.others,
-        "warnings": [*run.notes, *warnings],
-    }
 
 
 def check_same(run: Run, number: int, pod: str, result: str) -> None:

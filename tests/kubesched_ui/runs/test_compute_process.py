@@ -64,7 +64,7 @@ def test_the_process_ends_with_its_reader() -> None:
 
 @pytest.fixture
 def forking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "PROCESS_PODS", 1)
+    monkeypatch.setattr(tasks, "PROCESS_CYCLES", 1)
     monkeypatch.setattr(compute_process, "available", lambda: True)
 
 
@@ -73,17 +73,17 @@ def cluster(pods: int = 40) -> bytes:
     return as_list(*(node(f"n{i}") for i in range(3)), *small, pod("big", "64"))
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_run_is_the_same_with_and_without_a_process(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = ran(client, cluster())
-    monkeypatch.setattr(tasks, "PROCESS_PODS", 1)
+    monkeypatch.setattr(tasks, "PROCESS_CYCLES", 1)
     monkeypatch.setattr(compute_process, "available", lambda: True)
     forked = ran(client, cluster())
     assert_alike(forked, alone)
     assert CycleBatch.objects.filter(run=forked).exists()
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("forking")
 def test_a_run_continues_after_its_process_was_killed(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
@@ -115,7 +115,7 @@ def test_a_run_continues_after_its_process_was_killed(
     assert Cycle.objects.filter(run=run).count() == 321
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("forking")
 def test_a_cancelled_run_ends_its_process(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 5, 3600

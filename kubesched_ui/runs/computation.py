@@ -1,0 +1,85 @@
+"""Loads a run, computes it, and yields what its worker writes.
+
+Nothing here writes to the database, so a process of its own can do it (`compute_process.py`).
+"""
+
+import logging
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_ui.event_log.log import ResultNames
+from kubesched_ui.event_log.single_pass_recorder import Computed, SinglePassRecorder
+from kubesched_ui.models import Run
+from kubesched_ui.runs import build_simulation, fork_create, fork_execution
+from scheduler_core.debugger.fork.stages import plan_single_pass
+from scheduler_core.debugger.recording import Block, Recorder
+from scheduler_core.snapshot.prepare import Prepared
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Opening:
+    """A single pass before its first cycle.
+
+    `cycles`: the expected number of cycles. `nodes`: in row order. `blocks`: the beginning of the recording, and
+    `started`: the data of the event `run.started`; both are empty if they are stored.
+    """
+
+    cycles: int
+    nodes: list[str]
+    names: ResultNames
+    blocks: list[Block]
+    started: dict[str, Any]
+
+
+def single_pass(run: Run) -> Generator[Opening | Computed, None, None]:
+    """Load a run and yield its opening, then what follows. A fork must have its parent's data. Raises InputError."""
+    began = time.perf_counter()
+    opening, recorder_of_run = _fork(run) if run.adopts else _beginning(run)
+    loaded_s = time.perf_counter() - began
+    logger.info("Run %s: %s cycles, %s nodes, loaded in %.1f s", run.pk, opening.cycles, len(opening.nodes), loaded_s)
+    yield opening
+    yield from recorder_of_run.run()
+
+
+def _beginning(run: Run) -> tuple[Opening, SinglePassRecorder]:
+    beginning = fork_create.beginning_of(run)
+    begun = build_simulation.start(beginning)
+    simulation, nodes = begun.simulation, list(begun.simulation.nodes)
+    pods = beginning.cycles_total = len(simulation.pods)
+    recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
+    changed = run.stages[0]["at"] if run.is_fork else 0
+    positions = {pod: index for index, pod in enumerate(simulation.pods)}
+    opening = Opening(pods, nodes, ResultNames(nodes, positions, changed, begun.recorded), [], {})
+    if run.last_seq == 0:
+        opening.blocks = recorder.drain()
+        opening.started = started(beginning, nodes, begun.warnings, begun.prepared)
+    if run.is_fork:
+        plan_single_pass(simulation, fork_create.stages_of(run), 0)
+    return opening, SinglePassRecorder(simulation, recorder, 1, run.cycles_done, run.is_fork, nodes)
+
+
+def _fork(run: Run) -> tuple[Opening, SinglePassRecorder]:
+    simulation, recorder, recorded = fork_execution.start_fork(run)
+    first = run.fork_at or 1
+    version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
+    nodes = run.nodes_at(version)
+    opening = Opening(first - 1 + len(simulation.pods), nodes, ResultNames(nodes, {}, first, recorded), [], {})
+    return opening, SinglePassRecorder(simulation, recorder, first, run.cycles_done, run.is_fork, nodes, version)
+
+
+def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:
+    """Return the data of `run.started`."""
+    return {
+        "release": run.release,
+        **build_simulation.core_settings(run),
+        "pods": run.cycles_total,
+        "nodes": len(nodes),
+        "other_schedulers": run.other_schedulers,
+        "absent_claims": run.absent_claims,
+        "left": prepared.others,
+        "warnings": [*run.notes, *warnings],
+    }
