@@ -130,6 +130,7 @@ class EquivalenceClass:
             "constant_total",
             "columns",
             "filter",
+            "filter_names",
             "filter_state",
             "first",
             "latest",
@@ -144,7 +145,7 @@ class EquivalenceClass:
             "skipped_filter",
         ),
         *("skip_score", "skipped_score", "static_total", "terms", "usage", "varying_scorers"),
-        *("_usage_filters", "_usage_verdicts", "_verdicts_now", "verdicts"),
+        *("_can_skip", "_settled_now", "_usage_filters", "_usage_verdicts", "_verdicts_now", "verdicts"),
     )
 
     def __init__(
@@ -172,7 +173,8 @@ class EquivalenceClass:
         self.skip_score = frozenset(shared.skip_score | own.skip_score)
         self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
         self._merge_verdicts(framework, shared, own)
-        self._usage_verdicts, self._verdicts_now = dict[str, fwk.Verdict](), self.verdicts
+        self._usage_verdicts: dict[str, fwk.Verdict] | None = None  # those that the following contain
+        self._verdicts_now, self._settled_now = self.verdicts, self.verdicts
         # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns = {**shared.columns, **own.columns}
         self.constant_total = shared.constant + own.constant  # of columns that are the same for all nodes
@@ -197,22 +199,27 @@ class EquivalenceClass:
             found = self._cache[key] = make()
         return found
 
-    def verdicts_now(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
-        """Return `verdicts` with those that depend on usage; the same dict as long as they are the same."""
+    def verdicts_now(self, pod: PodInfo, complete: bool) -> dict[str, fwk.Verdict]:
+        """Return `verdicts` with those that depend on usage; the same dict as long as they are the same.
+
+        `complete`: whether plugins of `filter` run in the cycle. Otherwise they are left out if they can be skipped.
+        """
         verdicts = self.usage.verdicts(pod)
         if self._usage_verdicts is not verdicts:
             self._usage_verdicts, self._verdicts_now = verdicts, {**self.verdicts, **verdicts}
-        return self._verdicts_now
+            skipped = self.filter_names if self._can_skip else ()
+            self._settled_now = {n: v for n, v in self._verdicts_now.items() if n not in skipped}
+        return self._verdicts_now if complete else self._settled_now
 
     def _merge_verdicts(self, framework: ProfilePlugins, shared: FixedResults, own: FixedResults) -> None:
-        every = framework.cluster.release.supports_skip_status
+        self._can_skip = framework.cluster.release.supports_skip_status
         self.verdicts: dict[str, fwk.Verdict] = {}
         self.filter: list[fwk.FilterPlugin] = []
         self._usage_filters: list[fwk.UsageFilter] = []
         for plugin in framework.filter:
             name = plugin.name
             if name in self.skip_filter:
-                if not every:
+                if not self._can_skip:
                     self.verdicts[name] = fwk.PASSES
                 continue
             verdict = shared.verdicts.get(name) or own.verdicts.get(name)
@@ -223,6 +230,7 @@ class EquivalenceClass:
                 self._usage_filters.append(plugin)
             else:
                 self.filter.append(plugin)
+        self.filter_names = frozenset([plugin.name for plugin in self.filter])
 
     def _merge_scores(
         self, framework: ProfilePlugins, varies: dict[str, str], pod: PodInfo, usages: Callable[..., UsageColumns]

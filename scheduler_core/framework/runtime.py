@@ -196,8 +196,9 @@ class Framework:
         self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
     ) -> dict[str, fwk.Verdict]:
         equivalent.usage.update(state, pod)
-        verdicts = equivalent.verdicts_now(pod)
-        if not equivalent.filter:
+        runs = not equivalent.filter_names <= state.skip_filter
+        verdicts = equivalent.verdicts_now(pod, complete=runs)
+        if not runs:
             return verdicts
         verdicts = verdicts.copy()
         for plugin in equivalent.filter:
