@@ -143,11 +143,15 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     rows = answer["variants"]
     axes = axes_of(answer, query)
     front = front_of(rows, axes)
+    differs = bool(varying(rows))
+    placed = any(row["metrics"].get(name, {}).get("max") for row in rows for name in ("placed", "pending"))
     resources = resources_of(rows)
     resource = chosen(query.get("resource"), resources)
     page = Paginator(answer["workloads"], WORKLOADS).get_page(query.get("workloads"))
     return {
         "answer": answer,
+        "differs": differs,
+        "nothing": not differs and not placed,
         "axes": axes,
         "axis_titles": [metric_title(name) for name in axes],
         "metrics": [(name, metric_title(name)) for name in varying(rows) or metrics_of(rows)],

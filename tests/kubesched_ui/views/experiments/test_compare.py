@@ -70,6 +70,19 @@ def test_axes_are_part_of_the_address(client: Client, cluster: Scenario) -> None
     assert client.get(f"{address}charts/other/").status_code == 404
 
 
+def test_without_a_difference_there_is_no_plot_of_one_point(client: Client) -> None:
+    chosen = {"configurations": ["default", "MostAllocated"], "releases": ["1.36"], "seeds": 1}
+    running = scenario(node("n1"), pod("a", nodeName="n1"))
+    text = source(client, f"/experiments/{finished(client, running, 'compare', **chosen).pk}/")
+    assert f'<a href="/compose/?scenario={running.pk}">add pending pods</a>' in text
+    assert 'data-chart="scatter"' not in text
+    assert "Pods that make the difference" not in text
+    pending = scenario(node("n1"), pod("a"))
+    text = source(client, f"/experiments/{finished(client, pending, 'compare', **chosen).pk}/")
+    assert "All metrics are equal." in text
+    assert 'data-chart="scatter"' not in text
+
+
 def test_pasted_and_uploaded_configurations(client: Client, cluster: Scenario) -> None:
     file = SimpleUploadedFile("mine.yaml", PASTED.encode())
     form = {"config": PASTED, "config_file": file, "releases": ["1.36"], "seeds": 1}
