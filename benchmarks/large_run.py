@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -24,8 +25,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +35,13 @@ ROOT = Path(__file__).resolve().parent.parent
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 APPS = 200
 PATIENCE = 900.0  # seconds for one response
+# A part of the command line -> the processes of which it is one.
+PARTS = {
+    b"celery": "workers",
+    b"kubesched_ui.server": "web",
+    b"multiprocessing": "offloaded",
+    b"manage.py": "supervisor",
+}
 # Settings, unless the environment has others, that let a cluster of 65,000 nodes and 500,000 pods in.
 LIMITS = """
     KUBESCHED_INGEST_MAX_NODES=65000 KUBESCHED_INGEST_MAX_PODS=500000 KUBESCHED_INGEST_MAX_BYTES=1073741824
@@ -111,6 +120,59 @@ def memory(var: Path, part: str) -> dict[str, float]:
         for name, field in (("mb", "VmRSS"), ("peak_mb", "VmHWM")):
             found[name] = max(found[name], round(int(status.get(field, "0").split()[0]) / 1024, 1))
     return found
+
+
+def processes(var: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (`worker`, `web` or the like, folder in /proc) of the processes of this data folder."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"KUBESCHED_VAR_DIR={var}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+                name = next((name for word, name in PARTS.items() if word in line), "other")
+                yield name, folder
+        except OSError:
+            continue
+
+
+class Watch:
+    """Samples the processes of a data folder during a block.
+
+    `peak`: MB of each part at its peak, with shared pages counted once. `silent`: the longest time without a heartbeat
+    of a run in seconds.
+    """
+
+    def __init__(self, var: Path) -> None:
+        self.var, self.peak, self.silent = var, dict[str, float](), 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._over.wait(1):
+            used: Counter[str] = Counter()
+            for name, folder in processes(self.var):
+                with suppress(OSError):
+                    rollup = dict(line.split(":", 1) for line in (folder / "smaps_rollup").read_text().splitlines()[1:])
+                    used[name] += int(rollup["Pss"].split()[0])
+            for name, kilobytes in used.items():
+                self.peak[name] = max(self.peak.get(name, 0.0), round(kilobytes / 1024))
+            self.silent = max(self.silent, round(self._silence(), 1))
+
+    def _silence(self) -> float:
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(f"file:{self.var}/kubesched.sqlite3?mode=ro", uri=True)) as db,
+        ):
+            since = "SELECT (julianday('now') - julianday(heartbeat_at)) * 86400 FROM kubesched_ui_run"
+            return max((row[0] for row in db.execute(f"{since} WHERE state = 'running'") if row[0]), default=0.0)
+        return 0.0
 
 
 def fetched(address: str) -> dict[str, Any]:
@@ -223,6 +285,7 @@ def questions(base: str, run: int) -> dict[str, Callable[[], dict[str, Any]]]:
         "win a node": f"{page}/pods/{placed[1]}/why/?node=n0007",
         "provenance": f"{api}/pods/{placed[2]}/provenance?point=total",
         "map": f"{api}/map?cycle={cycles * 3 // 4}",
+        "map of the scenario": f"{base}/api/scenarios/{scenario}/map",
         "state": f"{api}/state?cycle={cycles * 3 // 4}&limit=10",
         "find": f"{api}/find?where={where}",
         "compare with itself": f"{base}/api/compare?a={run}&b={run}",
@@ -264,10 +327,10 @@ def main() -> None:
         var = (given.var or Path(folder) / "var").absolute()
         run = given.run
         if run is None:
-            with running(var) as base:
+            with running(var) as base, Watch(var) as watch:
                 run, results["recording"] = recorded(base, given.pods, given.nodes, given.bound)
-                results["recording"]["web"] = memory(var, "kubesched_ui.server")
-                results["recording"]["worker"] = memory(var, "celery")
+            results["recording"] |= {"peak_mb": watch.peak, "longest_without_heartbeat_s": watch.silent}
+            print("recording", json.dumps(results["recording"]), file=sys.stderr, flush=True)
             results["recording"]["database_mb"] = round((var / "kubesched.sqlite3").stat().st_size / 1e6)
         with running(var) as base:
             results["web at first"] = memory(var, "kubesched_ui.server")
