@@ -46,7 +46,9 @@ from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
 
-PROCESS_CYCLES = 1000  # a run of so many cycles is computed by a process of its own
+# A run of so many cycles, or of a cluster with so many objects, is loaded and computed by a process of its own. While
+# the garbage collector examines a large cluster, no thread of its process writes heartbeats.
+PROCESS_CYCLES, PROCESS_OBJECTS = 1000, 20_000
 FULL_DISK_WAIT_S, FULL_DISK_MAX_WAIT_S = 5.0, 60.0  # seconds until a run that met a full disk checks again
 
 
@@ -171,7 +173,8 @@ def record(run: Run, log: RunLog) -> None:
     if run.adopts and not run.last_seq:
         fork_execution.adopt(run)
     computed = computation.single_pass(run)
-    if estimate.cycles(run) >= PROCESS_CYCLES and compute_process.available():
+    large = estimate.cycles(run) >= PROCESS_CYCLES or sum(run.scenario.counts.values()) >= PROCESS_OBJECTS
+    if large and compute_process.available():
         computed = compute_process.computed(computed)
     nominations: dict[str, str] = {}
     with closing(computed):

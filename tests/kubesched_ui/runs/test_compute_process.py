@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.test import Client
@@ -74,11 +75,16 @@ def cluster(pods: int = 40) -> bytes:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_is_the_same_with_and_without_a_process(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["PROCESS_CYCLES", "PROCESS_OBJECTS"])
+def test_a_run_is_the_same_with_and_without_a_process(
+    limit: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = ran(client, cluster())
-    monkeypatch.setattr(tasks, "PROCESS_CYCLES", 1)
+    monkeypatch.setattr(tasks, limit, 1)
     monkeypatch.setattr(compute_process, "available", lambda: True)
-    forked = ran(client, cluster())
+    with patch.object(compute_process, "computed", wraps=compute_process.computed) as computed:
+        forked = ran(client, cluster())
+    computed.assert_called_once()
     assert_alike(forked, alone)
     assert CycleBatch.objects.filter(run=forked).exists()
 
