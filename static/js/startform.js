@@ -16,13 +16,15 @@ function pickList() {
     const ticked = labels.filter((label) => label.control.checked).length;
     count.textContent = `${ticked} of ${labels.length} selected`;
   };
-  form.querySelector("#pick").addEventListener("input", (event) => {
-    const words = event.target.value.toLowerCase().split(/\s+/);
+  const field = form.querySelector("#pick");
+  const search = () => {
+    const words = field.value.toLowerCase().split(/\s+/);
     labels.forEach((label, index) => {
       label.hidden = !words.every((word) => texts[index].includes(word));
     });
-  });
-  form.querySelector("#pick").addEventListener("keydown", (event) => {
+  };
+  field.addEventListener("input", search);
+  field.addEventListener("keydown", (event) => {
     if (event.key === "Enter") event.preventDefault();
   });
   const tick = (some, checked) => {
@@ -33,6 +35,7 @@ function pickList() {
   form.querySelector("#pick-all").addEventListener("click", () => tick(shown(), true));
   form.querySelector("#pick-none").addEventListener("click", () => tick(labels, false));
   form.querySelector("#picks").addEventListener("change", tell);
+  search(); // for what was typed before this script ran
   tell();
 }
 

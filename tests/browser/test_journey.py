@@ -32,6 +32,7 @@ def test_drop_run_watch_open_step(page: Page) -> None:
     page.evaluate(DROP, ["shop.json", shop().decode()])
     page.wait_for_url("**/runs/*/")
     page.locator(".crumbs").get_by_role("link", name="shop.json").click()
+    page.wait_for_url("**/scenarios/*/")  # with its scripts
     expect(page.get_by_role("heading", level=1)).to_have_text("shop.json")
 
     page.get_by_label("Bound pods, rescheduled").check()
