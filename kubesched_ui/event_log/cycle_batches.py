@@ -127,8 +127,10 @@ def events_of_pod(run_id: int, pod: str, since: int) -> Iterator[EventRange]:
     """Yield the events after `since` of a pod's batched cycles, in order."""
     namespace, _, name = pod.partition("/")
     cycles = Cycle.objects.filter(run_id=run_id, namespace=namespace, name=name, trace=b"").order_by("number")
-    number = 0
-    while numbers := list(cycles.filter(number__gt=number).values_list("number", flat=True)[:BATCHES]):
+    number, more = 0, True
+    while more:
+        numbers = list(cycles.filter(number__gt=number).values_list("number", flat=True)[:BATCHES])
+        more = len(numbers) == BATCHES
         for number in numbers:
             row = batch_of(run_id, number)
             if row is not None and row.last_seq > since:

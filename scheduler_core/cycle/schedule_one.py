@@ -187,7 +187,7 @@ class Scheduler:
             self._filter_with_nominated_pods(framework, state, pod, trace)
         self._evaluate_nodes(framework, state, pod, trace)
         trace.durations["filter"] = self.timer() - start
-        if not self.collects_rejectors and len(trace.feasible_rows()):
+        if not self.collects_rejectors and len(trace.feasible_rows()) and not trace.has_filter_error():
             return
         rejectors = set()
         for status, _ in trace.decisive_statuses():

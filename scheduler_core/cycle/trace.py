@@ -369,6 +369,11 @@ class CycleTrace(msgspec.Struct, eq=False):
         mask[slice(None) if self.subset is None else self.subset] = True
         return mask
 
+    def has_filter_error(self) -> bool:
+        """Return whether a Filter plugin returned an error for any node, evaluated or not."""
+        statuses = [status for verdict in self.verdicts.values() for status in verdict.statuses]
+        return any(status.code == fwk.ERROR for status in (*statuses, *self.nominated.values()) if status is not None)
+
     def decisive_statuses(self) -> list[tuple[fwk.Status, Rows]]:
         """Return each status that decided against an evaluated node, with its rows. Call it after Filter."""
         if self._statuses is None:

@@ -324,6 +324,13 @@ class Broken(fwk.FilterPlugin):
         return fwk.Verdict.of_statuses([fwk.error("cannot say")] * len(self.cluster.nodes))
 
 
+class BrokenOnOne(fwk.FilterPlugin):
+    name = "BrokenOnOne"
+
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        return fwk.Verdict.of_statuses([fwk.error("cannot say"), *[None] * (len(self.cluster.nodes) - 1)])
+
+
 class BrokenScore(fwk.PreScorePlugin):
     name = "BrokenScore"
 
@@ -350,6 +357,14 @@ def test_errors_of_filter_and_prescore_are_no_decisions() -> None:
     assert (trace.result, trace.error, trace.node, trace.scores) == ("error", message, "", {})
     (trace,) = with_plugins(BrokenScore).run()
     assert trace.result == "scheduled", "one feasible node is not scored"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_an_error_of_filter_on_one_node_fails_the_cycle(collects: bool) -> None:
+    simulation = with_plugins(BrokenOnOne, nodes=3)
+    simulation.scheduler.collects_rejectors = collects
+    (trace,) = simulation.run()
+    assert (trace.result, trace.error) == ("error", 'running "BrokenOnOne" filter plugin: cannot say')
 
 
 def test_a_pod_of_an_unknown_scheduler_is_an_error() -> None:
