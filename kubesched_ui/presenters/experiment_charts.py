@@ -51,7 +51,7 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "text": [_label(of, 2, MAX_LABEL) for of in alike],
                 "hovertext": [_label(of, 12, MAX_HOVER) for of in alike],
                 "hovertemplate": "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>",
-                "textposition": [_side(of[0].x, points) for of in alike],
+                "textposition": [_side(of[0].x, points, "bottom" if number else "top") for of in alike],
                 "cliponaxis": False,
                 "line": {"dash": "dash", "width": 1},
                 "marker": {
@@ -71,15 +71,16 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
     return figure
 
 
-def _side(x: float, points: Sequence[ChartPoint]) -> str:
-    """Return where a label is: it does not extend beyond the plot."""
+def _side(x: float, points: Sequence[ChartPoint], above: str) -> str:
+    """Return where a label is, `above` or below its point: it does not extend beyond the plot."""
     lowest, highest = min(point.x for point in points), max(point.x for point in points)
     share = (x - lowest) / (highest - lowest) if highest > lowest else 0.5
-    return "top right" if share < 0.3 else "top left" if share > 0.7 else "top center"
+    return f"{above} {'right' if share < 0.3 else 'left' if share > 0.7 else 'center'}"
 
 
 def _label(points: Sequence[ChartPoint], most: int, size: int) -> str:
-    return escape(_listed([point.label for point in points], most, size))
+    names = [point.label for point in points]
+    return escape(_listed(names, most if len(", ".join(names[:most])) <= most * size // 2 else most // 2, size))
 
 
 def _listed(names: Sequence[str], most: int, size: int) -> str:

@@ -301,6 +301,8 @@ def _row(one: Done) -> Result:
 
 def _sentence(row: Result) -> str:
     mix = row["mix"]
+    if not row["fit"]:
+        return f"No more {'of ' + mix[0]['name'] if len(mix) == 1 else 'pods'} fit. {row['reason']}"
     if len(mix) == 1:
         what = f"{row['fit']:,} more of {mix[0]['name']} {'fits' if row['fit'] == 1 else 'fit'}"
     else:

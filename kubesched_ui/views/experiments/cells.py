@@ -44,6 +44,7 @@ def cell_table(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     labels = [name for name in known if len({one.get(name) for one in ends}) > 1]
     heads = ["#Cell@cell", *(name.capitalize() for name in labels), "State@state"]
     heads += [f"#{cell_metric_title(name)}@{name}" for name in chosen]
+    openable = {cell.pk for cell in page if not opened_runs.why_not(cell)}
     return {
         "cell_page": page,
         "cells": [
@@ -53,7 +54,8 @@ def cell_table(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "cell_heads": ", ".join(head.replace(",", "") for head in heads),
         "equal_labels": {name: value for name, value in ends[0].items() if name not in labels} if ends else {},
         "sort": sort,
-        "openable": {cell.pk for cell in page if not opened_runs.why_not(cell)},
+        "openable": openable,
+        "choosable": len(openable) > 1,
     }
 
 

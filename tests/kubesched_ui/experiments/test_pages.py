@@ -85,7 +85,8 @@ def test_the_page_shows_progress_until_the_answer(client: Client, cluster: Scena
     assert "data-active" not in page(client, f"/experiments/{experiment.pk}/")
     cancelled = create(cluster, seeds=[3])
     assert client.post(f"/experiments/{cancelled.pk}/cancel/").status_code == 302
-    assert "cancelled" in page(client, f"/experiments/{cancelled.pk}/")
+    shown = page(client, f"/experiments/{cancelled.pk}/")
+    assert f'<a href="/scenarios/{cluster.pk}/experiments/compare/">Start it again</a>' in shown
     assert client.post(f"/experiments/{cancelled.pk}/delete/").status_code == 302
     assert not Experiment.objects.filter(pk=cancelled.pk).exists()
 

@@ -60,6 +60,11 @@ def test_a_mix_of_pods_template_and_requests(client: Client, cluster: Scenario) 
     assert "more pods fit" in source(client, f"/experiments/{experiment.pk}/")
 
 
+def test_no_further_pod_fits(client: Client, cluster: Scenario) -> None:
+    experiment = ask(client, cluster, "capacity", cpu="64", **CAPACITY)
+    assert experiment.sentence.startswith("No more of 64 cpu fit. No node fits: 3 lack cpu")
+
+
 @pytest.mark.parametrize(
     ("form", "problem"),
     [

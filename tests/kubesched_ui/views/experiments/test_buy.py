@@ -45,6 +45,16 @@ def test_presets_are_the_nodes_of_the_scenario(client: Client, cluster: Scenario
     assert 'value="1cpu-' in text
 
 
+def test_nothing_to_buy_says_what_to_do(client: Client) -> None:
+    cluster = scenario(node("n1"), pod("a", nodeName="n1"))
+    text = source(client, f"/experiments/{finished(client, cluster, 'buy', **form(SMALL)).pk}/")
+    assert f'<a href="/compose/?scenario={cluster.pk}">Add pending pods</a>' in text
+    address = f"{ADDRESS.format(cluster.pk)}?workload=all"
+    assert f'href="{address}"' in text
+    assert "data-chart" not in text
+    assert 'value="all" checked' in source(client, address)
+
+
 def test_form_buys_and_the_page_answers(client: Client, cluster: Scenario) -> None:
     experiment = finished(client, cluster, "buy", **form(SMALL, LARGE, {"name": ""}))
     assert experiment.sentence == "2 nodes for $4.50 place 6 of 7 pods; no set costs less."

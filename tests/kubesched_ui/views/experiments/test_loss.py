@@ -87,7 +87,7 @@ def test_a_zone_is_lost_twice(client: Client, cluster: Scenario) -> None:
     experiment = finished(client, cluster, "loss", mode="loss", scope="zone", outage="20m")
     assert experiment.cells_total == 4
     text = source(client, f"/experiments/{experiment.pk}/")
-    assert "The same zones on the clock" in text
+    assert "The same zones in virtual time" in text
     (row,) = [row for row in experiment.answer["losses"] if row["name"] == "west"]
     address = f"/experiments/{experiment.pk}/cells/{row['outage']['cell']}/outage/"
     assert "The nodes become unreachable after 50 s and return after 20 min." in source(client, address)
@@ -138,3 +138,10 @@ def test_a_loss_opens_as_a_run(client: Client, cluster: Scenario) -> None:
     execute_run(fork.pk)
     detail = experiment.cells.get().result["losses"][rows["n2"]["place"]]["rows"]
     assert list(PodResult.objects.filter(run=fork).values_list("name", "node")) == [("a", detail[0]["to"])]
+
+
+def test_pods_without_a_controller_are_on_nodes_and_in_zones(client: Client) -> None:
+    zones = [node(name, labels={"topology.kubernetes.io/zone": name}) for name in ("east", "west")]
+    bare = scenario(*zones, pod("bare", nodeName="east"))
+    for scope, where in (("node", "1 pod on 1 node."), ("zone", "1 pod in 1 zone.")):
+        assert finished(client, bare, "loss", mode="loss", scope=scope).sentence.endswith(where)
