@@ -10,6 +10,7 @@ Source: Gilmore and Gomory, "A linear programming approach to the cutting-stock 
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -62,36 +63,65 @@ class PatternSearch:
     def search_quickly(self, y: Float64, worth: Float64) -> bool:
         """Add patterns that many greedy searches find, each with its own order of the shapes. Return whether a pattern
         is new. `y`: prices of shapes. `worth`: of each offer."""
-        model, random, new = self._model, self._random, False
-        sizes, least = model.sizes, TOLERANCE * max(1.0, float(model.cost.max()))
+        model, new = self._model, False
+        least = TOLERANCE * max(1.0, float(model.cost.max()))
         for number, most in enumerate(model.most):
             self._check()
             shapes = self._important(np.flatnonzero((most > 0) & (y > 0)), y)
             if not len(shapes):
                 continue
-            weights = random.dirichlet(np.full(sizes.shape[1], 0.5), TRIALS) if sizes.shape[1] else np.ones((1, 0))
-            density = y[shapes] / np.maximum(weights @ sizes[shapes].T, 1e-9)
-            density *= np.exp(random.normal(0.0, 0.4, density.shape))
-            order = np.argsort(-density, axis=1)
-            trials = np.arange(len(order))
-            free = np.tile(model.offers[number].capacity, (len(order), 1))
-            pods = np.zeros((len(order), len(y)), np.int64)
-            for thrifty in (True, False):  # the first time, some shapes get less than fits
-                for place in range(len(shapes)):
-                    shape = shapes[order[:, place]]
-                    needed = model.requests[shape]
-                    fits = np.where(needed > 0, free // np.maximum(needed, 1), NO_LIMIT).min(axis=1, initial=NO_LIMIT)
-                    more = np.minimum(fits, most[shape] - pods[trials, shape])
-                    if thrifty:
-                        less = random.random(len(order)) < 0.2
-                        more = np.where(less, (more * random.random(len(order))).astype(np.int64), more)
-                    pods[trials, shape] += more
-                    free -= more[:, None] * needed
+            pods = self._tried(model.offers[number].capacity, most, shapes, y)
             values = pods @ y
             for trial in np.argsort(-values, kind="stable")[:KEPT]:
                 if values[trial] > worth[number] + least:
                     new |= model.add(number, pods[trial].copy())
         return new
+
+    def _tried(self, capacity: Int64, most: Int64, shapes: Int64, y: Float64) -> Int64:
+        """Return the pods of TRIALS patterns of a node, each filled with these shapes in its own order: the highest
+        price for a random mix of the resources first, with some noise."""
+        model, random = self._model, self._random
+        resources = model.sizes.shape[1]
+        weights = random.dirichlet(np.full(resources, 0.5), TRIALS) if resources else np.ones((1, 0))
+        density = y[shapes] / np.maximum(weights @ model.sizes[shapes].T, 1e-9)
+        density *= np.exp(random.normal(0.0, 0.4, density.shape))
+        order = np.argsort(-density, axis=1)
+        trials = np.arange(len(order))
+        free = np.tile(capacity, (len(order), 1))
+        pods = np.zeros((len(order), len(y)), np.int64)
+        for thrifty in (True, False):  # the first time, some shapes get less than fits
+            for place in range(len(shapes)):
+                shape = shapes[order[:, place]]
+                needed = model.requests[shape]
+                fits = np.where(needed > 0, free // np.maximum(needed, 1), NO_LIMIT).min(axis=1, initial=NO_LIMIT)
+                more = np.minimum(fits, most[shape] - pods[trials, shape])
+                if thrifty:
+                    less = random.random(len(order)) < 0.2
+                    more = np.where(less, (more * random.random(len(order))).astype(np.int64), more)
+                pods[trials, shape] += more
+                free -= more[:, None] * needed
+        return pods
+
+    def fill_pooled(self, y: Float64, deadline: float) -> Int64:
+        """Give each pooled node the pods that are worth most of those found by greedy searches, fullest nodes first,
+        until the processor time reaches the deadline. Return the pods, existing nodes x shapes."""
+        model = self._model
+        free = np.maximum(model.problem.existing, 0)
+        found = np.zeros((len(free), len(model.demand)), np.int64)
+        left = model.demand.copy()
+        values = y + TOLERANCE * model.sizes.sum(axis=1)  # of equally worth pods, the larger ones
+        for row in sorted(model.used_rows, key=lambda row: (float((free[row] / model.scale).sum()), row)):
+            self._check()
+            if time.process_time() >= deadline:
+                break
+            able = model.problem.usable[row]
+            most = np.where(able, np.minimum(left, fitting_alone(model.requests, model.problem.existing[[row]])[0]), 0)
+            shapes = self._important(np.flatnonzero(most), y)
+            if len(shapes):
+                pods = self._tried(free[row], most, shapes, values)
+                found[row] = pods[np.argmax(pods @ values)]
+                left -= found[row]
+        return found
 
     def search_exactly(self, y: Float64, worth: Float64, gap: float) -> tuple[list[float], bool]:
         """Add the best pattern of each offer, within a relative gap. Return upper bounds of the values of all patterns

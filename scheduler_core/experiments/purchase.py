@@ -2,13 +2,16 @@
 
 The modules, in the order of a purchase: `purchase_model` (offers and patterns), `first_fit` (a first packing),
 `configuration_lp` (the bound, by column generation; its pricing problem is `pattern_search`) and `whole_nodes` (the
-packing).
+packing). Existing nodes of too many kinds are pooled for the bound, and filled before nodes are bought.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.configuration_lp import ConfigurationLP
@@ -17,6 +20,7 @@ from scheduler_core.experiments.purchase_model import Int64, PackedNodes, Proble
 from scheduler_core.experiments.whole_nodes import WholeNodes
 
 SHARE = 0.6  # of the time, for the linear program
+FILL_SHARE = 0.3  # of the rest, to fill pooled nodes
 
 
 @dataclass
@@ -58,9 +62,17 @@ def purchase(problem: Problem, seconds: float, check: Check) -> Purchase:
     lp.search.add_first(lp.y)
     now = time.process_time()
     solved = lp.solve(first_price, now + SHARE * (deadline - now))
-    whole = WholeNodes(model, first_fit, deadline, check, lp.bound, lp.y)
-    packings, existing, unplaced = whole.best(first, on_pooled, solved.amounts)
-    price, bound = model.price(packings), model.price_above(lp.bound)
+    existing = np.zeros_like(on_pooled)
+    if model.pools:
+        now = time.process_time()
+        fillings = [on_pooled, lp.search.fill_pooled(lp.y, now + FILL_SHARE * (deadline - now))]
+        packings, existing = _after_filling(problem, fillings, deadline, check)
+    else:
+        packings = WholeNodes(model, first_fit, lp.bound, deadline, check).best(first, solved.amounts)
+        model.place_existing(packings, existing)
+    bought = [packing for packing in packings if packing.offer < model.bought]
+    unplaced = model.demand - model.placed(bought) - existing.sum(axis=0)
+    price, bound = model.price(bought), model.price_above(lp.bound)
     if not unplaced.any():
         bound = min(bound, price)
     return Purchase(
@@ -68,13 +80,29 @@ def purchase(problem: Problem, seconds: float, check: Check) -> Purchase:
         resource_bound=min(model.price_above(resource_bound), bound),
         first_fit=first_price,
         price=price,
-        bought=[packing for packing in packings if packing.offer < model.bought],
+        bought=bought,
         on_existing=existing,
         unplaced=unplaced,
         complete=solved.complete,
         iterations=solved.iterations,
         seconds=time.process_time() - start,
     )
+
+
+def _after_filling(
+    problem: Problem, fillings: Sequence[Int64], deadline: float, check: Check
+) -> tuple[list[PackedNodes], Int64]:
+    """Return the cheapest nodes to buy for the pods that a filling of the existing nodes (nodes x shapes) leaves, and
+    the filling. Each is a purchase without existing nodes."""
+    found: list[tuple[tuple[int, int], list[PackedNodes], Int64]] = []
+    for number, existing in enumerate(fillings):
+        seconds = max(0.0, deadline - time.process_time()) / (len(fillings) - number)
+        demand = problem.demand - existing.sum(axis=0)
+        left = replace(problem, demand=demand, existing=problem.existing[:0], usable=problem.usable[:0])
+        rest = purchase(left, seconds, check)
+        found.append(((int(rest.unplaced.sum()), rest.price), rest.bought, existing))
+    _, bought, existing = min(found, key=lambda one: one[0])
+    return bought, existing
 
 
 def first_fit(problem: Problem) -> list[PackedNodes]:

@@ -161,6 +161,14 @@ class PurchaseModel:
         """Return the pods of each shape on nodes."""
         return sum((packing.pods * packing.nodes for packing in packings), np.zeros(len(self.demand), np.int64))
 
+    def place_existing(self, packings: Iterable[PackedNodes], existing: Int64) -> None:
+        """Write the pods of existing nodes into a matrix of nodes x shapes."""
+        for packing in packings:
+            if packing.offer >= self.bought:
+                rows = self.kind_rows[packing.offer - self.bought]
+                empty = [row for row in rows if not existing[row].any()][: packing.nodes]
+                existing[empty] = packing.pods
+
 
 def _without_dominated(offers: list[Offer]) -> list[Offer]:
     """Let no shape use an offer for which another one is as large, not dearer, and without limit."""

@@ -19,7 +19,7 @@ from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.configuration_lp import limit_rows
 from scheduler_core.experiments.first_fit import FirstFit, grouped
 from scheduler_core.experiments.linear_program import TOLERANCE, LinearProgram, start_from
-from scheduler_core.experiments.purchase_model import Float64, Int64, PackedNodes, PurchaseModel, fitting_alone
+from scheduler_core.experiments.purchase_model import Int64, PackedNodes, PurchaseModel
 
 if TYPE_CHECKING:
     from scheduler_core.experiments.linear_program import Solver
@@ -29,40 +29,23 @@ MOST_SHARED = 20  # HiGHS measures the time of the clock: its limit for a proces
 
 
 class WholeNodes:
-    """`deadline`: of the processor time. `bound`: of the price, in units. `y`: the dual prices of shapes."""
+    """Packings of a model without pools. `bound`: of the price, in units. `deadline`: of the processor time."""
 
-    def __init__(
-        self, model: PurchaseModel, first_fit: FirstFit, deadline: float, check: Check, bound: float, y: Float64
-    ) -> None:
-        self._model, self._first_fit, self._deadline, self._check = model, first_fit, deadline, check
-        self._bound, self._y = bound, y
+    def __init__(self, model: PurchaseModel, first_fit: FirstFit, bound: float, deadline: float, check: Check) -> None:
+        self._model, self._first_fit, self._bound = model, first_fit, bound
+        self._deadline, self._check = deadline, check
 
-    def best(
-        self, first: Sequence[PackedNodes], on_pooled: Int64, amounts: Sequence[float]
-    ) -> tuple[list[PackedNodes], Int64, Int64]:
-        """Return the cheapest packing found, its pods on existing nodes and the pods that it leaves. `first`,
-        `on_pooled`: that of first fit. `amounts`: how many nodes the linear program gives each pattern."""
-        model = self._model
-        starts = [on_pooled, self._fill_pooled()] if model.pools else [on_pooled]
-        found: list[tuple[tuple[int, int], int, list[PackedNodes], Int64, Int64]] = []
-        for existing in starts:
-            demand = model.demand - existing.sum(axis=0)
-            candidates = [self._trimmed(first, demand)]
-            if not model.pools:
-                candidates.append(self._rounded(amounts, demand))
-            candidates += self._first_fit.packings(demand, model.limits)
-            best = min(candidates, key=lambda packings: self._rank(packings, demand))
-            found.append((self._rank(best, demand), len(found), best, existing, demand))
-        _, _, best, existing, demand = min(found, key=lambda one: one[:2])
+    def best(self, first: Sequence[PackedNodes], amounts: Sequence[float]) -> list[PackedNodes]:
+        """Return the cheapest packing found. `first`: that of first fit. `amounts`: how many nodes the linear program
+        gives each pattern."""
+        model, demand = self._model, self._model.demand
+        candidates = [self._trimmed(first, demand), self._rounded(amounts, demand)]
+        candidates += self._first_fit.packings(demand, model.limits)
+        best = min(candidates, key=lambda packings: self._rank(packings, demand))
         if self._rank(best, demand) > (0, model.price_above(self._bound)) and not self._late:
-            solved = self._integer_program(best, demand)
+            solved = self._integer_program(best)
             best = min((best, solved), key=lambda packings: self._rank(packings, demand))
-        for packing in best:
-            if packing.offer >= model.bought:  # existing nodes of one kind
-                rows = model.kind_rows[packing.offer - model.bought]
-                empty = [row for row in rows if not existing[row].any()][: packing.nodes]
-                existing[empty] = packing.pods
-        return best, existing, demand - model.placed(best)
+        return best
 
     @property
     def _late(self) -> bool:
@@ -99,32 +82,10 @@ class WholeNodes:
         rest = self._first_fit.packings(left, [max(0.0, limit) for limit in limits])
         return [*kept, *min(rest, key=lambda packings: self._rank(packings, left), default=[])]
 
-    def _fill_pooled(self) -> Int64:
-        """Put the pods that are worth most at the dual prices on the existing nodes, fullest nodes first. Return the
-        pods, nodes x shapes."""
-        model, free = self._model, self._model.problem.existing
-        found = np.zeros((len(free), len(model.demand)), np.int64)
-        left = model.demand.copy()
-        density = self._y / np.maximum(model.sizes.sum(axis=1), 1e-9) + 1e-9
-        order = np.argsort(-density, kind="stable")
-        for row in sorted(model.used_rows, key=lambda row: (float((free[row] / model.scale).sum()), row)):
-            self._check()
-            here = free[row].copy()
-            shapes = order[(model.problem.usable[row] & (left > 0))[order]]
-            while len(shapes):
-                fits = fitting_alone(model.requests[shapes], here[None, :])[0]
-                shapes, fits = shapes[fits > 0], fits[fits > 0]
-                if len(shapes):
-                    count = min(int(fits[0]), int(left[shapes[0]]))
-                    found[row, shapes[0]] += count
-                    left[shapes[0]] -= count
-                    here -= count * model.requests[shapes[0]]
-                    shapes = shapes[1:]
-        return found
-
-    def _integer_program(self, start: list[PackedNodes], demand: Int64) -> list[PackedNodes]:
+    def _integer_program(self, start: list[PackedNodes]) -> list[PackedNodes]:
         """Choose among all patterns by an integer program that begins at a known packing."""
         model, program, counts = self._model, LinearProgram(), Counter[tuple[int, bytes]]()
+        demand = model.demand
         for packing in start:
             model.add(packing.offer, packing.pods)
             counts[packing.offer, packing.pods.tobytes()] += packing.nodes

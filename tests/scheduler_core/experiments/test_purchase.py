@@ -131,3 +131,15 @@ def test_bound_optimum_and_answer_on_small_instances() -> None:
 @pytest.mark.long
 def test_bound_optimum_and_answer_on_1000_instances() -> None:
     compare_with_optimum(range(1000), 6)
+
+
+def test_existing_nodes_of_many_kinds_are_filled_better_than_by_first_fit() -> None:
+    requests = np.array([[60, 10], [45, 45], [40, 55], [35, 20]], np.int64)
+    existing = np.array([[100 + row, 100 + row // 2] for row in range(40)], np.int64)
+    offer = Offer(7, np.array([100, 100], np.int64), None, np.ones(4, np.bool_))
+    demand = np.array([40, 30, 40, 60], np.int64)
+    problem = Problem(demand, requests, [offer], existing, np.ones((40, 4), np.bool_))
+    found = purchase(problem, 20, lambda: None)
+    check_packing(problem, found)
+    assert found.first_fit is not None
+    assert found.bound <= found.price < found.first_fit
