@@ -19,7 +19,7 @@ from scheduler_core.experiments.buy import empty
 from scheduler_core.experiments.capacity import GROUP_LABEL, by_weight
 from scheduler_core.experiments.cell import Cell, Result
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
-from scheduler_core.experiments.move_search import as_new
+from scheduler_core.experiments.move_board import as_new
 from scheduler_core.experiments.node_catalog import daemon_pods, daemon_sets, new_node
 from scheduler_core.experiments.node_loss import Raw, create_again, loss_changes
 from scheduler_core.experiments.packing import PlacedWorkload

@@ -15,7 +15,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
-from scheduler_core.experiments.move_search import Board, MoveResult, MoveSearch, PodMove, as_new
+from scheduler_core.experiments.move_board import Board, PodMove, as_new
+from scheduler_core.experiments.move_search import MoveResult, MoveSearch
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
