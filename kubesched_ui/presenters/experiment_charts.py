@@ -9,6 +9,7 @@ from kubesched_ui.presenters.node_names import shortened
 MAX_LINES = 6
 MAX_LABELLED = 24  # points; of more, only the Pareto front is labelled
 MAX_LABEL = 28  # characters
+MAX_POINT_LABEL = 20  # so that it fits into a narrow plot
 MAX_HOVER = 120  # characters of a name
 FEW_BARS = 8  # fewer are as narrow as so many
 FEW_UNITS = 8  # an axis of counts up to so many has a tick for each
@@ -48,7 +49,7 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "mode": ("lines+" if number == 0 else "") + "markers" + ("+text" if labelled else ""),
                 "x": [of[0].x for of in alike],
                 "y": [of[0].y for of in alike],
-                "text": [_label(of, 2, MAX_LABEL) for of in alike],
+                "text": [_label(of, 2, MAX_POINT_LABEL) for of in alike],
                 "hovertext": [_label(of, 12, MAX_HOVER) for of in alike],
                 "hovertemplate": "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>",
                 "textposition": [_side(of[0].x, points, "bottom" if number else "top") for of in alike],

@@ -69,6 +69,8 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
             "x": labels,
             "y": [one[key] for one in shown],
             "text": [f"{one[key]:,}" for one in shown],
+            "textposition": "outside",  # inside, hatched bars of a dark page hide it
+            "cliponaxis": False,
             "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
             "hovertemplate": f"{name}: %{{y:,}} nodes<extra>%{{x}}</extra>",
         }
