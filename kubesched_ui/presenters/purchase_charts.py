@@ -62,7 +62,7 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
     shown = [one for one in types if one["count"] or one["own_count"]][:MAX_TYPES]
     labels = [escape(one["name"]) for one in shown]
     series = [("This set", "count"), ("Scheduler alone", "own_count")]
-    data = [
+    data: list[dict[str, Any]] = [
         {
             "type": "bar",
             "name": name,
