@@ -447,6 +447,8 @@ def _no_answer(row: Result, pending: PendingPods) -> str:
         return f"Not answered ({row['measure']}): {row['error']}"
     if not row["pods"]:
         return "The scenario has no pods that could be placed elsewhere."
+    if not row["nodes"]:
+        return "The scenario has no nodes."
     if row["measure"] != "compaction":
         return f"The workload does not fit even with a small part of its {_WHAT[row['measure']]}."
     pods = f"{row['pending']:,} of {count(row['pods'], 'pod')} {agree(row['pending'], 'stay')} pending on all nodes"

@@ -348,6 +348,7 @@ def test_a_straightforward_version_agrees_on_1000_clusters() -> None:
 def test_answers_without_a_number_are_one_sentence() -> None:
     empty = experiment(scenario_of(node("n")), measures=["compaction", "replicas", "requests"])
     assert empty["answer"] == "The scenario has no pods that could be placed elsewhere."
+    assert experiment(scenario_of(pod("p")))["answer"] == "The scenario has no nodes."
     large = scenario_of(node("n"), pod("p", on="n", requests={"cpu": 9999}))
     sentence = "The workload has no compaction: placed from scratch, 1 of 1 pod stays pending on all nodes, and 0 may."
     assert experiment(large, measures=["compaction"], pending="ignore")["answer"] == sentence
