@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,12 @@ def cluster_metrics(
     cluster: Cluster,
     requests: Sequence[Requests],
     workload_of: Mapping[str, str],
-    keys: Iterable[str] = TOPOLOGY_KEYS,
 ) -> dict[str, Any]:
     """Return `metrics` (name -> number), `fullness` (resource -> nodes per interval), `skews` (the largest: workload,
     topology key, skew) and `unit` (of hole filling: resource -> quantity).
 
     `requests`: of each pod that a run may place, equal for all runs of a scenario; without pods that belong to a node,
-    as those of DaemonSets do. `workload_of`: pod -> workload. `keys`: the topology keys of the skew.
+    as those of DaemonSets do. `workload_of`: pod -> workload.
     """
     cluster.nodes.refresh()
     resources = _limited(NodeResources.from_nodes(cluster.nodes))
@@ -58,7 +57,7 @@ def cluster_metrics(
     found = gpu_fragmentation(free, requests)
     metrics |= {f"gpu_fragmentation:{resource}": lost for resource, lost in found.items()}
     largest: list[tuple[str, str, int]] = []
-    for key, of in skews(cluster, keys, workload_of).items():
+    for key, of in skews(cluster, TOPOLOGY_KEYS, workload_of).items():
         if of:
             values = figures(np.array(list(of.values()), np.float64))
             metrics |= {f"skew:{key}:{figure}": values[figure] for figure in ("mean", "max")}

@@ -69,8 +69,8 @@ def _shares(resources: NodeResources) -> dict[str, npt.NDArray[np.float64]]:
     return found
 
 
-def typical_requests(pods: Iterable[Requests], coverage: float = COVERAGE) -> list[Requests]:
-    """Return the distinct requests of pods, most frequent first, until they are those of `coverage` of the pods.
+def typical_requests(pods: Iterable[Requests]) -> list[Requests]:
+    """Return the distinct requests of pods, most frequent first, until they are those of 95% of the pods.
 
     Requests of 0 are left out. Source: as in metrics/fragmentation.py.
     """
@@ -86,7 +86,7 @@ def typical_requests(pods: Iterable[Requests], coverage: float = COVERAGE) -> li
     found: list[Requests] = []
     covered = 0
     for key, count in sorted(written.items(), key=lambda item: (-item[1], item[0])):
-        if covered >= coverage * len(held):
+        if covered >= COVERAGE * len(held):
             break
         found.append(dict(key))
         covered += count
