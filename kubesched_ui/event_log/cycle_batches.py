@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
+from threading import Lock
 from typing import NamedTuple
 
 import msgspec
@@ -69,6 +70,9 @@ class EventBatch:
     def __init__(self, run_id: int, nodes_version: int, first_seq: int, data: bytes) -> None:
         self._run_id, self._nodes_version, self._first_seq = run_id, nodes_version, first_seq
         self._traces = TraceBatch(data)
+        self._texts: dict[int, bytes] = {}
+        self._ranking = BatchRanking()
+        self._lock = Lock()  # of both: sockets are read by two threads
         self.ends = list(accumulate(self._traces.counts, initial=first_seq - 1))[1:]  # the last event of each cycle
 
     def first_seq(self, index: int) -> int:
@@ -80,17 +84,17 @@ class EventBatch:
         return EventRange(self.first_seq(index), self.ends[index], partial(self._text, index, best_nodes))
 
     def after(self, since: int) -> Iterator[EventRange]:
-        """Yield the events of each cycle with events after `since`, in order; reading one makes those of all."""
+        """Yield the events of each cycle with events after `since`, in order, which is the fastest order to read them
+        in. What is read stays here."""
         for index in range(bisect_right(self.ends, since), len(self.ends)):
-            yield EventRange(self.first_seq(index), self.ends[index], partial(self._one_of_all, index))
+            yield EventRange(self.first_seq(index), self.ends[index], partial(self._kept_text, index))
 
-    def _one_of_all(self, index: int) -> bytes:
-        return self._texts[index]
-
-    @cached_property
-    def _texts(self) -> list[bytes]:
-        ranking = BatchRanking()
-        return [self._text(index, ranking) for index in range(len(self.ends))]
+    def _kept_text(self, index: int) -> bytes:
+        with self._lock:
+            text = self._texts.get(index)
+            if text is None:
+                text = self._texts[index] = self._text(index, self._ranking)
+        return text
 
     @cached_property
     def nodes(self) -> list[str]:
