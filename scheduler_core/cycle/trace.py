@@ -215,6 +215,11 @@ class CycleTrace(msgspec.Struct, eq=False):
         return self.made_scores
 
     @property
+    def layouts(self) -> dict[tuple[tuple[str, ...], ...], bytes] | None:
+        """The encoded parts that the cycles of a class have in common, the same dict for all; None without a class."""
+        return self._layouts
+
+    @property
     def placed_on(self) -> str:
         """The node on which the cycle placed the pod, "" if it did not."""
         return self.node if self.result in ("scheduled", "waiting") else ""
@@ -604,6 +609,32 @@ class CycleTrace(msgspec.Struct, eq=False):
             return None
         return self._parts(self._outcome, self._layouts, _ENCODE)
 
+    def keyframe(self) -> tuple[Keyframe | None, int]:
+        """Return the keyframe of scores that were not read yet, and the number of its patches that precede the cycle;
+        (None, 0) if there is none."""
+        made = self.made_scores
+        return (made.keyframe, made.count) if isinstance(made, ClassScores) and made.usage else (None, 0)
+
+    def has_parts_of(self, other: CycleTrace) -> bool:
+        """Return whether `shared_parts` of the cycles differ by the state of the keyframe at most, and neither has
+        columns of its own. False may also be wrong."""
+        made, others = self.made_scores, other.made_scores
+        return (
+            self._outcome is other._outcome
+            and self._layouts is other._layouts
+            and self.verdicts is other.verdicts
+            and self.feasible is other.feasible
+            and self.skipped_filter is other.skipped_filter
+            and self.skipped_score is other.skipped_score
+            and isinstance(made, ClassScores)
+            and isinstance(others, ClassScores)
+            and not (made.varying or others.varying)
+            and self.looked is None
+            and self.subset is None
+            and self.placement is None
+            and not self.nominated
+        )
+
     def encode_own(self, layout: int, verdicts: int, keyframe: int, count: int, columns: bytes | None) -> bytes:
         """Return the part of the encoding that other cycles do not share. The numbers refer to shared parts; a keyframe
         of -1 means none. `count`: the number of its patches that precede the cycle."""
@@ -636,15 +667,8 @@ class CycleTrace(msgspec.Struct, eq=False):
                     ]
                 ),
             )
-        keyframe: Keyframe | None = None
-        patch_count, made = 0, self.made_scores
-        scores: Mapping[str, Score]
-        if isinstance(made, ClassScores):
-            scores = made.varying
-            if made.usage:
-                keyframe, patch_count = made.keyframe, made.count
-        else:
-            scores = self.scores
+        made, (keyframe, patch_count) = self.made_scores, self.keyframe()
+        scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
         key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), plugins
         layout = layouts.get(key)
         if layout is None:

@@ -47,6 +47,8 @@ class TraceBatchEncoder:
         self._keyframes: dict[int, list[int]] = {}  # id -> number, number of patches
         self._frames: list[Keyframe] = []
         self._size = 0
+        # id of the layouts of a class -> its latest cycle without columns of its own, and the numbers of its parts
+        self._latest: dict[int, tuple[CycleTrace, int, int]] = {}
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -57,20 +59,29 @@ class TraceBatchEncoder:
 
     def add(self, trace: CycleTrace, events: int) -> bool:
         """Add a cycle with this number of events. Return False if it has to be encoded alone."""
-        found = trace.shared_parts()
-        if found is None:
-            return False
+        latest = self._latest.get(id(trace.layouts))
+        if latest is not None and trace.has_parts_of(latest[0]):
+            _, layout, verdicts = latest
+            columns = None
+            keyframe, patch_count = trace.keyframe()
+        else:
+            found = trace.shared_parts()
+            if found is None:
+                return False
+            layout, verdicts, columns = self._number(found.layout), self._number(found.verdicts), found.columns
+            keyframe, patch_count = found.keyframe, found.patch_count
+            if columns is None:
+                self._latest[id(trace.layouts)] = trace, layout, verdicts
         number = -1
-        if (keyframe := found.keyframe) is not None:
+        if keyframe is not None:
             known = self._keyframes.get(id(keyframe))
             if known is None:
                 known = self._keyframes[id(keyframe)] = [len(self._frames), 0]
                 self._frames.append(keyframe)
                 self._size += len(pack_keyframe(keyframe))
             number = known[0]
-            known[1] = max(known[1], found.patch_count)
-        layout, verdicts = self._number(found.layout), self._number(found.verdicts)
-        own = trace.encode_own(layout, verdicts, number, found.patch_count, found.columns)
+            known[1] = max(known[1], patch_count)
+        own = trace.encode_own(layout, verdicts, number, patch_count, columns)
         self._cycles.append(msgspec.Raw(own))
         self._counts.append(events)
         self._size += len(own)
