@@ -17,7 +17,6 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Model
 from django.db.models.functions import Now
@@ -35,10 +34,10 @@ from kubesched_ui.event_log.rows import (
     NodeNames,
     PlainCycle,
     RecordedBatch,
-    RecordEntry,
     ResultRow,
     SharedCycles,
     SingleCycle,
+    TimelineBatch,
     columns_of,
     plain_result,
 )
@@ -57,7 +56,7 @@ from kubesched_ui.models import (
     Run,
 )
 from scheduler_core.cycle.trace_batch import deflate
-from scheduler_core.debugger.recording import Block, Recorder, blocks_of
+from scheduler_core.debugger.recording import Block, blocks_of
 
 PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
 READ_ROWS = 32  # Rows of one query. A reader often stops after a few.
@@ -120,13 +119,9 @@ class RunLog:
     names: list[str] = field(default_factory=list)
     marks: list[TimelineMark] = field(default_factory=list)
     node_lists: list[NodeList] = field(default_factory=list)
-    block: list[Event] = field(default_factory=list)  # in virtual time, events of `block_pod` without numbers
-    block_pod: str = ""
     deadline: float = math.inf  # by time.monotonic()
-    recorder: Recorder | None = None  # in virtual time, receives records before they are added here
     recorded: list[Block] = field(default_factory=list)
     names_of: ResultNames = field(default_factory=lambda: ResultNames())  # of a single pass
-    flushed_at: float = field(default_factory=time.monotonic)
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
 
@@ -213,41 +208,21 @@ class RunLog:
         if not self.run.node_lists.filter(version=version).exists():
             self.node_lists.append(NodeList(run=self.run, version=version, names=names))
 
-    def add_entry(self, entry: RecordEntry, cycles: int, counts: Mapping[str, int]) -> None:
-        """Append the entry of a record in virtual time. Successive events of one pod form a block. `cycles`: number of
-        cycles so far. `counts`: pods by their latest result, keyed by the columns of Run."""
+    def write_timeline(self, batch: TimelineBatch) -> None:
+        """Write records of a run in virtual time in one transaction. Raises the exceptions of `flush`."""
         run = self.run
-        if entry.events and entry.pod != self.block_pod:
-            self.close_block()
-            self.block_pod = entry.pod
-        self.block += entry.events
-        self.add_moves(entry)
-        if entry.nodes is not None:
-            version, names = entry.nodes
-            self.node_lists.append(NodeList(run=run, version=version, names=names))
-        if entry.result is not None:
-            self.results[entry.pod] = entry.result
-        if entry.cycle is not None:
-            self.cycles.append(entry.cycle)
-        run.cycles_done = run.cycles_total = cycles
-        run.clock = entry.t
+        for first, last, pod, text in batch.blocks:
+            self.blocks.append((run.pk, first, last, pod, pack(text)))
+            run.last_seq = last
+        self.cycles, self.results = batch.cycles, batch.results
+        self.moves, self.names, self.marks = batch.moves, batch.names, batch.marks
+        self.node_lists = [NodeList(run=run, version=version, names=names) for version, names in batch.nodes]
+        run.cycles_done = run.cycles_total = batch.number
+        run.clock = batch.clock
         for column in TOTALS:
-            setattr(run, column, counts[column])
-        full = max(len(self.cycles), len(self.blocks) // 4) >= settings.RUN_BATCH_CYCLES
-        if full or time.monotonic() - self.flushed_at > settings.RUN_BATCH_S:
-            self.flush()
-
-    def add_moves(self, entry: RecordEntry) -> None:
-        """Append the moves and marks of an entry."""
-        self.moves += entry.moves
-        self.names += entry.names
-        self.marks += entry.marks
-
-    def close_block(self) -> None:
-        """Number the events of the open block and append it."""
-        if self.block:
-            self.add_events(self.block, self.block_pod)
-            self.block = []
+            setattr(run, column, batch.counts.get(column, 0))
+        self.recorded += blocks_of(batch.recorded)
+        self.flush()
 
     def flush(self, **changes: Any) -> None:
         """Write all added data, the run's progress and `changes` in one transaction; then notify.
@@ -256,12 +231,9 @@ class RunLog:
         run, or OutOfTime after the deadline.
         """
         run = self.run
-        self.close_block()
         elapsed = time.monotonic() - self.began_at
         run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
-        if self.recorder is not None:
-            self.recorded += self.recorder.drain()
         with transaction.atomic():
             # This comes first to lock the row: others claim or cancel the run before or after this batch.
             if not Run.objects.held(run).update(**values):
@@ -285,7 +257,6 @@ class RunLog:
                 PodResult.objects.filter(run=run, namespace=namespace, name=name).update(evicted_by=by)
             cancelled = Run.objects.filter(pk=run.pk).values_list("cancel_requested", flat=True).get()
         self.clear()
-        self.flushed_at = time.monotonic()
         self.notify(run.last_seq)
         if cancelled and not changes:
             raise RunCancelled
@@ -296,7 +267,7 @@ class RunLog:
         """Discard added data that is not written."""
         self.blocks, self.batches, self.cycles, self.groups, self.recorded = [], [], [], [], []
         self.results, self.evicted = {}, {}
-        self.moves, self.names, self.marks, self.node_lists, self.block = [], [], [], [], []
+        self.moves, self.names, self.marks, self.node_lists = [], [], [], []
 
     def set_nominations(self, nominations: Mapping[str, str]) -> None:
         """Write the nominated nodes of pending pods (pod -> node) at the end of the run: a nomination made by a cycle
@@ -313,7 +284,6 @@ class RunLog:
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
         """Write `run.finished` and end the run, with `changes` to its row."""
-        self.close_block()
         run = self.run
         counts = {name: getattr(run, name) or 0 for name in TOTALS}
         self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])

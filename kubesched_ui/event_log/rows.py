@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
+from django.conf import settings
 
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import Move
@@ -113,6 +114,41 @@ class RecordedBatch(NamedTuple):
 
     items: list[SingleCycle | SharedCycles | NodeNames]
     recorded: Unpacked
+
+
+class EventRow(NamedTuple):
+    """Successive events of one pod or of the run. `text`: a JSON list."""
+
+    first_seq: int
+    last_seq: int
+    pod: str
+    text: bytes
+
+
+@dataclass(slots=True)
+class TimelineBatch:
+    """What is written in one transaction in virtual time.
+
+    `names`: pods with their first move. `nodes`: new lists of nodes. `clock`: the second of the last entry. `number`:
+    the number of cycles so far. `counts`: pods by their latest result, keyed by the columns of Run.
+    """
+
+    blocks: list[EventRow] = field(default_factory=list)
+    cycles: list[CycleRow] = field(default_factory=list)
+    results: dict[str, ResultRow] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    marks: list[TimelineMark] = field(default_factory=list)
+    nodes: list[NodeNames] = field(default_factory=list)
+    clock: float = 0.0
+    number: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    recorded: Unpacked = field(default_factory=Unpacked)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more should be added."""
+        return max(len(self.cycles), len(self.blocks) // 4) >= settings.RUN_BATCH_CYCLES
 
 
 @dataclass(slots=True)

@@ -6,13 +6,18 @@ Nothing here writes to the database, so a process of its own can do it (`compute
 import logging
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_ui.event_log.log import ResultNames
+from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.single_pass_recorder import Computed, SinglePassRecorder
+from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
+from kubesched_ui.event_log.virtual_time_recorder import ComputedInTime, VirtualTimeRecorder
 from kubesched_ui.models import Run
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution
+from kubesched_ui.scenarios import virtual_time
+from scheduler_core.api.duration import seconds
 from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Block, Recorder
 from scheduler_core.snapshot.prepare import Prepared
@@ -22,17 +27,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Opening:
-    """A single pass before its first cycle.
+    """A run before its first cycle or record.
 
-    `cycles`: the expected number of cycles. `nodes`: in row order. `blocks`: the beginning of the recording, and
-    `started`: the data of the event `run.started`; both are empty if they are stored.
+    `cycles`: the expected number of cycles. `nodes`: in row order. What follows is empty if it is stored: `blocks`, the
+    beginning of the recording; `started`, the data of the event `run.started`; in virtual time, `moves` of the pods
+    that are on a node, and their names in `pods`.
     """
 
     cycles: int
     nodes: list[str]
-    names: ResultNames
-    blocks: list[Block]
-    started: dict[str, Any]
+    names: ResultNames = field(default_factory=ResultNames)
+    blocks: list[Block] = field(default_factory=list)
+    started: dict[str, Any] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    pods: list[str] = field(default_factory=list)
 
 
 def single_pass(run: Run) -> Generator[Opening | Computed, None, None]:
@@ -53,7 +61,7 @@ def _beginning(run: Run) -> tuple[Opening, SinglePassRecorder]:
     recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
     changed = run.stages[0]["at"] if run.is_fork else 0
     positions = {pod: index for index, pod in enumerate(simulation.pods)}
-    opening = Opening(pods, nodes, ResultNames(nodes, positions, changed, begun.recorded), [], {})
+    opening = Opening(pods, nodes, ResultNames(nodes, positions, changed, begun.recorded))
     if run.last_seq == 0:
         opening.blocks = recorder.drain()
         opening.started = started(beginning, nodes, begun.warnings, begun.prepared)
@@ -67,8 +75,28 @@ def _fork(run: Run) -> tuple[Opening, SinglePassRecorder]:
     first = run.fork_at or 1
     version = run.cycles.filter(number=first - 1).values_list("nodes_version", flat=True).first() or 0
     nodes = run.nodes_at(version)
-    opening = Opening(first - 1 + len(simulation.pods), nodes, ResultNames(nodes, {}, first, recorded), [], {})
+    opening = Opening(first - 1 + len(simulation.pods), nodes, ResultNames(nodes, {}, first, recorded))
     return opening, SinglePassRecorder(simulation, recorder, first, run.cycles_done, run.is_fork, nodes, version)
+
+
+def in_virtual_time(run: Run) -> Generator[Opening | ComputedInTime, None, None]:
+    """Load a run in virtual time and yield its opening, then what follows. Raises InputError."""
+    beginning, stored = fork_create.beginning_of(run), run.last_seq
+    in_time, recorded = build_simulation.start_in_virtual_time(beginning)
+    nodes = list(in_time.simulation.nodes)
+    binding_s = seconds(virtual_time.document(run.scenario.time).spec.binding.seconds)
+    timeline = TimelineRecorder(nodes, binding_s > 0, recorded, stored)
+    bound = timeline.begin(in_time.api.pods)
+    recorder = Recorder(in_time.simulation, stored or -1)
+    opening = Opening(0, nodes)
+    if stored == 0:
+        opening.blocks, opening.moves, opening.pods = recorder.drain(), bound.moves, bound.names
+        opening.started = started(beginning, nodes, in_time.warnings, in_time.prepared)
+        opening.started |= {"pods": len(in_time.simulation.pods), "until": run.origin.get("until", run.until)}
+    logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
+    own_record = fork_execution.plan_in_time(run, in_time) if run.is_fork else None
+    yield opening
+    yield from VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record).run()
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """Execution of forks: copies the beginning from the parent, then continues the run with its changes."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 
 from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
-from kubesched_ui.event_log.fork_copy import adopt_in_time, adopt_once
-from kubesched_ui.event_log.log import RunLog
-from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
+from kubesched_ui.event_log.fork_copy import adopt_once
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.runs import build_simulation, fork_create
 from scheduler_core.debugger.fork.prefix import (
@@ -100,32 +98,14 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
     return list(dict.fromkeys(rest))
 
 
-@dataclass
-class VirtualTimeFork:
-    """A fork in virtual time. It is replayed from the beginning, and then the parent's data replaces the repeated data.
-    `at`: number of the last record before its changes, once that is known."""
+def plan_in_time(run: Run, in_time: ScenarioRun) -> Callable[[], int | None]:
+    """Schedule the stages of a fork in virtual time. Return a function that returns the number of the last record
+    before its own changes, None until that is known."""
+    own, records = fork_create.own_stage(run), []
 
-    run: Run
-    log: RunLog
-    chronicle: TimelineRecorder
-    at: int | None = None
-    adopted: bool = field(default=False)
+    def on_stage(number: int) -> None:
+        if number == own:
+            records.append(in_time.engine.seq)
 
-    def plan(self, in_time: ScenarioRun) -> None:
-        """Schedule the stages."""
-        own = fork_create.own_stage(self.run)
-
-        def on_stage(number: int) -> None:
-            if number == own:
-                self.at = in_time.engine.seq
-
-        plan_virtual_time(in_time, fork_create.stages_of(self.run), on_stage)
-
-    def before(self, record: int | None) -> None:
-        """Handle a record's number before the record is added; None at the end."""
-        if self.adopted or (record is not None and (self.at is None or record <= self.at)):
-            return
-        self.adopted = True
-        if self.run.last_seq <= self.chronicle.seq and self.run.parent_id is not None:
-            self.log.flush()
-            adopt_in_time(self.run, self.run.parent_id, self.chronicle.cycles + 1, self.chronicle.seq)
+    plan_virtual_time(in_time, fork_create.stages_of(run), on_stage)
+    return lambda: records[-1] if records else None

@@ -16,20 +16,19 @@ from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, event
+from kubesched_ui.event_log.fork_copy import adopt_in_time
 from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
 from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated
-from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
+from kubesched_ui.event_log.virtual_time_recorder import Forked, NominatedAtEnd, RepeatedEvent
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
 from kubesched_ui.outages import DATABASE, FULL, outage_of
 from kubesched_ui.runs import (
-    build_simulation,
     computation,
     compute_process,
     estimate,
-    fork_create,
     fork_execution,
     import_run,
     leases,
@@ -38,10 +37,7 @@ from kubesched_ui.runs import (
 )
 from kubesched_ui.runs.computation import Opening
 from kubesched_ui.runs.compute_process import ComputingLost
-from kubesched_ui.scenarios import virtual_time
 from kubesched_ui.websockets.publisher import Notifier
-from scheduler_core.api.duration import seconds
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -195,57 +191,38 @@ def record(run: Run, log: RunLog) -> None:
 
 
 def begin(run: Run, log: RunLog, opening: Opening) -> None:
-    """Write the beginning of a single pass, unless it is stored."""
+    """Write the beginning of a run, unless it is stored."""
     run.cycles_total = opening.cycles
     log.names_of = opening.names
     if opening.started:
-        log.recorded = opening.blocks
+        log.recorded, log.moves, log.names = opening.blocks, opening.moves, opening.pods
         log.add_events([event("run.started", 0.0, data=opening.started)])
         log.flush(node_names=opening.nodes)
 
 
 def record_in_time(run: Run, log: RunLog) -> None:
-    """Like `record`, for virtual time: convert every record of the core to events, from the beginning or where it
-    stopped."""
-    beginning = fork_create.beginning_of(run)
-    in_time, recorded = build_simulation.start_in_virtual_time(beginning)
-    nodes = list(in_time.simulation.nodes)
-    stored = run.last_seq
-    binding_s = seconds(virtual_time.document(run.scenario.time).spec.binding.seconds)
-    chronicle = TimelineRecorder(nodes, binding_s > 0, recorded, stored)
-    bound = chronicle.begin(in_time.api.pods)
-    recorder = log.recorder = Recorder(in_time.simulation, stored or -1)
-    if stored == 0:
-        data = computation.started(beginning, nodes, in_time.warnings, in_time.prepared)
-        data |= {"pods": len(in_time.simulation.pods), "until": run.origin.get("until", run.until)}
-        log.add_events([event("run.started", 0.0, data=data)])
-        log.add_moves(bound)
-        log.flush(node_names=nodes)
-    logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
-    fork = fork_execution.VirtualTimeFork(run, log, chronicle) if run.is_fork else None
-    if fork is not None:
-        fork.plan(in_time)
-    cycle = None
-    for happened in in_time.run():
-        if fork is not None:
-            fork.before(happened.seq)
-        entry = chronicle.take(happened)
-        recorder.record(happened, entry.seq)
-        cycle = entry.cycle or cycle
-        if entry.seq > stored:
-            if entry.seq - len(entry.events) < stored:
-                raise RuntimeError(f"event {stored} differs from the stored one")
-            log.add_entry(entry, chronicle.cycles, chronicle.counts)
-        elif entry.seq == stored and entry.events:
-            check_same_event(run, entry.seq, entry.events[-1])
-            if cycle is not None:
-                check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
-    if fork is not None:
-        fork.before(None)
-    if chronicle.seq < stored:
-        raise RuntimeError(f"there are {chronicle.seq} events, but {stored} were stored")
+    """Like `record`, for virtual time: write every record of the core, from the beginning or where it stopped."""
+    computed = computation.in_virtual_time(run)
+    if compute_process.available():
+        computed = compute_process.computed(computed)
+    nominations: dict[str, str] = {}
+    with closing(computed):
+        for item in computed:
+            if isinstance(item, Opening):
+                begin(run, log, item)
+            elif isinstance(item, RepeatedEvent):
+                check_same_event(run, item.seq, item.event)
+                if (cycle := item.cycle) is not None:
+                    check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
+            elif isinstance(item, Forked):
+                if run.parent_id is not None:
+                    adopt_in_time(run, run.parent_id, item.cycles + 1, item.seq)
+            elif isinstance(item, NominatedAtEnd):
+                nominations = item.nominations
+            else:
+                log.write_timeline(item)
     run.clock = run.until or 0.0
-    log.set_nominations(in_time.simulation.cluster.nominator.nominations())
+    log.set_nominations(nominations)
     finish(run, log, Run.State.DONE)
 
 
@@ -274,7 +251,6 @@ def fail(log: RunLog, error: str) -> None:
     """End the run as failed, without the data that could not be written."""
     log.run = Run.objects.get(pk=log.run.pk)
     log.clear()
-    log.recorder = None
     try:
         log.finish(Run.State.FAILED, error)
     except LostClaim:
