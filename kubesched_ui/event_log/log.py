@@ -32,7 +32,6 @@ from kubesched_ui.event_log.rows import (
     CycleRow,
     GroupRow,
     NodeNames,
-    PlainCycle,
     RecordedBatch,
     ResultRow,
     SharedCycles,
@@ -56,6 +55,7 @@ from kubesched_ui.models import (
     Run,
 )
 from scheduler_core.cycle.trace_batch import deflate
+from scheduler_core.debugger.cycle_index import PlainFacts, Refused
 from scheduler_core.debugger.recording import Block, blocks_of
 
 PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
@@ -91,15 +91,15 @@ class ResultNames:
     changed: int = 0
     recorded: Mapping[str, str] = field(default_factory=dict)
 
-    def result(self, number: int, made: ResultRow | PlainCycle) -> ResultRow:
+    def result(self, number: int, made: ResultRow | tuple[PlainFacts, Refused]) -> ResultRow:
         """Return the whole result of a cycle."""
-        pod = f"{made.namespace}/{made.name}" if isinstance(made, ResultRow) else made[1]
+        pod = f"{made.namespace}/{made.name}" if isinstance(made, ResultRow) else made[0].pod
         position, message = number - 1, self.recorded.get(pod, "")
         if not self.changed or number < self.changed:
             position = self.positions.get(pod, position)
         if isinstance(made, ResultRow):
             return made._replace(position=position, recorded_message=message)
-        return plain_result(made, self.nodes, position, message)
+        return plain_result(*made, self.nodes, position, message)
 
 
 @dataclass
@@ -138,9 +138,10 @@ class RunLog:
 
     def write(self, batch: RecordedBatch) -> None:
         """Write cycles of a single pass in one transaction. Raises the exceptions of `flush`."""
+        plain = iter(batch.recorded.plain_cycles())
         for item in batch.items:
             if isinstance(item, SharedCycles):
-                self.add_cycles(item)
+                self.add_cycles(item, plain)
             elif isinstance(item, NodeNames):
                 self.add_nodes(*item)
             else:
@@ -166,10 +167,10 @@ class RunLog:
         if added.group:
             self.add_group(added.group, added.events[-1]["t"])
 
-    def add_cycles(self, added: SharedCycles) -> None:
-        """Append cycles that are stored together."""
-        run = self.run
-        results = [self.names_of.result(number, row) for number, row in enumerate(added.results, added.first)]
+    def add_cycles(self, added: SharedCycles, plain: Iterator[tuple[PlainFacts, Refused]]) -> None:
+        """Append cycles that are stored together. `plain`: the facts of those that only placed their pods."""
+        run, whole = self.run, self.names_of.result
+        results = [whole(number, row or next(plain)) for number, row in enumerate(added.results, added.first)]
         self._count_from_here()
         first, first_seq = added.first, run.last_seq + 1
         last, run.last_seq = first + len(results) - 1, run.last_seq + added.events

@@ -95,17 +95,14 @@ class SingleCycle(NamedTuple):
     group: Mapping[str, Any] | None = None
 
 
-PlainCycle = tuple[PlainFacts, str, float]
-"""A cycle that only placed its pod: its facts, the pod, and the seconds that it took."""
-
-
 class SharedCycles(NamedTuple):
-    """Successive cycles that are stored together. `data`: the core's encoded batch. `events`: their number."""
+    """Successive cycles that are stored together. `data`: the core's encoded batch. `results`: None for a cycle that
+    only placed its pod, since its facts are recorded. `events`: their number."""
 
     first: int
     nodes_version: int
     data: bytes
-    results: list[ResultRow | PlainCycle]
+    results: list[ResultRow | None]
     events: int
 
 
@@ -200,16 +197,16 @@ def pod_result(events: list[Event], position: int, recorded_message: str, durati
     )
 
 
-def plain_result(cycle: PlainCycle, nodes: Sequence[str], position: int, recorded_message: str) -> ResultRow:
-    """Return the result of a plain cycle. `nodes`: the names in row order."""
-    facts, pod, duration = cycle
-    _, _, attempt, node, feasible, _, score, margin, _, other, _, refused = facts
-    namespace, _, name = pod.partition("/")
-    scored = score is not None
+def plain_result(
+    facts: PlainFacts, refused: Refused, nodes: Sequence[str], position: int, recorded_message: str
+) -> ResultRow:
+    """Return the result of a cycle that only placed its pod. `nodes`: the names in row order."""
+    namespace, _, name = facts.pod.partition("/")
+    scored = facts.score is not None
     return ResultRow(
-        *(namespace, name, position, "scheduled", node, "", score, nodes[other] if scored else ""),
-        *(margin if scored else None, feasible, attempt, "", _listed(refused), recorded_message, ""),
-        round(duration, 6),
+        *(namespace, name, position, "scheduled", facts.node, "", facts.score),
+        *(nodes[facts.other] if scored else "", facts.margin if scored else None, facts.feasible, facts.attempt, ""),
+        *(_listed(refused), recorded_message, "", round(facts.seconds, 6)),
     )
 
 

@@ -13,7 +13,6 @@ from kubesched_ui.event_log.rows import (
     UNSCORED_EVENTS,
     CycleRow,
     NodeNames,
-    PlainCycle,
     RecordedBatch,
     ResultRow,
     SharedCycles,
@@ -64,7 +63,7 @@ class SinglePassRecorder:
     nodes: list[str]
     version: int = 0
     items: list[SingleCycle | SharedCycles | NodeNames] = field(default_factory=list)
-    results: list[ResultRow | PlainCycle] = field(default_factory=list)
+    results: list[ResultRow | None] = field(default_factory=list)
     events: int = 0
 
     def __post_init__(self) -> None:
@@ -93,7 +92,7 @@ class SinglePassRecorder:
         before = time.perf_counter()
         for number, trace in enumerate(simulation.run(), self.first):
             took = time.perf_counter() - before
-            facts = recorder.cycle(trace)
+            facts = recorder.cycle(trace, took)
             if self.is_fork and simulation.nodes != self.nodes:  # its changes apply before its first cycle
                 self._share()
                 self.nodes, self.version = list(simulation.nodes), self.version + 1
@@ -111,8 +110,8 @@ class SinglePassRecorder:
     def _add(self, number: int, trace: CycleTrace, facts: PlainFacts | None, took: float) -> bool:
         """Add a cycle. Return whether a batch may end here."""
         if facts is not None:
-            self._batch.add(trace, events := UNSCORED_EVENTS if facts[6] is None else SCORED_EVENTS)
-            self._added((facts, trace.pod, took), number, events)
+            self._batch.add(trace, events := UNSCORED_EVENTS if facts.score is None else SCORED_EVENTS)
+            self._added(None, number, events)
             return True
         group, evicted = group_of(self.simulation, trace)
         listed = cycle_events(trace, self.nodes, evicted=evicted)
@@ -126,7 +125,7 @@ class SinglePassRecorder:
         self.items.append(SingleCycle(cycle, row, listed, trace.victims if evicted is None else evicted, group))
         return group != {}
 
-    def _added(self, result: ResultRow | PlainCycle, number: int, events: int) -> None:
+    def _added(self, result: ResultRow | None, number: int, events: int) -> None:
         if not self.results:
             self._next = number
         self.results.append(result)

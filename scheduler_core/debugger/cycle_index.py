@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -89,32 +90,39 @@ class Refused:
         return Refused(*_refusals(trace), *_mask(trace), listed)
 
 
-PlainFacts = tuple[int, int, int, str, int, int, int | None, int, int, int, int, Refused]
-"""The facts of a cycle that only placed its pod (`CycleTrace.is_plain`): its number, the row of the pod, attempt, node,
-feasible nodes, nodes; score (None without scores), margin, ties, row of the runner-up; nanoseconds; what it refused. A
-plain tuple is small to send to another process."""
+class PlainFacts(msgspec.Struct, array_like=True, gc=False):
+    """The facts of a cycle that only placed its pod (`CycleTrace.is_plain`), to send to another process.
 
-PLAIN_FACTS = 12  # their number; SCHEMA has more
+    `moment`: timepoint of the placement. `row`: the row of the pod. `place`: the index of the node's name. `start`: as
+    in the recording's places. `score`: None without scores. `other`: row of the runner-up. `took`: nanoseconds in
+    extension points. `seconds`: all that it took. `refused`: the index of what it refused.
+    """
+
+    number: int
+    moment: int
+    row: int
+    pod: str
+    attempt: int
+    node: str
+    place: int
+    start: float | None
+    feasible: int
+    nodes: int
+    score: int | None
+    ties: int
+    other: int
+    margin: int
+    took: int
+    seconds: float
+    refused: int
 
 
-def plain_facts(trace: CycleTrace, pod: int, refused: Refused) -> PlainFacts:
-    """Return the facts of a plain cycle. `pod`: its row."""
-    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-    score, ties, other, margin = trace.selection() or _UNSCORED
-    took = sum(trace.durations.values())
-    head = trace.number, pod, trace.attempt, trace.node, feasible, trace.nodes
-    return (*head, score, margin, ties, other, took, refused)
-
-
-_UNSCORED: tuple[None, int, int, int] = (None, 1, -1, 0)
-
-
-def facts_row(facts: PlainFacts) -> tuple[Any, ...]:
+def facts_row(facts: PlainFacts, refused: Refused) -> tuple[Any, ...]:
     """Return the row of SCHEMA."""
-    at, pod, attempt, node, feasible, nodes, score, margin, ties, _, took, refused = facts
     return (
-        *(at, 0.0, pod, attempt, "scheduled", node, "", "", feasible, nodes, nodes),
-        *(int(score is not None), score or 0, margin, ties, took, []),
+        *(facts.number, 0.0, facts.row, facts.attempt, "scheduled", facts.node, "", ""),
+        *(facts.feasible, facts.nodes, facts.nodes),
+        *(int(facts.score is not None), facts.score or 0, facts.margin, facts.ties, facts.took, []),
         *(refused.refusals, refused.reasons, refused.mask, ""),
     )
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,16 +32,14 @@ from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
+from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
 from scheduler_core.debugger.cycle_index import (
-    PLAIN_FACTS,
     Facts,
     PlainFacts,
     Refused,
     facts_of,
     facts_row,
-    plain_facts,
 )
-from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record
@@ -49,6 +47,12 @@ from scheduler_core.virtual_time.object_diff_text import taint_text
 
 VERSION = 1
 _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
+_PLAIN = msgspec.msgpack.Decoder(list[PlainFacts])
+_ENCODE = msgspec.msgpack.Encoder().encode
+_NO_PLAIN = _ENCODE([])
+_UNSCORED: tuple[None, int, int, int] = (None, 1, -1, 0)
+
+Row = tuple[Any, ...] | None  # None: a plain cycle's, which is made from its facts
 
 MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
 OBJECTS_PER_BLOCK = 1000
@@ -138,11 +142,14 @@ class Recorder:
         self._moment = 0
         self._cluster = simulation.cluster
         self._fresh = stored < 0
-        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
         self._names: dict[str, int] = {}
         self._new_names: list[str] = []
-        self._facts: list[tuple[Any, ...]] = []
+        self._facts: list[Row] = []
+        self._plain: list[bytes] = []
+        self._refusals: list[Refused] = []
         self._refused: dict[int, tuple[object, Refused]] = {}  # id of a list of statuses, which is kept
+        self._indexes: dict[int, tuple[object, int]] = {}  # id of such a list -> index of its refusals
         self._bits: list[bytes] = []
         self._objects: list[tuple[str, bytes]] = []
         self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
@@ -154,14 +161,14 @@ class Recorder:
 
     # ---- input
 
-    def cycle(self, trace: CycleTrace) -> PlainFacts | None:
-        """Record the next cycle of a single pass. Call this before the next cycle begins.
+    def cycle(self, trace: CycleTrace, seconds: float = 0.0) -> PlainFacts | None:
+        """Record the next cycle of a single pass, which took so many seconds. Call this before the next cycle begins.
 
         Returns the facts of a cycle that only placed its pod, as most do; None for others, and up to step `stored`.
         """
         changes_so_far = self._take()
         if trace.is_plain and len(changes_so_far) == 2 and self._only_placed(trace, *changes_so_far):
-            return self._plain(trace) if self._fresh else None
+            return self._add_plain(trace, seconds) if self._fresh else None
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             changes_so_far.append(LoggedChange(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._begin_step(self._counts["cycles"] + 1)
@@ -191,27 +198,55 @@ class Recorder:
         self._begin_step(count)
         pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, self._name(placed[2]), False
         pod.written_row, pod.written_place = row, (pod.node, BOUND)
-        if self._fresh:
-            self._rows["places"].append((self._moment, row, pod.node, BOUND, 1, info.start_time))
-            self._rows["cycles"].append((trace.number,))
-        else:
+        if not self._fresh:
             self._drained["cycles"] = count
         return True
 
-    def _plain(self, trace: CycleTrace) -> PlainFacts:
-        """Add and return the facts of a cycle that only placed its pod."""
+    def _add_plain(self, trace: CycleTrace, seconds: float) -> PlainFacts:
+        """Add and return the facts of a cycle that only placed its pod. Its rows are made from them."""
         statuses = trace.decisive_statuses()
-        known = self._refused.get(id(statuses))  # cycles of equal pods share the list
+        known = self._indexes.get(id(statuses))  # cycles of equal pods share the list
+        refused = self._add_refused(trace, statuses) if known is None else known[1]
+        pod, info = self._pods[trace.pod], self._cluster.pods[trace.pod]
+        feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
+        score, ties, other, margin = trace.selection() or _UNSCORED
+        facts = PlainFacts(
+            trace.number,
+            self._moment,
+            pod.stored,
+            trace.pod,
+            trace.attempt,
+            trace.node,
+            pod.node,
+            info.start_time,
+            feasible,
+            trace.nodes,
+            score,
+            ties,
+            other,
+            margin,
+            sum(trace.durations.values()),
+            seconds,
+            refused,
+        )
+        self._plain.append(_ENCODE(facts))
+        self._rows["places"].append(None)
+        self._rows["cycles"].append(None)
+        self._facts.append(None)
+        if bits := self._refusals[refused].bits:
+            self._bits.append(bits)
+        return facts
+
+    def _add_refused(self, trace: CycleTrace, statuses: object) -> int:
+        """Add what a cycle refused, and return its index."""
+        known = self._refused.get(id(statuses))
         if known is None:
             if len(self._refused) >= REFUSED_KEPT:
                 self._refused.clear()
             known = self._refused[id(statuses)] = statuses, Refused.from_trace(trace)
-        refused = known[1]
-        facts = plain_facts(trace, self._pods[trace.pod].stored, refused)
-        self._facts.append(facts)
-        if refused.bits:
-            self._bits.append(refused.bits)
-        return facts
+        self._indexes[id(statuses)] = statuses, len(self._refusals)
+        self._refusals.append(known[1])
+        return len(self._refusals) - 1
 
     def rest(self) -> None:
         """Record the changes after the last cycle of a single pass."""
@@ -427,34 +462,54 @@ class Recorder:
         found.objects = self._drained["objects"], self._objects
         self._objects = []
         self._drained["objects"] = self._counts["objects"]
+        found.plain = b"\xdd" + len(self._plain).to_bytes(4, "big") + b"".join(self._plain)  # a list of msgpack
+        found.refusals = self._refusals
+        self._plain, self._refusals, self._indexes = [], [], {}
         return found
 
 
 @dataclass(slots=True)
 class Unpacked:
-    """What a recorder has recorded: the range of each part and its rows."""
+    """What a recorder has recorded: the range of each part and its rows.
 
-    moves: tuple[int, int, list[str], dict[str, list[tuple[Any, ...]]]] | None = None
-    facts: tuple[int, int, list[tuple[Any, ...]], list[bytes]] | None = None
+    `plain`: encoded facts of cycles that only placed their pods, one after the other. Such a cycle has a None among the
+    rows of `places` and `cycles` and among the facts. `refusals`: what they refused.
+    """
+
+    moves: tuple[int, int, list[str], dict[str, list[Row]]] | None = None
+    facts: tuple[int, int, list[Row], list[bytes]] | None = None
     objects: tuple[int, list[tuple[str, bytes]]] = (0, [])
+    plain: bytes = _NO_PLAIN
+    refusals: list[Refused] = field(default_factory=list)
+
+    def plain_cycles(self) -> list[tuple[PlainFacts, Refused]]:
+        """Return the facts of the plain cycles, and what they refused."""
+        return [(facts, self.refusals[facts.refused]) for facts in _PLAIN.decode(self.plain)]
 
 
 def blocks_of(unpacked: Unpacked) -> list[Block]:
     """Return the rows of a recorder as blocks."""
-    blocks = []
+    blocks, plain = [], unpacked.plain_cycles()
     if unpacked.moves is not None:
         first, last, names, tables = unpacked.moves
-        packed = {name: pack(TABLES[name], rows) for name, rows in tables.items()}
+        places = ((one.moment, one.row, one.place, BOUND, 1, one.start) for one, _ in plain)
+        made = {"places": places, "cycles": ((one.number,) for one, _ in plain)}
+        packed = {name: pack(TABLES[name], _filled(rows, made.get(name, iter(())))) for name, rows in tables.items()}
         blocks.append(Block(MOVES_PART, first, last, encode({"version": VERSION, "names": names, **packed})))
     if unpacked.facts is not None:
         first, last, facts, bits = unpacked.facts
-        rows = [facts_row(row) if len(row) == PLAIN_FACTS else row for row in facts]
+        rows = _filled(facts, (facts_row(*one) for one in plain))
         blocks.append(Block(FACTS_PART, first, last, encode((pack(FACTS, rows), b"".join(bits)))))
     first, objects = unpacked.objects
     for begin in range(0, len(objects), OBJECTS_PER_BLOCK):
         some = objects[begin : begin + OBJECTS_PER_BLOCK]
         blocks.append(Block(OBJECTS_PART, first + begin, first + begin + len(some) - 1, encode(some)))
     return blocks
+
+
+def _filled(rows: Iterable[Row], plain: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows with those of plain cycles."""
+    return [next(plain) if row is None else row for row in rows]
 
 
 def _plain(pod: PodInfo) -> bool:
