@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 POD, GONE = "pod", "gone"
 PLACED, TAKEN, ASSUMED, BOUND = "placed", "taken", "assumed", "bound"
@@ -12,7 +14,7 @@ NOMINATED, TRIED = "nominated", "tried"
 OBJECT, REMOVED = "object", "removed"
 
 
-class LoggedChange(NamedTuple):
+class LoggedChange(msgspec.Struct, frozen=True):
     """One change.
 
     | kind | subject | node |

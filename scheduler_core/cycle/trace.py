@@ -118,7 +118,7 @@ class EncodedParts(NamedTuple):
     columns: bytes | None
 
 
-class Selection(NamedTuple):
+class Selection(msgspec.Struct, frozen=True):
     """How the chosen node compares with the other feasible ones.
 
     `ties`: the number of nodes with its total, itself included. `runner_up`: the row of the best other node, the first
@@ -215,9 +215,9 @@ class CycleTrace(msgspec.Struct, eq=False):
         return self.made_scores
 
     @property
-    def layouts(self) -> dict[tuple[tuple[str, ...], ...], bytes] | None:
-        """The encoded parts that the cycles of a class have in common, the same dict for all; None without a class."""
-        return self._layouts
+    def parts_key(self) -> tuple[int, int]:
+        """A key of the pod's class and of the verdicts, as long as the trace exists."""
+        return id(self._layouts), id(self._outcome)
 
     @property
     def placed_on(self) -> str:
@@ -622,10 +622,9 @@ class CycleTrace(msgspec.Struct, eq=False):
         return (
             self._outcome is other._outcome
             and self._layouts is other._layouts
-            and self.verdicts is other.verdicts
             and self.feasible is other.feasible
-            and self.skipped_filter is other.skipped_filter
-            and self.skipped_score is other.skipped_score
+            and self.skipped_filter == other.skipped_filter
+            and self.skipped_score == other.skipped_score
             and isinstance(made, ClassScores)
             and isinstance(others, ClassScores)
             and not (made.varying or others.varying)

@@ -47,8 +47,8 @@ class TraceBatchEncoder:
         self._keyframes: dict[int, list[int]] = {}  # id -> number, number of patches
         self._frames: list[Keyframe] = []
         self._size = 0
-        # id of the layouts of a class -> its latest cycle without columns of its own, and the numbers of its parts
-        self._latest: dict[int, tuple[CycleTrace, int, int]] = {}
+        # key of parts -> the latest such cycle without columns of its own, and the numbers of its parts
+        self._latest: dict[tuple[int, int], tuple[CycleTrace, int, int]] = {}
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -59,7 +59,8 @@ class TraceBatchEncoder:
 
     def add(self, trace: CycleTrace, events: int) -> bool:
         """Add a cycle with this number of events. Return False if it has to be encoded alone."""
-        latest = self._latest.get(id(trace.layouts))
+        key = trace.parts_key
+        latest = self._latest.get(key)
         if latest is not None and trace.has_parts_of(latest[0]):
             _, layout, verdicts = latest
             columns = None
@@ -71,7 +72,7 @@ class TraceBatchEncoder:
             layout, verdicts, columns = self._number(found.layout), self._number(found.verdicts), found.columns
             keyframe, patch_count = found.keyframe, found.patch_count
             if columns is None:
-                self._latest[id(trace.layouts)] = trace, layout, verdicts
+                self._latest[key] = trace, layout, verdicts
         number = -1
         if keyframe is not None:
             known = self._keyframes.get(id(keyframe))

@@ -30,7 +30,7 @@ from scheduler_core.cluster import change_log, resources
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
-from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.cycle.trace import CycleTrace, Selection
 from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
 from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
 from scheduler_core.debugger.cycle_index import (
@@ -50,7 +50,7 @@ _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 _PLAIN = msgspec.msgpack.Decoder(list[PlainFacts])
 _ENCODE = msgspec.msgpack.Encoder().encode
 _NO_PLAIN = _ENCODE([])
-_UNSCORED: tuple[None, int, int, int] = (None, 1, -1, 0)
+_UNSCORED = Selection(score=0, ties=1, runner_up=-1, margin=0)
 
 Row = tuple[Any, ...] | None  # None: a plain cycle's, which is made from its facts
 
@@ -167,8 +167,8 @@ class Recorder:
         Returns the facts of a cycle that only placed its pod, as most do; None for others, and up to step `stored`.
         """
         changes_so_far = self._take()
-        if trace.is_plain and len(changes_so_far) == 2 and self._only_placed(trace, *changes_so_far):
-            return self._add_plain(trace, seconds) if self._fresh else None
+        if len(changes_so_far) == 2 and trace.is_plain and (pod := self._only_placed(trace, *changes_so_far)):
+            return self._add_plain(trace, pod, seconds) if self._fresh else None
         if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
             changes_so_far.append(LoggedChange(change_log.BOUND, self._cluster.pods[trace.pod]))
         self._begin_step(self._counts["cycles"] + 1)
@@ -183,33 +183,38 @@ class Recorder:
         self._cycle(trace.number, 0.0, trace, None)
         return None
 
-    def _only_placed(self, trace: CycleTrace, tried: LoggedChange, placed: LoggedChange) -> bool:
-        """Record what `_apply` and `_show` record if these changes only place the pod of the cycle. Return whether
-        they do."""
-        info: PodInfo = placed[1]
+    def _only_placed(self, trace: CycleTrace, tried: LoggedChange, placed: LoggedChange) -> PodState | None:
+        """Note what `_apply` and `_show` note if these changes only place the pod of the cycle. Return the pod; None if
+        they do not."""
         pod = self._pods.get(trace.pod)
-        if tried[0] != change_log.TRIED or placed[0] != change_log.PLACED or pod is None or pod.stored_info is not info:
-            return False
-        row = pod.stored
-        if pod.placed != -1 or pod.written_row not in (-1, row) or info.held != info.requests or trace.group:
-            return False
+        if pod is None or tried.kind != change_log.TRIED or placed.kind != change_log.PLACED:
+            return None
+        info, row = pod.stored_info, pod.stored
+        if info is None or placed.subject is not info or pod.placed != -1 or pod.written_row not in (-1, row):
+            return None
+        if info.held != info.requests or trace.group:
+            return None
         self._moment += 1
         count = self._counts["cycles"] = self._counts["cycles"] + 1
         self._begin_step(count)
-        pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, self._name(placed[2]), False
-        pod.written_row, pod.written_place = row, (pod.node, BOUND)
+        node = self._names.get(placed.node)
+        if node is None:
+            node = self._name(placed.node)
+        pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, node, False
+        pod.written_row, pod.written_place = row, (node, BOUND)
         if not self._fresh:
             self._drained["cycles"] = count
-        return True
+        return pod
 
-    def _add_plain(self, trace: CycleTrace, seconds: float) -> PlainFacts:
+    def _add_plain(self, trace: CycleTrace, pod: PodState, seconds: float) -> PlainFacts:
         """Add and return the facts of a cycle that only placed its pod. Its rows are made from them."""
+        assert pod.placed_info is not None
         statuses = trace.decisive_statuses()
         known = self._indexes.get(id(statuses))  # cycles of equal pods share the list
         refused = self._add_refused(trace, statuses) if known is None else known[1]
-        pod, info = self._pods[trace.pod], self._cluster.pods[trace.pod]
         feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-        score, ties, other, margin = trace.selection() or _UNSCORED
+        found = trace.selection()
+        selection = found or _UNSCORED
         facts = PlainFacts(
             trace.number,
             self._moment,
@@ -218,13 +223,13 @@ class Recorder:
             trace.attempt,
             trace.node,
             pod.node,
-            info.start_time,
+            pod.placed_info.start_time,
             feasible,
             trace.nodes,
-            score,
-            ties,
-            other,
-            margin,
+            None if found is None else selection.score,
+            selection.ties,
+            selection.runner_up,
+            selection.margin,
             sum(trace.durations.values()),
             seconds,
             refused,
@@ -325,7 +330,8 @@ class Recorder:
     def _apply(self, at: int, changes: Iterable[LoggedChange]) -> None:
         touched: dict[str, bool] = {}  # pod -> whether it has arrived on a node; in order of arrival
         nominated: dict[str, str] = {}
-        for kind, subject, node in changes:
+        for change in changes:
+            kind, subject, node = change.kind, change.subject, change.node
             if kind == change_log.OBJECT:
                 self._object(at, subject)
                 continue
