@@ -93,9 +93,13 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         os.closerange(3, keep)
         os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
         gc.freeze()  # objects of the worker stay; collecting them would copy their pages
+        gc.disable()
         gc.set_threshold(YOUNG_OBJECTS)
         try:
             for item in items:
+                if not gc.isenabled():  # what was loaded for the first item stays, too
+                    gc.freeze()
+                    gc.enable()
                 _send(writing, _ITEM, pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
             _send(writing, _END, b"")
         except BaseException as caught:
