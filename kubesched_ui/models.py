@@ -129,18 +129,25 @@ class Scenario(models.Model):
             rows = rows.filter(kind__in=list(kinds))
         return rows.values_list("data", flat=True).iterator(chunk_size=2000)
 
+    def packed_objects(self) -> list[bytes]:
+        """Return the Kubernetes objects in their original order, as PackedJSONField stores them."""
+        rows = ClusterObject.objects.filter(scenario=self).order_by("position")
+        return list(rows.values_list(_PACKED, flat=True).iterator(chunk_size=2000))
+
     def decoded(self, kinds: Iterable[str]) -> Iterator[Object]:
         """Yield the objects of `kinds`, which the core uses, as its structs in their original order. Skip invalid ones,
         which only earlier versions stored; a run reports these."""
         rows = ClusterObject.objects.filter(scenario=self, kind__in=list(kinds)).order_by("position")
-        packed = models.ExpressionWrapper(F("data"), models.BinaryField())
-        for kind, data in rows.values_list("kind", packed).iterator(chunk_size=2000):
+        for kind, data in rows.values_list("kind", _PACKED).iterator(chunk_size=2000):
             try:
                 obj = decode_valid(unpack(data), kind)
             except InputError:
                 continue
             if obj is not None:
                 yield obj
+
+
+_PACKED = models.ExpressionWrapper(F("data"), models.BinaryField())
 
 
 class ClusterObject(models.Model):

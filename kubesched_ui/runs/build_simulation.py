@@ -1,6 +1,7 @@
 """Builds the input of a run: the scenario's objects according to the run's settings, and the core's simulation."""
 
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from django.conf import settings
 
+from kubesched_ui.fields import unpack
 from kubesched_ui.models import Run
 from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
@@ -58,9 +60,11 @@ def without_placement(pod: dict[str, Any]) -> dict[str, Any]:
     return pod | {"metadata": metadata, "spec": spec, "status": status | {"phase": "Pending"}}
 
 
-def cluster_of(run: Run) -> RunInput:
-    """Return the scenario's objects according to the run's settings."""
-    objects = list(run.scenario.objects_of())
+def cluster_of(run: Run, packed: Iterable[bytes] | None = None) -> RunInput:
+    """Return the scenario's objects according to the run's settings. `packed`: its `packed_objects`, if they are read
+    already."""
+    packed = run.scenario.packed_objects() if packed is None else packed
+    objects: list[dict[str, Any]] = [msgspec.json.decode(unpack(data)) for data in packed]
     chosen = set(run.pods or []) | set(run.unbind)
     for index, obj in enumerate(objects):
         if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and has_node(obj):
@@ -106,9 +110,9 @@ def pod_key(pod: dict[str, Any]) -> str:
 
 
 @without_collecting()
-def start(run: Run) -> StartedRun:
-    """Create the core's simulation for a single pass. Raises InputError."""
-    objects, pods, only = cluster_of(run)
+def start(run: Run, packed: Iterable[bytes] | None = None) -> StartedRun:
+    """Create the core's simulation for a single pass. `packed`: as in `cluster_of`. Raises InputError."""
+    objects, pods, only = cluster_of(run, packed)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     release, choices = get_release(run.release), choices_of(run)
     configuration = load(run.config or None, release, unknown=unknown_of(run))
@@ -132,9 +136,11 @@ def start(run: Run) -> StartedRun:
     return StartedRun(simulation, prepared, recorded)
 
 
-def virtual_time_objects(run: Run) -> tuple[list[dict[str, Any]], list[str] | None]:
+def virtual_time_objects(
+    run: Run, packed: Iterable[bytes] | None = None
+) -> tuple[list[dict[str, Any]], list[str] | None]:
     """Return the initial objects of a run in virtual time, and the titles of workloads whose pods may be created."""
-    objects, pods, only = cluster_of(run)
+    objects, pods, only = cluster_of(run, packed)
     if pods is None:
         return objects, only
     chosen = set(pods)
@@ -142,9 +148,10 @@ def virtual_time_objects(run: Run) -> tuple[list[dict[str, Any]], list[str] | No
 
 
 @without_collecting()
-def start_in_virtual_time(run: Run) -> tuple[ScenarioRun, dict[str, str]]:
-    """Return the core's run in virtual time, limited by the settings, and the messages of the real cluster by pod."""
-    objects, only = virtual_time_objects(run)
+def start_in_virtual_time(run: Run, packed: Iterable[bytes] | None = None) -> tuple[ScenarioRun, dict[str, str]]:
+    """Return the core's run in virtual time, limited by the settings, and the messages of the real cluster by pod.
+    `packed`: as in `cluster_of`."""
+    objects, only = virtual_time_objects(run, packed)
     recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
     in_time = ScenarioRun(
         virtual_time.scenario_of(run, objects),

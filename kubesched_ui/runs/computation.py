@@ -1,12 +1,14 @@
 """Loads a run, computes it, and yields what its worker writes.
 
-Nothing here writes to the database, so a process of its own can do it (`compute_process.py`).
+Nothing is written here, and all is read from the database before the first item is made, so a process of its own can
+make them (`compute_process.py`).
 """
 
 import logging
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kubesched_ui.event_log.log import ResultNames
@@ -44,18 +46,28 @@ class Opening:
 
 
 def single_pass(run: Run) -> Generator[Opening | Computed, None, None]:
-    """Load a run and yield its opening, then what follows. A fork must have its parent's data. Raises InputError."""
+    """Yield the opening of a run, then what follows. A fork that adopts must have its parent's data; it is loaded
+    here. Others are loaded for the first item. Raises InputError."""
+    if run.adopts:
+        loaded = _fork(run)
+        return _items(run, lambda: loaded)
+    return _items(run, partial(_beginning, run, run.scenario.packed_objects()))
+
+
+def _items(
+    run: Run, load: Callable[[], tuple[Opening, SinglePassRecorder]]
+) -> Generator[Opening | Computed, None, None]:
     began = time.perf_counter()
-    opening, recorder_of_run = _fork(run) if run.adopts else _beginning(run)
+    opening, recorder_of_run = load()
     loaded_s = time.perf_counter() - began
     logger.info("Run %s: %s cycles, %s nodes, loaded in %.1f s", run.pk, opening.cycles, len(opening.nodes), loaded_s)
     yield opening
     yield from recorder_of_run.run()
 
 
-def _beginning(run: Run) -> tuple[Opening, SinglePassRecorder]:
+def _beginning(run: Run, packed: list[bytes]) -> tuple[Opening, SinglePassRecorder]:
     beginning = fork_create.beginning_of(run)
-    begun = build_simulation.start(beginning)
+    begun = build_simulation.start(beginning, packed)
     simulation, nodes = begun.simulation, list(begun.simulation.nodes)
     pods = beginning.cycles_total = len(simulation.pods)
     recorder = Recorder(simulation, run.cycles_done if run.last_seq else -1)
@@ -80,9 +92,14 @@ def _fork(run: Run) -> tuple[Opening, SinglePassRecorder]:
 
 
 def in_virtual_time(run: Run) -> Generator[Opening | ComputedInTime, None, None]:
-    """Load a run in virtual time and yield its opening, then what follows. Raises InputError."""
+    """Yield the opening of a run in virtual time, then what follows. It is loaded for the first item. Raises
+    InputError."""
+    return _items_in_time(run, run.scenario.packed_objects())
+
+
+def _items_in_time(run: Run, packed: list[bytes]) -> Generator[Opening | ComputedInTime, None, None]:
     beginning, stored = fork_create.beginning_of(run), run.last_seq
-    in_time, recorded = build_simulation.start_in_virtual_time(beginning)
+    in_time, recorded = build_simulation.start_in_virtual_time(beginning, packed)
     nodes = list(in_time.simulation.nodes)
     binding_s = seconds(virtual_time.document(run.scenario.time).spec.binding.seconds)
     timeline = TimelineRecorder(nodes, binding_s > 0, recorded, stored)

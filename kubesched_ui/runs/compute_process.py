@@ -1,9 +1,9 @@
 """A second process that computes a run, so that its worker writes on another core meanwhile.
 
-The child loads the run with a connection to the database of its own, computes it, and sends what it yields through a
-pipe. The worker holds the run, writes, and reacts to cancelling and time limits. It stays small, and what the child
-changes in memory are pages of its own, which need no copy. If the worker dies, the pipe closes and the child ends with
-its next batch.
+The worker reads what the run needs. The child loads the run from that, computes it, and sends what it yields through a
+pipe; it has no connection to the database or broker (SQLite's would not survive the fork). The worker holds the run,
+writes, and reacts to cancelling and time limits. It stays small, and most pages of memory that the child changes are its
+own, which need no copy. If the worker dies, the pipe closes and the child ends with its next batch.
 """
 
 import gc
@@ -16,7 +16,7 @@ import traceback
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NoReturn, TypeVar
 
 from django.db import connection
 
@@ -37,8 +37,8 @@ class ComputingLost(Exception):
 
 
 def available() -> bool:
-    """Return whether a second process can compute at the same time, from what this one has committed."""
-    return hasattr(os, "fork") and (os.cpu_count() or 1) > 1 and not connection.in_atomic_block
+    """Return whether a second process can compute at the same time."""
+    return hasattr(os, "fork") and (os.cpu_count() or 1) > 1
 
 
 def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
@@ -48,7 +48,6 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         import fcntl
 
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    connection.close()  # each process opens one of its own
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
@@ -95,6 +94,7 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         gc.freeze()  # objects of the worker stay; collecting them would copy their pages
         gc.disable()
         gc.set_threshold(YOUNG_OBJECTS)
+        connection.execute_wrappers.append(_refuse)
         try:
             for item in items:
                 if not gc.isenabled():  # what was loaded for the first item stays, too
@@ -116,6 +116,10 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         status = 0
     finally:
         os._exit(status)
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise RuntimeError("the process that computes a run has no database")
 
 
 def _send(pipe: int, kind: bytes, data: bytes) -> None:

@@ -74,7 +74,7 @@ def cluster(pods: int = 40) -> bytes:
     return as_list(*(node(f"n{i}") for i in range(3)), *small, pod("big", "64"))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("limit", ["PROCESS_CYCLES", "PROCESS_OBJECTS"])
 def test_a_run_is_the_same_with_and_without_a_process(
     limit: str, client: Client, monkeypatch: pytest.MonkeyPatch
@@ -89,7 +89,7 @@ def test_a_run_is_the_same_with_and_without_a_process(
     assert CycleBatch.objects.filter(run=forked).exists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.usefixtures("forking")
 def test_a_run_continues_after_its_process_was_killed(
     client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
@@ -121,7 +121,7 @@ def test_a_run_continues_after_its_process_was_killed(
     assert Cycle.objects.filter(run=run).count() == 321
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.usefixtures("forking")
 def test_a_cancelled_run_ends_its_process(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S = 5, 3600
