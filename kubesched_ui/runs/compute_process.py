@@ -2,7 +2,7 @@
 
 The worker reads what the run needs. The child loads the run from that, computes it, and sends what it yields through a
 pipe; it has no connection to the database or broker (SQLite's would not survive the fork). The worker holds the run,
-writes, and reacts to cancelling and time limits. It stays small, and most pages of memory that the child changes are its
+writes, and reacts to cancelling and time limits. It stays small, and most memory pages that the child changes are its
 own, which need no copy. If the worker dies, the pipe closes and the child ends with its next batch.
 """
 
