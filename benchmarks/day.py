@@ -2,14 +2,18 @@
 
     python benchmarks/day.py [--seed N] [--hours H] [--part core|traces|application]
 
-`core` only runs it, `traces` (the default) also encodes every record and trace, `application` converts the records to
-the application's events and rows instead. Prints JSON; `digest` is reproducible for a seed.
+`core` only runs it, `traces` (the default) also encodes every record and trace; `digest` is reproducible for a seed.
+`application` executes it as a worker does, in a database of its own. Prints JSON.
 """
 
 import argparse
 import hashlib
 import json
+import logging
+import os
+import resource
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -71,8 +75,11 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--part", choices=("core", "traces", "application"), default="traces")
     args = parser.parse_args()
+    if args.part == "application":
+        print(json.dumps({"part": args.part, **application(day(args.seed, args.hours))}))
+        return
     run = ScenarioRun(day(args.seed, args.hours))
-    convert = {"core": lambda record: b"", "traces": encoded, "application": Recorder(run)}[args.part]
+    convert = encoded if args.part == "traces" else lambda record: b""
     digest = hashlib.sha256()
     records = attempts = size = 0
     began, began_processor = time.perf_counter(), time.process_time()
@@ -100,17 +107,43 @@ def encoded(record: Record) -> bytes:
     return msgspec.json.encode(as_json(record)) + trace
 
 
-class Recorder:
-    """Converts records as the worker of a run does."""
+def application(scenario: Scenario) -> dict[str, Any]:
+    """Return the figures of a recorded run. `processor_seconds`: of the worker, which writes, and of the process that
+    computes."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": folder}
+        import django
 
-    def __init__(self, run: ScenarioRun) -> None:
-        from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
+        django.setup()
+        from django.conf import settings
+        from django.core.management import call_command
+        from django.db import connection
 
-        self._recorder = TimelineRecorder(run.simulation.nodes, slow_binding=True)
+        from kubesched_ui.ingest import ingest_files
+        from kubesched_ui.ingest.store import store
+        from kubesched_ui.models import Run
+        from kubesched_ui.runs import tasks
 
-    def __call__(self, record: Record) -> bytes:
-        entry = self._recorder.take(record)
-        return entry.cycle.trace if entry.cycle is not None else b""
+        logging.disable(logging.WARNING)
+        settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+        settings.RUN_MAX_RECORDS = 10_000_000
+        call_command("migrate", verbosity=0)
+        stored = store(ingest_files([("day.json", msgspec.json.encode(scenario))]), name="day")
+        timing = {"in_time": True, "until": scenario.spec.until}
+        run = Run.objects.create(scenario=stored, seed=scenario.spec.seed, tie_break=Run.TieBreak.SEED, **timing)
+        began, began_processor = time.perf_counter(), time.process_time()
+        tasks.execute_run(run.pk)
+        run.refresh_from_db()
+        assert run.state == Run.State.DONE, run.error
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        computing = children.ru_utime + children.ru_stime
+        connection.close()
+        return {
+            "seconds": round(time.perf_counter() - began, 1),
+            "processor_seconds": [round(time.process_time() - began_processor, 1), round(computing, 1)],
+            "attempts": run.cycles_done,
+            "events": run.last_seq,
+        }
 
 
 if __name__ == "__main__":
