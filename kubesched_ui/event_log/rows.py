@@ -113,6 +113,20 @@ class RecordedBatch(NamedTuple):
     recorded: Unpacked
 
 
+class Repeated(NamedTuple):
+    """A cycle that was stored before, for comparison with its row."""
+
+    number: int
+    pod: str
+    result: str
+
+
+class Ended(NamedTuple):
+    """The end of a run. `nominations`: pod -> node."""
+
+    nominations: dict[str, str]
+
+
 class EventRow(NamedTuple):
     """Successive events of one pod or of the run. `text`: a JSON list."""
 

@@ -12,8 +12,10 @@ from kubesched_ui.event_log.rows import (
     SCORED_EVENTS,
     UNSCORED_EVENTS,
     CycleRow,
+    Ended,
     NodeNames,
     RecordedBatch,
+    Repeated,
     ResultRow,
     SharedCycles,
     SingleCycle,
@@ -26,23 +28,6 @@ from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.simulation import Simulation
-
-
-@dataclass
-class Repeated:
-    """A cycle that was stored before, for comparison with its row."""
-
-    number: int
-    pod: str
-    result: str
-
-
-@dataclass
-class Ended:
-    """The end of the run. `nominations`: pod -> node."""
-
-    nominations: dict[str, str]
-
 
 Computed = RecordedBatch | Repeated | Ended
 

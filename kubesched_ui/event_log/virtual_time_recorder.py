@@ -9,7 +9,7 @@ import msgspec
 from django.conf import settings
 
 from kubesched_ui.event_log.events import Event
-from kubesched_ui.event_log.rows import CycleRow, EventRow, RecordEntry, TimelineBatch
+from kubesched_ui.event_log.rows import Ended, EventRow, RecordEntry, Repeated, TimelineBatch
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
@@ -17,11 +17,10 @@ from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 
 class RepeatedEvent(NamedTuple):
-    """The last stored event, which was repeated, and the latest cycle, for comparison with their rows."""
+    """An event that was stored before, for comparison with it."""
 
     seq: int
     event: Event
-    cycle: CycleRow | None
 
 
 class Forked(NamedTuple):
@@ -32,13 +31,7 @@ class Forked(NamedTuple):
     seq: int
 
 
-class NominatedAtEnd(NamedTuple):
-    """The end of the run. `nominations`: pod -> node."""
-
-    nominations: dict[str, str]
-
-
-ComputedInTime = TimelineBatch | RepeatedEvent | Forked | NominatedAtEnd
+ComputedInTime = TimelineBatch | RepeatedEvent | Repeated | Forked | Ended
 
 
 @dataclass
@@ -69,7 +62,7 @@ class VirtualTimeRecorder:
             yield self._taken()
             raise
         yield self._taken()
-        yield NominatedAtEnd(dict(self.in_time.simulation.cluster.nominator.nominations()))
+        yield Ended(dict(self.in_time.simulation.cluster.nominator.nominations()))
 
     def _records(self) -> Generator[ComputedInTime, None, None]:
         timeline, stored = self.timeline, self.stored
@@ -88,7 +81,9 @@ class VirtualTimeRecorder:
                     yield self._taken()
                     since = time.monotonic()
             elif entry.seq == stored and entry.events:
-                yield RepeatedEvent(stored, entry.events[-1], cycle)
+                yield RepeatedEvent(stored, entry.events[-1])
+                if cycle is not None:
+                    yield Repeated(cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
         if self.own_record is not None:
             yield from self._forked()
         if timeline.seq < stored:

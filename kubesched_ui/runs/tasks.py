@@ -4,6 +4,7 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Generator
 from contextlib import closing
 from typing import Any, Self
 
@@ -18,8 +19,9 @@ from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, event
 from kubesched_ui.event_log.fork_copy import adopt_in_time
 from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
-from kubesched_ui.event_log.single_pass_recorder import Ended, Repeated
-from kubesched_ui.event_log.virtual_time_recorder import Forked, NominatedAtEnd, RepeatedEvent
+from kubesched_ui.event_log.rows import Ended, Repeated, TimelineBatch
+from kubesched_ui.event_log.single_pass_recorder import Computed
+from kubesched_ui.event_log.virtual_time_recorder import ComputedInTime, Forked, RepeatedEvent
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
@@ -112,7 +114,7 @@ def play(run: Run, notify: Notifier) -> Run | None:
 def recorded(run: Run, log: RunLog) -> None:
     """Record the run to its end in any state. Raises the exceptions of the database."""
     try:
-        (record_in_time if run.in_time else record)(run, log)
+        record(run, log)
     except RunCancelled:
         log.finish(Run.State.CANCELLED)
     except OutOfTime:
@@ -163,29 +165,44 @@ def wait_for_disk_space(run: Run) -> Run | None:
 def record(run: Run, log: RunLog) -> None:
     """Run the simulation and record it, from the beginning or from where an earlier worker was lost.
 
-    A run is deterministic: after a loss, it repeats the stored cycles without writing them, and then continues. Raises
+    A run is deterministic: after a loss, it repeats what is stored without writing it, and then continues. Raises
     RunCancelled, LostClaim, InputError.
     """
-    if run.adopts and not run.last_seq:
-        fork_execution.adopt(run)
-    computed = computation.single_pass(run)
-    large = estimate.cycles(run) >= PROCESS_CYCLES or sum(run.scenario.counts.values()) >= PROCESS_OBJECTS
+    computed: Generator[Opening | Computed | ComputedInTime, None, None]
+    if run.in_time:
+        computed, large = computation.in_virtual_time(run), True
+    else:
+        if run.adopts and not run.last_seq:
+            fork_execution.adopt(run)
+        computed = computation.single_pass(run)
+        large = estimate.cycles(run) >= PROCESS_CYCLES or sum(run.scenario.counts.values()) >= PROCESS_OBJECTS
     if large and compute_process.available():
         computed = compute_process.computed(computed)
     nominations: dict[str, str] = {}
     with closing(computed):
         for item in computed:
-            if isinstance(item, Opening):
-                begin(run, log, item)
-            elif isinstance(item, Repeated):
-                check_same(run, item.number, item.pod, item.result)
-            elif isinstance(item, Ended):
-                nominations = item.nominations
-            else:
-                log.write(item)
-    if run.is_fork:
-        run.cycles_total = run.cycles_done  # its changes may have added or removed pods
-    run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
+            match item:
+                case Opening():
+                    begin(run, log, item)
+                case Repeated():
+                    check_same(run, item.number, item.pod, item.result)
+                case RepeatedEvent():
+                    check_same_event(run, item.seq, item.event)
+                case Forked():
+                    if run.parent_id is not None:
+                        adopt_in_time(run, run.parent_id, item.cycles + 1, item.seq)
+                case TimelineBatch():
+                    log.write_timeline(item)
+                case Ended():
+                    nominations = item.nominations
+                case _:
+                    log.write(item)
+    if run.in_time:
+        run.clock = run.until or 0.0
+    else:
+        if run.is_fork:
+            run.cycles_total = run.cycles_done  # its changes may have added or removed pods
+        run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
     log.set_nominations(nominations)
     finish(run, log, Run.State.DONE)
 
@@ -198,32 +215,6 @@ def begin(run: Run, log: RunLog, opening: Opening) -> None:
         log.recorded, log.moves, log.names = opening.blocks, opening.moves, opening.pods
         log.add_events([event("run.started", 0.0, data=opening.started)])
         log.flush(node_names=opening.nodes)
-
-
-def record_in_time(run: Run, log: RunLog) -> None:
-    """Like `record`, for virtual time: write every record of the core, from the beginning or where it stopped."""
-    computed = computation.in_virtual_time(run)
-    if compute_process.available():
-        computed = compute_process.computed(computed)
-    nominations: dict[str, str] = {}
-    with closing(computed):
-        for item in computed:
-            if isinstance(item, Opening):
-                begin(run, log, item)
-            elif isinstance(item, RepeatedEvent):
-                check_same_event(run, item.seq, item.event)
-                if (cycle := item.cycle) is not None:
-                    check_same(run, cycle.number, f"{cycle.namespace}/{cycle.name}", cycle.result)
-            elif isinstance(item, Forked):
-                if run.parent_id is not None:
-                    adopt_in_time(run, run.parent_id, item.cycles + 1, item.seq)
-            elif isinstance(item, NominatedAtEnd):
-                nominations = item.nominations
-            else:
-                log.write_timeline(item)
-    run.clock = run.until or 0.0
-    log.set_nominations(nominations)
-    finish(run, log, Run.State.DONE)
 
 
 def check_same_event(run: Run, seq: int, repeated: Event) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.runs.tasks import record, record_in_time
+from kubesched_ui.runs.tasks import record
 from tests.kubesched_ui import clusters
 
 node = partial(clusters.node, labels={"topology.kubernetes.io/zone": "a"})
@@ -27,6 +27,6 @@ def ran(stored: Scenario, **settings: Any) -> Run:
     run = Run.objects.create(scenario=stored, **{"tie_break": Run.TieBreak.NAME} | settings)
     claimed = Run.objects.claim(run.pk, "test")
     assert claimed
-    (record_in_time if claimed.in_time else record)(claimed, RunLog(claimed))
+    record(claimed, RunLog(claimed))
     run.refresh_from_db()
     return run
