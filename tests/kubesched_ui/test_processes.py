@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -332,7 +332,8 @@ def test_after_killing_all_processes_the_instance_restarts(tmp_path: Path) -> No
     run = start_run(instance, scenario)
     running(instance, run)
     for pid in instance.pids(""):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended with its parent
+            os.kill(pid, signal.SIGKILL)
     until(lambda: not instance.pids(""), "the end of all processes")
     assert str(instance.port) in instance.start()
     check(instance, run)
