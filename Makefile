@@ -17,7 +17,7 @@ check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
 # What is installed comes from two places, so both at once. Tests use two processors, the other checks one each. Browser
-# tests run last, with a product for each worker: beside the others, they miss their time limits on two processors.
+# tests run last, with a product for each worker: while others run, they miss their time limits on two processors.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types

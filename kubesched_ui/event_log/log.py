@@ -168,7 +168,7 @@ class RunLog:
             self.add_group(added.group, added.events[-1]["t"])
 
     def add_cycles(self, added: SharedCycles, plain: Iterator[tuple[PlainFacts, Refused]]) -> None:
-        """Append cycles that are stored together. `plain`: the facts of those that only placed their pods."""
+        """Append cycles that are stored together. `plain`: facts of cycles that only placed their pods."""
         run, whole = self.run, self.names_of.result
         results = [whole(number, row or next(plain)) for number, row in enumerate(added.results, added.first)]
         self._count_from_here()

@@ -72,7 +72,7 @@ class VirtualTimeRecorder:
                 yield from self._forked()
             entry = timeline.take(record)
             self.recorder.record(record, entry.seq)
-            cycle = entry.cycle or cycle
+            cycle, self._batch.clock = entry.cycle or cycle, entry.t
             if entry.seq > stored:
                 if entry.seq - len(entry.events) < stored:
                     raise RuntimeError(f"event {stored} differs from the stored one")
@@ -111,7 +111,6 @@ class VirtualTimeRecorder:
             batch.results[entry.pod] = entry.result
         if entry.cycle is not None:
             batch.cycles.append(entry.cycle)
-        batch.clock = entry.t
 
     def _close_block(self) -> None:
         if self.events:
