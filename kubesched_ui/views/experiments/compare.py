@@ -54,7 +54,8 @@ class CompareForm(QuestionForm):
         if self.scenario.config:
             choices.insert(0, (UPLOADED, "Uploaded with the cluster"))
         self.fields["configurations"].choices = choices  # type: ignore[attr-defined]
-        self.initial = {"configurations": [key for key, _ in choices], "releases": [release], "seeds": 3}
+        selected = [key for key, _ in choices if key not in STRATEGIES or has_strategy(release, key)]
+        self.initial = {"configurations": selected, "releases": [release], "seeds": 3}
 
     @property
     def seconds_per_run(self) -> float:
@@ -74,8 +75,12 @@ class CompareForm(QuestionForm):
             raise forms.ValidationError("The file is not text in UTF-8.") from None
 
     def clean(self) -> dict[str, Any]:
-        """Require a configuration."""
+        """Require a configuration, and releases that have the chosen strategies."""
         values = super().clean() or {}
+        for name in STRATEGIES:
+            without = [release for release in values.get("releases", ()) if not has_strategy(release, name)]
+            if name in values.get("configurations", ()) and without:
+                self.add_error("configurations", f"Kubernetes {', '.join(without)} has no strategy {name}.")
         if not (values.get("configurations") or values.get("config", "").strip() or values.get("config_file")):
             self.add_error("configurations", "Select at least one configuration, or enter one.")
         return values
@@ -98,6 +103,15 @@ class CompareForm(QuestionForm):
         if values["config_file"]:
             found.append({"name": "file", "config": values["config_file"]})
         return found
+
+
+def has_strategy(release: str, name: str) -> bool:
+    """Return whether a release's configuration has this scoring strategy."""
+    try:
+        scoring.scored("", release, Scoring(name))
+    except InputError:
+        return False
+    return True
 
 
 def uploaded(scenario: Scenario, releases: Sequence[str]) -> str:

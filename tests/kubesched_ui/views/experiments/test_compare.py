@@ -98,6 +98,10 @@ def test_pasted_and_uploaded_configurations(client: Client, cluster: Scenario) -
         ({"seeds": 0}, "greater than or equal to 1"),
         ({"seeds": 10**9}, "less than or equal to 100"),
         ({"releases": []}, "This field is required"),
+        (
+            {"configurations": ["default", "MostAllocated"], "releases": ["1.16", "1.36"]},
+            "Kubernetes 1.16 has no strategy MostAllocated",
+        ),
         ({"releases": ["9.99"]}, "9.99 is not one of the available choices"),
         ({"config": "kind: Wrong"}, "spec.configurations[1].config"),
         ({"config_file": SimpleUploadedFile("x.yaml", b"\xff\xfe")}, "The file is not text in UTF-8."),
@@ -111,6 +115,12 @@ def test_refused_forms_name_the_field(
     assert response.status_code == 400
     assert problem in Page(response).flat.replace("&#x27;", "'")
     assert cluster.experiments.count() == 0
+
+
+def test_only_strategies_of_the_release_are_selected(cluster: Scenario) -> None:
+    for version, selected in (("v1.11.3", ["default"]), ("v1.34.0", ["default", *compare.STRATEGIES])):
+        cluster.kubernetes = version
+        assert compare.CompareForm(scenario=cluster).initial["configurations"] == selected
 
 
 def test_many_variants_are_rows() -> None:
