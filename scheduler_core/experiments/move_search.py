@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scheduler_core.experiments.move_board import (
-    Board,
-    OutOfEffort,
-    PodMove,
-)
+from scheduler_core.experiments.move_board import UNREACHABLE, Board, OutOfEffort, PodMove
 from scheduler_core.experiments.move_chains import ChainSearch
 from scheduler_core.experiments.move_states import StateSearch
 
@@ -65,6 +61,9 @@ class MoveSearch:
         for number in range(found.at_least, self.most + 1):
             found.at_least = number
             solution = chains.search(number)
+            if solution is None and number >= len(board.original) and board.local and chains.unfinished == UNREACHABLE:
+                found.impossible = True  # this search finds every set of pods, and there are no further pods
+                return
             if solution is None and not (board.local and chains.unfinished >= number):
                 solution = states.search(number)
                 if solution is None and states.exhausted:
@@ -73,7 +72,7 @@ class MoveSearch:
             if solution is not None:
                 found.moves, found.placed = solution
                 return
-        found.at_least = self.most + 1
+        found.at_least = max(found.at_least, self.most + 1)
 
     def _any(self, found: MoveResult) -> None:
         """Search for any moves; fewer may suffice."""

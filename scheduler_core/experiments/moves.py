@@ -316,7 +316,7 @@ def _why_none(found: MoveResult, wanted: MovesParameters, movable: Sequence[PodI
     if found.ended:
         least = count(found.at_least, "move")
         return f"The search ended at its effort. At least {least} would be needed. A larger effort may find moves."
-    needed = count(wanted.most + 1, "move")
+    needed = count(found.at_least, "move")
     return f"At least {needed} would be needed, and the search is for {wanted.most} at most."
 
 

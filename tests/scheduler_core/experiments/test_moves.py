@@ -262,6 +262,28 @@ def test_a_swap_needs_a_third_node_and_a_third_move() -> None:
     assert "fit after 3 moves of 2 pods, and fewer do not suffice." in found["answer"]
 
 
+def test_no_more_moves_are_required_than_pods_may_move() -> None:
+    """Each node has space for the pending pod without its pod, which fits nowhere else."""
+    names = ("a", "b", "c")
+    objects = [node(name, cpu=4) for name in names]
+    objects += [owned(pod(f"on-{name}", on=name, requests={"cpu": 3})) for name in names]
+    objects.append(pod("new", requests={"cpu": 3}))
+    found = answer(objects, "default/new", most=8)
+    assert (found["movable"], found["impossible"]) == (3, True)
+    assert found["answer"] == "No moves of running pods let default/new fit."
+    assert found["reason"] == ("However the 3 pods that may move are placed, no node has what the pending pods need.")
+    fewer = answer(objects, "default/new", most=2)
+    assert (fewer["impossible"], fewer["at_least"]) == (False, 3)
+
+
+def test_more_moves_than_searched_for_are_required_by_the_resources() -> None:
+    objects = [node("a", cpu=6), node("b", cpu=9)]
+    objects += [owned(pod(f"r{i}", on="a", requests={"cpu": 1})) for i in range(5)]
+    objects.append(pod("new", requests={"cpu": 6}, nodeSelector={HOSTNAME: "a"}))
+    found = answer(objects, "default/new", most=2)
+    assert found["reason"] == "At least 5 moves would be needed, and the search is for 2 at most."
+
+
 def test_pods_that_cannot_move_are_counted_with_the_reason() -> None:
     budget = {"metadata": {"name": "b", "namespace": "default"}, "spec": {"selector": selector(app="db")}}
     objects = [
