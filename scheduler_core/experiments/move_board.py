@@ -234,7 +234,7 @@ class Board:
             return True  # no plugin at PreEnqueue reads the nodes
         for name in _BOUNDING:
             wanted = sum(pod.requests.get(name, 0) for pod in self.targets)
-            free = int((nodes.allocatable[name] - nodes.requested[name]).clip(0).sum())
+            free = sum((nodes.allocatable[name] - nodes.requested[name]).clip(0).tolist())  # may exceed int64
             for key, pod in self.original.items():  # a resized pod may need less when it is created again
                 free += max(0, pod.held.get(name, 0) - self.moved[key].held.get(name, 0))
             if self.bounded and wanted > free:

@@ -172,6 +172,8 @@ class PatternSearch:
         """Take pods out of a pattern that exceeds the capacity by the solver's tolerance."""
         model = self._model
         np.clip(pods, 0, model.most[number], out=pods)
-        while (over := pods @ model.requests > model.offers[number].capacity).any():
+        # The sums may exceed int64, but not uint64: they exceed the capacity only slightly.
+        requests, capacity = model.requests.astype(np.uint64), model.offers[number].capacity.astype(np.uint64)
+        while (over := pods.astype(np.uint64) @ requests > capacity).any():
             inside = np.flatnonzero((pods > 0) & model.requests[:, over].any(axis=1))
             pods[inside[np.argmin(y[inside])]] -= 1

@@ -56,9 +56,10 @@ class Problem:
 
 
 class PooledNodes(NamedTuple):
-    """Existing nodes together. `free`: per resource, their sum. `most`: of each shape, the sum of what fits alone."""
+    """Existing nodes together. `free`: per resource, their sum, as float64 since it may exceed int64. `most`: of each
+    shape, the sum of what fits alone."""
 
-    free: Int64
+    free: Float64
     most: Int64
 
 
@@ -111,7 +112,7 @@ class PurchaseModel:
 
     def _add_existing(self, most: Int64) -> None:
         """Turn existing nodes into offers without a price, one for each kind, or into pools."""
-        existing, rows = self.problem.existing, self.used_rows
+        existing, rows = np.maximum(self.problem.existing, 0), self.used_rows
         mask = np.hstack((existing[rows], (most[rows] > 0).astype(np.int64)))
         _, kind = np.unique(mask, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
@@ -127,7 +128,7 @@ class PurchaseModel:
             group = np.zeros(len(rows), np.int64)
         for number in range(group.max() + 1):
             members = rows[group == number]
-            free = np.maximum(existing[members], 0).sum(axis=0)
+            free = existing[members].sum(axis=0, dtype=np.float64)
             self.pools.append(PooledNodes(free, np.minimum(most[members].sum(axis=0), self.demand)))
 
     def add(self, offer: int, pods: Int64) -> bool:

@@ -143,3 +143,35 @@ def test_existing_nodes_of_many_kinds_are_filled_better_than_by_first_fit() -> N
     check_packing(problem, found)
     assert found.first_fit is not None
     assert found.bound <= found.price < found.first_fit
+
+
+def one_resource(unit: int, existing: list[int], capacity: int, requests: list[int], demand: list[int]) -> Problem:
+    """Return a problem with one resource and one offer; all quantities are multiplied by the unit."""
+    shapes = len(requests)
+    return Problem(
+        np.array(demand, np.int64),
+        np.array([[request * unit] for request in requests], np.int64),
+        [Offer(10, np.array([capacity * unit], np.int64), None, np.ones(shapes, np.bool_))],
+        np.array([[free * unit] for free in existing], np.int64).reshape(-1, 1),
+        np.ones((len(existing), shapes), np.bool_),
+    )
+
+
+@pytest.mark.parametrize(
+    ("existing", "capacity", "requests", "demand", "price"),
+    [
+        (list(range(690, 710)), 700, [300, 200], [40, 40], 130),  # the sum of 20 pooled nodes exceeds int64
+        # Two pods together exceed a node, but by less than the tolerance of the solver.
+        ([], (1 << 23) - 1, [1 << 22, 1 << 22], [5, 5], 100),
+    ],
+)
+def test_sums_above_int64_change_nothing(
+    existing: list[int], capacity: int, requests: list[int], demand: list[int], price: int
+) -> None:
+    unit = 1 << (63 - capacity.bit_length())
+    for problem in (one_resource(factor, existing, capacity, requests, demand) for factor in (1, unit)):
+        found = purchase(problem, 20, lambda: None)
+        assert not found.unplaced.any()
+        assert found.price == price
+        assert 0 < found.resource_bound <= found.bound <= price
+        assert 2 * found.bound >= price
