@@ -226,8 +226,12 @@ class _Computation:
         return run
 
     def _new_name(self, offer: int, types: Mapping[str, str], existing: Sequence[str]) -> str:
-        self._numbers[offer] += 1
-        return node_name(self.types[offer], self._numbers[offer], existing)
+        """Return a new name; those of several types can differ in characters only that names of nodes cannot have."""
+        while True:
+            self._numbers[offer] += 1
+            name = node_name(self.types[offer], self._numbers[offer], existing)
+            if name not in types:
+                return name
 
     def _run(self, types: Mapping[str, str], plan: Mapping[str, str], left: Mapping[str, str]) -> RunOnSet:
         simulation = self._simulation()

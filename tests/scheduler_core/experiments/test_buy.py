@@ -76,6 +76,14 @@ def test_taints_selectors_and_limits_decide_which_types_take_a_pod() -> None:
     assert sentence(row, "€").endswith("the others do not fit into the allowed number of nodes.")
 
 
+@pytest.mark.parametrize("names", [("m5", "M5"), ("大", "小"), ("a b", "a_b")])
+def test_types_whose_nodes_would_have_equal_names(names: tuple[str, str]) -> None:
+    first, second = ({**SMALL, "name": name, "labels": {"type": name}} for name in names)
+    wants = [pod(f"p{i}", requests={"cpu": "3"}, nodeSelector={"type": names[i % 2]}) for i in range(4)]
+    row = buy(*wants, catalog=[first, second])
+    assert (bought(row), row["price"], row["added"]) == ({names[0]: 2, names[1]: 2}, 4, 0)
+
+
 def test_pods_that_no_type_takes_have_the_reason() -> None:
     row = buy(*pods(1), pod("huge", requests={"cpu": "40"}))
     assert (row["placed"], row["short"], bought(row)) == (1, False, {"small": 1})
