@@ -19,28 +19,26 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.metrics.groups import workloads
 
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
+WITHOUT_SCALE = ("DaemonSet", "Job", "CronJob", "Node")  # no scale subresource, so the disruption controller fails
 ALWAYS_ALLOW = "AlwaysAllow"
 BETA = "policy/v1beta1"
 SEVERAL = "several budgets select it, which the eviction API does not support"
 
 
 class BudgetState(NamedTuple):
-    """A budget before the drain. `allowed`: disruptions. `expected`, `healthy`, `desired`: numbers of pods; None if the
-    status of the budget gives `allowed`."""
+    """A budget before the drain. `allowed`: disruptions. `healthy`, `desired`: numbers of pods. `why`: from what
+    `allowed` follows."""
 
     key: str
     allowed: int
-    expected: int | None
     healthy: int
-    desired: int | None
+    desired: int
     always: bool
+    why: str
 
     @property
     def text(self) -> str:
-        if self.expected is None or self.desired is None:
-            return f"allows {count(self.allowed, 'disruption')} (status.disruptionsAllowed)"
-        numbers = f"{self.healthy:,} of {count(self.expected, 'pod')} healthy, {self.desired:,} required"
-        return f"allows {count(self.allowed, 'disruption')} ({numbers})"
+        return f"allows {count(self.allowed, 'disruption')} ({self.why})"
 
 
 class Evictions(NamedTuple):
@@ -54,12 +52,12 @@ class Evictions(NamedTuple):
 class DisruptionBudgets:
     """The budgets of a cluster.
 
-    `raws`: the raw objects of the scenario, of which the budgets show whether they have a status, and workloads their
-    replicas. A budget without status.disruptionsAllowed is counted from its selector, as the disruption controller
-    does.
+    `pending`: pods without a node; controllers count them as well. `raws`: the raw objects of the scenario, of which
+    the budgets show whether they have a status, and workloads their replicas. A budget without
+    status.disruptionsAllowed is counted from its selector, as the disruption controller does.
     """
 
-    def __init__(self, cluster: Cluster, raws: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, cluster: Cluster, pending: Iterable[PodInfo], raws: Iterable[Mapping[str, Any]]) -> None:
         self._replicas: dict[str, int] = {}
         known: dict[str, Mapping[str, Any]] = {}
         for raw in raws:
@@ -80,7 +78,8 @@ class DisruptionBudgets:
         ]
         members: list[list[PodInfo]] = [[] for _ in self._budgets]
         self._of: dict[str, list[int]] = {}  # pod -> the indices of the budgets that select it
-        for pod in cluster.pods.values() if members else ():
+        waiting = (pod for pod in pending if pod.key not in cluster.pods)
+        for pod in (*cluster.pods.values(), *waiting) if members else ():
             self._of[pod.key] = self._selecting(pod)
             for i in self._of[pod.key]:
                 members[i].append(pod)
@@ -102,28 +101,34 @@ class DisruptionBudgets:
 
     def _state(self, budget: PodDisruptionBudget, raw: Mapping[str, Any], pods: Sequence[PodInfo]) -> BudgetState:
         always = (raw.get("spec") or {}).get("unhealthyPodEvictionPolicy") == ALWAYS_ALLOW
-        healthy = sum(not pod.terminating and is_healthy(pod) for pod in pods)
-        if "disruptionsAllowed" in (raw.get("status") or {}):
-            status = raw["status"]
-            healthy, desired = status.get("currentHealthy", healthy), status.get("desiredHealthy")
-            return BudgetState(budget.key, budget.status.disruptions_allowed, None, healthy, desired, always)
-        spec = budget.spec
-        if spec.max_unavailable is not None:
-            expected = self._expected(pods)
-            desired = max(0, expected - _scaled(spec.max_unavailable, expected))
-        elif isinstance(spec.min_available, int):
+        healthy = sum(bool(pod.node) and not pod.terminating and is_healthy(pod) for pod in pods)
+        status = raw.get("status") or {}
+        if "disruptionsAllowed" in status:
+            healthy, desired = status.get("currentHealthy", healthy), status.get("desiredHealthy") or 0
+            allowed = budget.status.disruptions_allowed
+            return BudgetState(budget.key, allowed, healthy, desired, always, "status.disruptionsAllowed")
+        spec, expected, desired = budget.spec, 0, 0
+        if isinstance(spec.min_available, int) and spec.max_unavailable is None:
             expected, desired = len(pods), spec.min_available
-        else:
-            expected = self._expected(pods)
-            desired = _scaled(spec.min_available, expected) if spec.min_available is not None else expected
+        elif spec.max_unavailable is not None or spec.min_available is not None:
+            owners = self._owners(pods)
+            if failing := next((owner for owner in owners if _kind(owner) in WITHOUT_SCALE), ""):
+                why = f"{_kind(failing)} {failing.rpartition(' ')[2]} has no scale"
+                return BudgetState(budget.key, 0, 0, 0, always, why)
+            # For a controller that is not in the scenario, the number of its pods.
+            expected = sum(self._replicas.get(owner, size) for owner, size in owners.items())
+            if spec.max_unavailable is not None:
+                desired = max(0, expected - _scaled(spec.max_unavailable, expected))
+            else:
+                desired = _scaled(spec.min_available or 0, expected)
         allowed = max(0, healthy - desired) if expected > 0 else 0
-        return BudgetState(budget.key, allowed, expected, healthy, desired, always)
+        why = f"{healthy:,} of {count(expected, 'pod')} healthy, {desired:,} required"
+        return BudgetState(budget.key, allowed, healthy, desired, always, why)
 
-    def _expected(self, pods: Sequence[PodInfo]) -> int:
-        """Return the sum of the replicas of the controllers of the pods; for a controller that is not in the scenario,
-        the number of its pods. Pods without a controller do not count."""
-        owners = workloads(pod.pod for pod in pods if pod.pod.metadata.controller_ref is not None)
-        return sum(self._replicas.get(owner, size) for owner, size in Counter(owners.values()).items())
+    @staticmethod
+    def _owners(pods: Sequence[PodInfo]) -> Counter[str]:
+        """Return the controllers of the pods and how many of the pods each has. Pods without one do not count."""
+        return Counter(workloads(pod.pod for pod in pods if pod.pod.metadata.controller_ref is not None).values())
 
     def evict(self, pods: Iterable[PodInfo]) -> Evictions:
         """Return what the API answers if all these pods are evicted at once, in order, as `kubectl drain` does."""
@@ -138,9 +143,7 @@ class DisruptionBudgets:
             if len(selecting) != 1:
                 continue
             i, state = selecting[0], self.states[selecting[0]]
-            if not is_healthy(pod) and (
-                state.always or ((state.desired or 0) > 0 and state.healthy >= (state.desired or 0))
-            ):
+            if not is_healthy(pod) and (state.always or 0 < state.desired <= state.healthy):
                 continue
             found.needed[state.key] = found.needed.get(state.key, 0) + 1
             left[i] -= 1
@@ -152,6 +155,11 @@ class DisruptionBudgets:
 def is_healthy(pod: PodInfo) -> bool:
     """Whether a pod is ready. A pod without the condition Ready, which no kubelet has reported, counts as ready."""
     return next((one.status == "True" for one in pod.pod.status.conditions if one.type == "Ready"), True)
+
+
+def _kind(workload: str) -> str:
+    """Return the kind of a controller: `namespace/Kind name`."""
+    return workload.partition("/")[2].partition(" ")[0]
 
 
 def _scaled(value: str | int, total: int) -> int:

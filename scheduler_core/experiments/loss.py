@@ -58,7 +58,9 @@ class Loss(ExperimentQuestion):
             course = clock.run(one["name"], workload_of, check)
             return {"metrics": {"evicted": course["evicted"]}, "losses": [], "outage": course}
         mode = cell.parameters["mode"]
-        budgets = DisruptionBudgets(cluster, scenario.objects()) if mode == "drain" and cluster.budgets else None
+        budgets = None
+        if mode == "drain" and cluster.budgets:
+            budgets = DisruptionBudgets(cluster, loaded.end.pending, scenario.objects())
         batch = NodeLosses(loaded, mode, workload_of, budgets)
         losses = []
         for one in cell.parameters["losses"]:

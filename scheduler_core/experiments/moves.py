@@ -42,14 +42,15 @@ class Moves(ExperimentQuestion):
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         wanted = msgspec.convert(cell.parameters, MovesParameters)
-        simulation, targets = _prepared(cell, scenario, wanted, check)
+        simulation, targets, pending = _prepared(cell, scenario, wanted, check)
         waiting = [pod for pod in targets if not pod.node]
         names = [pod.key for pod in targets]
         if not waiting:
             placed = {pod.key: pod.node for pod in targets}
             result: Result = {"metrics": {"moves": 0}, "pods": names, "moves": [], "placed": placed}
             return {**result, "minimal": True, "placed_by_run": True}
-        budgets = DisruptionBudgets(simulation.cluster, scenario.objects() if simulation.cluster.budgets else ())
+        raws = scenario.objects() if simulation.cluster.budgets else ()
+        budgets = DisruptionBudgets(simulation.cluster, pending, raws)
         movable, fixed = sort_pods(simulation, budgets)
         board = Board(simulation, waiting, movable, wanted.effort, check)
         costs = _Costs(simulation.cluster, budgets)
@@ -104,12 +105,14 @@ class Moves(ExperimentQuestion):
 
 def _prepared(
     cell: Cell, scenario: ScenarioInput, wanted: MovesParameters, check: Check
-) -> tuple[Simulation, list[PodInfo]]:
-    """Return the cluster in which moves are searched for, and the pending pods that should fit. Raises InputError."""
+) -> tuple[Simulation, list[PodInfo], list[PodInfo]]:
+    """Return the cluster in which moves are searched for, the pending pods that should fit, in queue order, and all
+    pods without a node at first. Raises InputError."""
     simulation = scenario.changed_simulation(cell)
-    by_key = {pod.key: pod for pod in simulation.pending}
+    pending = list(simulation.pending)
+    by_key = {pod.key: pod for pod in pending}
     if wanted.group:
-        targets = [pod for pod in simulation.pending if group_of(pod) == wanted.group]
+        targets = [pod for pod in pending if group_of(pod) == wanted.group]
         if not targets:
             raise InputError("", "spec.moves.group", f"the scenario has no pending pod of group {wanted.group[:253]}")
         if len(targets) > MAX_TARGETS:
@@ -120,16 +123,17 @@ def _prepared(
                 runs = simulation.cluster.pods.get(key)
                 problem = f"already runs on {runs.node}" if runs else "is not a pending pod of the scenario"
                 raise InputError("", f"spec.moves.pods[{number}]", f"{key[:253]} {problem}")
-        targets = [by_key[key] for key in dict.fromkeys(wanted.pods)]
+        targets = [pod for pod in pending if pod.key in wanted.pods]
+    targets = simulation.in_queue_order(targets)
     for pod in targets:
         simulation.scheduler.framework_of(pod)
     if wanted.pending == "ignore":
-        for pod in simulation.pending:
+        for pod in pending:
             simulation.cluster.nominator.forget(pod)
         simulation.pending, simulation.to_try = list(targets), []
     for _ in simulation.run():
         check()
-    return simulation, targets
+    return simulation, targets, pending
 
 
 def group_of(pod: PodInfo) -> str:
@@ -267,7 +271,7 @@ def verify(
     Returns: the node of each pending pod, and what went wrong ("" if each move passes all filters at its time and each
     pending pod is placed).
     """
-    simulation, targets = _prepared(cell, scenario, wanted, check)
+    simulation, targets, _ = _prepared(cell, scenario, wanted, check)
     scheduler, cluster = simulation.scheduler, simulation.cluster
     scheduler.preemption = False
     for number, move in enumerate(found.moves or [], 1):

@@ -230,6 +230,30 @@ def test_expected_pods_come_from_the_replicas_of_the_controller():
     ]
 
 
+def test_pending_pods_count_for_budgets():
+    """One of three replicas is pending. Two are required, and two are healthy."""
+    pods = [web("a", "n0"), web("b", "n1"), web("c", "", cpu="99")]
+    found = LossAnswer(*nodes(3), *pods, budget("b", {"app": "web"}, maxUnavailable=1), mode="drain", only=["n0"])
+    assert [one["text"] for one in found.losses["n0"]["budgets"]] == [
+        "allows 0 disruptions (2 of 3 pods healthy, 2 required)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"minAvailable": "10%"}, "allows 0 disruptions (Job batch has no scale)"),
+        ({"maxUnavailable": 2}, "allows 0 disruptions (Job batch has no scale)"),
+        ({}, "allows 0 disruptions (2 of 0 pods healthy, 0 required)"),
+        ({"minAvailable": 1}, ""),
+    ],
+)
+def test_budgets_for_which_the_disruption_controller_allows_nothing(spec, text):
+    pods = [owned(pod(name, on=f"n{i}", labels={"app": "batch"}), "Job", "batch") for i, name in enumerate("ab")]
+    found = LossAnswer(*nodes(3), *pods, budget("b", {"app": "batch"}, **spec), mode="drain", only=["n0"])
+    assert [one["text"] for one in found.losses["n0"]["budgets"]] == ([text] if text else [])
+
+
 def test_unhealthy_and_several():
     sick = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
     pods = [web("a", "n0", status=sick), web("b", "n1"), web("c", "n1")]

@@ -340,6 +340,15 @@ def test_a_pod_that_the_run_places_needs_no_moves() -> None:
     assert found["answer"] == "default/new fits without moves: the scheduler places it on a."
 
 
+@pytest.mark.parametrize("names", [("default/low", "default/high"), ("default/high", "default/low")])
+def test_pending_pods_are_placed_in_queue_order(names: tuple[str, str]) -> None:
+    """`high` fits on `b` only, which `low` would take. The scheduler tries it first, whatever the document says."""
+    low, high = pod("low", requests={"cpu": 2}), pod("high", requests={"cpu": 4}, priority=5)
+    found = answer([node("a", cpu=3), node("b", cpu=4), low, high], *names, pending="ignore")
+    assert found["moves"] == []
+    assert found["placed"] == {"default/high": "b", "default/low": "a"}
+
+
 def test_other_reasons_than_full_nodes_are_named() -> None:
     assert answer([pod("new")], "default/new")["impossible"]
     gated = answer([node("a"), pod("new", schedulingGates=[{"name": "quota"}])], "default/new")
