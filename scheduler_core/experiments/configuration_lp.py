@@ -16,17 +16,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_core.experiments import linear_program as lp
 from scheduler_core.experiments.cell import Check
-from scheduler_core.experiments.linear_program import TOLERANCE, LinearProgram, run
 from scheduler_core.experiments.pattern_search import PatternSearch
-from scheduler_core.experiments.purchase_model import Bool, Float64, PurchaseModel
-
-if TYPE_CHECKING:
-    from scheduler_core.experiments.linear_program import Solver
+from scheduler_core.experiments.purchase_model import Bool, Float64, Int64, PurchaseModel
 
 CLOSE = 2e-5  # the bound is good enough at this distance from the linear program, relative
 MAX_ITERATIONS = 2_000
@@ -51,32 +48,30 @@ class ConfigurationLP:
 
     def _resource_bound(self) -> float:
         """Return the bound from sums of resources: pods may be cut in pieces, nodes bought in parts."""
-        model, program = self._model, LinearProgram()
-        demand = [program.row(float(d), math.inf) for d in model.demand]
+        model, program = self._model, lp.new_program()
+        demand = demand_rows(program, model)
         for number, offer in enumerate(model.offers):
-            rows = [program.row(0.0, math.inf) for _ in offer.capacity]
-            capacity = [(row, c / s) for row, c, s in zip(rows, offer.capacity, model.scale, strict=True) if c]
-            program.column(float(model.cost[number]), model.limits[number], capacity)
+            rows = [lp.add_row(program, 0.0, math.inf) for _ in offer.capacity]
+            capacity = lp.entries_of(rows, offer.capacity / model.scale)
+            lp.add_column(program, model.cost[number], model.limits[number], capacity)
             for shape in np.flatnonzero(model.most[number]):
-                used = [(row, -float(size)) for row, size in zip(rows, model.sizes[shape], strict=True) if size]
-                program.column(0.0, math.inf, [(demand[int(shape)], 1.0), *used])
+                used = [(row, -size) for row, size in lp.entries_of(rows, model.sizes[shape])]
+                lp.add_column(program, 0.0, math.inf, [(demand[shape], 1.0), *used])
         self._add_pools(program, demand)
-        for row in demand:
-            program.column(model.penalty, math.inf, [(row, 1.0)])
-        highs = program.solver()
-        if run(highs) != "Optimal":
+        add_penalties(program, model, demand)
+        if lp.run(program) != "Optimal":
             return 0.0
-        self.y = np.maximum(np.array(highs.getSolution().row_dual[: len(demand)]), 0.0)
-        return float(highs.getInfo().objective_function_value) * (1 - TOLERANCE)
+        self.y = np.maximum(np.array(program.getSolution().row_dual[: len(demand)]), 0.0)
+        return float(program.getInfo().objective_function_value) * (1 - lp.TOLERANCE)
 
-    def _add_pools(self, program: LinearProgram, demand: Sequence[int]) -> list[list[int]]:
+    def _add_pools(self, program: lp.Solver, demand: Sequence[int]) -> list[list[int]]:
         """Add the pods on each pool. Return the rows of each pool's resources."""
         model, found = self._model, []
         for pool in model.pools:
-            rows = [program.row(-math.inf, float(free)) for free in pool.free / model.scale]
+            rows = [lp.add_row(program, -math.inf, free) for free in pool.free / model.scale]
             for shape in np.flatnonzero(pool.most):
-                used = [(row, float(size)) for row, size in zip(rows, model.sizes[shape], strict=True) if size]
-                program.column(0.0, float(pool.most[shape]), [(demand[int(shape)], 1.0), *used])
+                used = lp.entries_of(rows, model.sizes[shape])
+                lp.add_column(program, 0.0, pool.most[shape], [(demand[int(shape)], 1.0), *used])
             found.append(rows)
         return found
 
@@ -105,15 +100,19 @@ class ConfigurationLP:
         """Generate patterns until the program is solved, the bound rounds up to a known price, or the processor time
         reaches the deadline."""
         model, amounts = self._model, list[float]()
-        highs, demand, limits, pools, first = self._program()
+        program = lp.new_program()
+        demand, limits = demand_rows(program, model), limit_rows(program, model)
+        add_penalties(program, model, demand)
+        pools, first = self._add_pools(program, demand), program.getNumCol()
         costless, sent = self._costless(), 0
         for iteration in range(1, MAX_ITERATIONS + 1):
             self._check()
-            self._send(highs, sent, demand, limits)
+            for pattern in model.patterns[sent:]:
+                add_pattern(program, model, pattern, demand, limits)
             sent = len(model.patterns)
-            if run(highs) != "Optimal":
+            if lp.run(program) != "Optimal":
                 return Fractions(False, iteration, amounts)
-            solution, value = highs.getSolution(), float(highs.getInfo().objective_function_value)
+            solution, value = program.getSolution(), float(program.getInfo().objective_function_value)
             dual = np.array(solution.row_dual)
             self.y = np.maximum(dual[demand], 0.0)
             self.y[costless] = 0.0
@@ -127,7 +126,7 @@ class ConfigurationLP:
             if not late and self.search.search_quickly(self.y, worth):
                 continue
             # Far from the end, knapsack problems need not be solved to the end either.
-            for gap in (min(1e-3, 0.1 * (value - self.bound) / max(value, 1.0)), TOLERANCE / 10):
+            for gap in (min(1e-3, 0.1 * (value - self.bound) / max(value, 1.0)), lp.TOLERANCE / 10):
                 values, new = self.search.search_exactly(self.y, worth, gap)
                 self.bound = max(self.bound, self._dual_bound(self.y, w, values))
                 if new or late:
@@ -153,30 +152,27 @@ class ConfigurationLP:
                 found |= offer.allowed
         return found
 
-    def _program(self) -> tuple[Solver, list[int], list[int], list[list[int]], int]:
-        """Return the program without patterns: its solver, the rows of the demand, of the limits (-1 for none) and of
-        the pools, and the column of the first pattern."""
-        model, program = self._model, LinearProgram()
-        demand = [program.row(float(d), math.inf) for d in model.demand]
-        limits = limit_rows(program, model)
-        for row in demand:
-            program.column(model.penalty, math.inf, [(row, 1.0)])
-        pools = self._add_pools(program, demand)
-        return program.solver(), demand, limits, pools, program.columns
 
-    def _send(self, highs: Solver, sent: int, demand: Sequence[int], limits: Sequence[int]) -> None:
-        """Add the patterns from `sent` on to the program."""
-        for offer, pods in self._model.patterns[sent:]:
-            shapes = np.flatnonzero(pods)
-            rows = [demand[int(shape)] for shape in shapes]
-            values = [float(pods[shape]) for shape in shapes]
-            if limits[offer] >= 0:
-                rows.append(limits[offer])
-                values.append(1.0)
-            cost = float(self._model.cost[offer])
-            highs.addCol(cost, 0.0, math.inf, len(rows), np.array(rows, np.int32), np.array(values))
+def demand_rows(program: lp.Solver, model: PurchaseModel) -> list[int]:
+    """Add a row for each shape. Return the rows."""
+    return [lp.add_row(program, pods, math.inf) for pods in model.demand]
 
 
-def limit_rows(program: LinearProgram, model: PurchaseModel) -> list[int]:
+def limit_rows(program: lp.Solver, model: PurchaseModel) -> list[int]:
     """Add a row for each offer with a limit. Return the row of each offer, -1 for none."""
-    return [program.row(-math.inf, limit) if limit < math.inf else -1 for limit in model.limits]
+    return [lp.add_row(program, -math.inf, limit) if limit < math.inf else -1 for limit in model.limits]
+
+
+def add_penalties(program: lp.Solver, model: PurchaseModel, demand: Sequence[int]) -> None:
+    """Add a column for the pods of each shape without a node. `demand`: the rows of the shapes."""
+    for row in demand:
+        lp.add_column(program, model.penalty, math.inf, [(row, 1.0)])
+
+
+def add_pattern(
+    program: lp.Solver, model: PurchaseModel, pattern: tuple[int, Int64], demand: Sequence[int], limits: Sequence[int]
+) -> None:
+    """Add a column for the nodes with a pattern (offer, pods). `limits`: the rows of the offers."""
+    offer, pods = pattern
+    limit = [(limits[offer], 1.0)] if limits[offer] >= 0 else []
+    lp.add_column(program, model.cost[offer], math.inf, [*lp.entries_of(demand, pods), *limit])

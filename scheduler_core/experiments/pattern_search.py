@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 
+from scheduler_core.experiments import linear_program as lp
 from scheduler_core.experiments.cell import Check
-from scheduler_core.experiments.linear_program import TOLERANCE, LinearProgram, run
 from scheduler_core.experiments.purchase_model import NO_LIMIT, Float64, Int64, PurchaseModel, fitting_alone
 
 MANY_SHAPES = 200  # of more, quick searches use only the important ones
@@ -29,7 +28,7 @@ class PatternSearch:
 
     def __init__(self, model: PurchaseModel, check: Check) -> None:
         self._model, self._check = model, check
-        self._knapsacks: dict[int, Any] = {}
+        self._knapsacks: dict[int, lp.Solver] = {}
         self._random = np.random.default_rng(0)
 
     def add_first(self, y: Float64) -> None:
@@ -64,7 +63,7 @@ class PatternSearch:
         """Add patterns that many greedy searches find, each with its own order of the shapes. Return whether a pattern
         is new. `y`: prices of shapes. `worth`: of each offer."""
         model, new = self._model, False
-        least = TOLERANCE * max(1.0, float(model.cost.max()))
+        least = lp.TOLERANCE * max(1.0, float(model.cost.max()))
         for number, most in enumerate(model.most):
             self._check()
             shapes = self._important(np.flatnonzero((most > 0) & (y > 0)), y)
@@ -109,7 +108,7 @@ class PatternSearch:
         free = np.maximum(model.problem.existing, 0)
         found = np.zeros((len(free), len(model.demand)), np.int64)
         left = model.demand.copy()
-        values = y + TOLERANCE * model.sizes.sum(axis=1)  # of equally worth pods, the larger ones
+        values = y + lp.TOLERANCE * model.sizes.sum(axis=1)  # of equally worth pods, the larger ones
         for row in sorted(model.used_rows, key=lambda row: (float((free[row] / model.scale).sum()), row)):
             self._check()
             if time.process_time() >= deadline:
@@ -131,7 +130,7 @@ class PatternSearch:
             self._check()
             value, pods = self._knapsack(number, y, gap)
             values.append(value)
-            if pods is not None and float(pods @ y) > price + TOLERANCE * max(1.0, price):
+            if pods is not None and float(pods @ y) > price + lp.TOLERANCE * max(1.0, price):
                 new |= self._model.add(number, pods)
         return values, new
 
@@ -147,7 +146,7 @@ class PatternSearch:
         size = max(float(y[shapes].max()), 1e-12)
         highs.changeColsCost(len(shapes), np.arange(len(shapes), dtype=np.int32), -y[shapes] / size)
         highs.setOptionValue("mip_rel_gap", gap)
-        status = run(highs)
+        status = lp.run(highs)
         value = -float(highs.getInfo().mip_dual_bound) * size
         if status not in ("Optimal", "Time limit reached") or not math.isfinite(value):
             return float(y @ most), None
@@ -156,17 +155,16 @@ class PatternSearch:
         if solution.value_valid:
             pods[shapes] = np.rint(np.array(solution.col_value)).astype(np.int64)
             self._repair(number, pods, y)
-        return value * (1 + TOLERANCE / 10), pods
+        return value * (1 + lp.TOLERANCE / 10), pods
 
-    def _program(self, number: int, shapes: Int64) -> Any:
-        """Return a solver for the pods of a node, whose costs are not set."""
-        model, program = self._model, LinearProgram()
-        capacity = model.offers[number].capacity / model.scale
-        rows = [program.row(-math.inf, float(amount)) for amount in capacity]
+    def _program(self, number: int, shapes: Int64) -> lp.Solver:
+        """Return the program of the pods of a node, whose costs are not set."""
+        model, program = self._model, lp.new_program(time_limit=KNAPSACK_SECONDS, mip_detect_symmetry=False)
+        rows = [lp.add_row(program, -math.inf, amount) for amount in model.offers[number].capacity / model.scale]
         for shape in shapes:
-            used = [(row, float(size)) for row, size in zip(rows, model.sizes[shape], strict=True) if size]
-            program.column(0.0, float(model.most[number][shape]), used, whole=True)
-        return program.solver(time_limit=KNAPSACK_SECONDS, mip_detect_symmetry=False)
+            lp.add_column(program, 0.0, model.most[number][shape], lp.entries_of(rows, model.sizes[shape]))
+        lp.make_whole(program)
+        return program
 
     def _repair(self, number: int, pods: Int64, y: Float64) -> None:
         """Take pods out of a pattern that exceeds the capacity by the solver's tolerance."""

@@ -7,22 +7,18 @@ would save.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from scheduler_core.experiments import linear_program as lp
 from scheduler_core.experiments.cell import Check
-from scheduler_core.experiments.configuration_lp import limit_rows
+from scheduler_core.experiments.configuration_lp import add_pattern, add_penalties, demand_rows, limit_rows
 from scheduler_core.experiments.first_fit import FirstFit, grouped
-from scheduler_core.experiments.linear_program import TOLERANCE, LinearProgram, start_from
 from scheduler_core.experiments.purchase_model import Int64, PackedNodes, PurchaseModel
-
-if TYPE_CHECKING:
-    from scheduler_core.experiments.linear_program import Solver
 
 GOOD = 2e-4  # a packing at this distance from the bound is not improved
 MOST_SHARED = 20  # HiGHS measures the time of the clock: its limit for a processor that this many processes share
@@ -73,7 +69,7 @@ class WholeNodes:
         """Round the amounts of the linear program down, and pack the rest by first fit decreasing."""
         model = self._model
         # A packing may be of more patterns than the program knew.
-        whole = [PackedNodes(*one, int(n + TOLERANCE)) for one, n in zip(model.patterns, amounts, strict=False)]
+        whole = [PackedNodes(*one, int(n + lp.TOLERANCE)) for one, n in zip(model.patterns, amounts, strict=False)]
         kept = self._trimmed(whole, demand)
         left = demand - model.placed(kept)
         limits = model.limits
@@ -84,36 +80,30 @@ class WholeNodes:
 
     def _integer_program(self, start: list[PackedNodes]) -> list[PackedNodes]:
         """Choose among all patterns by an integer program that begins at a known packing."""
-        model, program, counts = self._model, LinearProgram(), Counter[tuple[int, bytes]]()
-        demand = model.demand
+        model, counts = self._model, Counter[tuple[int, bytes]]()
         for packing in start:
             model.add(packing.offer, packing.pods)
             counts[packing.offer, packing.pods.tobytes()] += packing.nodes
-        rows = [program.row(float(d), math.inf) for d in demand]
-        limits = limit_rows(program, model)
-        for offer, pods in model.patterns:
-            entries = [(rows[shape], float(pods[shape])) for shape in np.flatnonzero(pods)]
-            if limits[offer] >= 0:
-                entries.append((limits[offer], 1.0))
-            program.column(float(model.cost[offer]), math.inf, entries, whole=True)
-        for row in rows:
-            program.column(model.penalty, math.inf, [(row, 1.0)], whole=True)
         target = max(model.price_above(self._bound) / model.unit, self._bound * (1 + GOOD))
         seconds = max(0.1, self._deadline - time.process_time()) * MOST_SHARED
-        highs = program.solver(mip_rel_gap=TOLERANCE, time_limit=seconds, objective_target=target)
-        left = np.maximum(demand - model.placed(start), 0)
-        start_from(
-            highs, [*(float(counts[offer, pods.tobytes()]) for offer, pods in model.patterns), *map(float, left)]
-        )
-        self._run(highs)
-        solution = highs.getSolution()
+        program = lp.new_program(mip_rel_gap=lp.TOLERANCE, time_limit=seconds, objective_target=target)
+        demand, limits = demand_rows(program, model), limit_rows(program, model)
+        for pattern in model.patterns:
+            add_pattern(program, model, pattern, demand, limits)
+        add_penalties(program, model, demand)
+        lp.make_whole(program)
+        left = np.maximum(model.demand - model.placed(start), 0)
+        known = [*(counts[offer, pods.tobytes()] for offer, pods in model.patterns), *left]
+        program.setSolution(len(known), np.arange(len(known), dtype=np.int32), np.array(known, np.float64))
+        self._run(program)
+        solution = program.getSolution()
         if not solution.value_valid:
             return start
         amounts = np.rint(np.array(solution.col_value)).astype(np.int64)
         chosen = [PackedNodes(*pattern, int(n)) for pattern, n in zip(model.patterns, amounts, strict=False)]
-        return self._trimmed(chosen, demand)
+        return self._trimmed(chosen, model.demand)
 
-    def _run(self, highs: Solver) -> None:
+    def _run(self, program: lp.Solver) -> None:
         """Run an integer program until the deadline. `check` is called meanwhile; what it raises stops the program."""
         raised: list[BaseException] = []
 
@@ -126,8 +116,8 @@ class WholeNodes:
             if self._late:
                 event.interrupt()
 
-        highs.cbMipInterrupt.subscribe(interrupt)
-        highs.run()
-        highs.cbMipInterrupt.unsubscribe(interrupt)
+        program.cbMipInterrupt.subscribe(interrupt)
+        program.run()
+        program.cbMipInterrupt.unsubscribe(interrupt)
         if raised:
             raise raised[0]
