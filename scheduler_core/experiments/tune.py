@@ -27,12 +27,7 @@ from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
-from scheduler_core.experiments.tuned_configuration import (
-    MAX_RESOURCE_WEIGHT,
-    MAX_SCORE,
-    SearchSpace,
-    choices_of,
-)
+from scheduler_core.experiments.tuned_configuration import RATIO, Choices, SearchSpace, choices_of
 from scheduler_core.metrics.catalog import metric_of
 from scheduler_core.metrics.pareto import pareto_front
 
@@ -79,16 +74,12 @@ class Tune(ExperimentQuestion):
         first = [spec.configurations[0].text]
         first += [space.configuration(choices) for choices in space.first_choices()]
         first = first[: parameters.trials]
-        number = max(0, min(parameters.batch, parameters.trials) - len(first))
-        first += self._suggestions(experiment, [], 0, number)
+        first += self._suggestions(experiment, [], 0, min(parameters.batch, parameters.trials) - len(first))
         yield from _cells(experiment, first, 0, 0)
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
         parameters, trials = _parameters(experiment), trials_of(done)
-        number = min(parameters.batch, parameters.trials - len(trials))
-        if number <= 0 or not trials:
-            return ()
-        turn = trials[-1].round + 1
+        turn, number = trials[-1].round + 1, min(parameters.batch, parameters.trials - len(trials))
         found = self._suggestions(experiment, trials, turn, number)
         return list(_cells(experiment, found, len(trials), turn))
 
@@ -100,13 +91,13 @@ class Tune(ExperimentQuestion):
 
     def _suggestions(self, experiment: Experiment, trials: Sequence[TrialResult], turn: int, number: int) -> list[str]:
         """Return the configurations of the next trials."""
-        if not number:
+        if number <= 0:
             return []
-        parameters, space = _parameters(experiment), _space(experiment)
+        space = _space(experiment)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # constant_liar is experimental
-            study = _study(parameters, space, trials, _seed(experiment, turn))
-            return [space.configuration(space.suggest(study.ask())) for _ in range(number)]
+            study = _study(space, trials, _seed(experiment, turn))
+            return [space.configuration(_choose(study.ask(), space)) for _ in range(number)]
 
 
 def _parameters(experiment: Experiment) -> TuneParameters:
@@ -146,7 +137,7 @@ def trials_of(done: Sequence[Done]) -> list[TrialResult]:
         trial.cells.append(position)
         values.setdefault(number, [])
         if one.result is None:
-            trial.error = trial.error or one.error or "a cell failed"
+            trial.error = trial.error or one.error
         else:
             values[number].append(one.result["metrics"])
     for number, trial in found.items():
@@ -169,41 +160,46 @@ def _means(of: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
 # ---- the study
 
 
-def _study(parameters: TuneParameters, space: SearchSpace, trials: Sequence[TrialResult], seed: int) -> optuna.Study:
+def _study(space: SearchSpace, trials: Sequence[TrialResult], seed: int) -> optuna.Study:
     """Return a study in memory that knows the finished trials."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
-    aims = parameters.aims
+    parameters, aims, dimensions = space.parameters, space.parameters.aims, space.dimensions()
     if parameters.front:
         names = {"higher": optuna.study.StudyDirection.MAXIMIZE, "lower": optuna.study.StudyDirection.MINIMIZE}
         study = optuna.create_study(sampler=sampler, directions=[names[aim.direction] for aim in aims])
     else:
         study = optuna.create_study(sampler=sampler, direction="minimize")
-    given = next((trial for trial in trials if trial.number == GIVEN), None)
     for trial in trials:
         values = trial.values(aims)
         if values is None or trial.number == GIVEN:
             continue
         if not parameters.front:
-            values = [mix(aims, values, given.values(aims) if given is not None else None)]
+            values = [mix(aims, values, trials[GIVEN].values(aims))]
         choices = choices_of(trial.configuration, space)
-        distributions = {name: _distribution(name, parameters) for name in choices}
+        distributions = {name: _distribution(dimensions[name]) for name in choices}
         study.add_trial(optuna.trial.create_trial(params=choices, distributions=distributions, values=values))
     return study
 
 
-def _distribution(name: str, parameters: TuneParameters) -> BaseDistribution:
+def _choose(trial: optuna.Trial, space: SearchSpace) -> Choices:
+    """Let a new trial choose."""
+    for name, values in space.dimensions().items():
+        if not isinstance(values, range):
+            trial.suggest_categorical(name, values)
+        elif not name.startswith("shape:") or trial.params["strategy"] == RATIO:
+            trial.suggest_int(name, values[0], values[-1], step=values.step)
+    return trial.params
+
+
+def _distribution(values: range | Sequence[str]) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
-    if name == "strategy":
-        return CategoricalDistribution(parameters.strategies)
-    if name == "percentage":
-        return IntDistribution(5, 100, step=5)
-    if name.startswith("weight:"):
-        return IntDistribution(0, parameters.max_weight)
-    return IntDistribution(0, MAX_SCORE) if name.startswith("shape:") else IntDistribution(1, MAX_RESOURCE_WEIGHT)
+    if isinstance(values, range):
+        return IntDistribution(values[0], values[-1], step=values.step)
+    return CategoricalDistribution(values)
 
 
 def mix(aims: Sequence[TuneAim], values: Sequence[float], given: Sequence[float] | None) -> float:
@@ -227,8 +223,8 @@ class _Summary:
         self.parameters, self.trials = _parameters(experiment), trials
         self.space = _space(experiment)
         self.aims = self.parameters.aims
-        self.given = next((trial for trial in trials if trial.number == GIVEN), None)
-        self.base = self.given.values(self.aims) if self.given is not None else None
+        self.given = trials[GIVEN]
+        self.base = self.given.values(self.aims)
 
     def result(self) -> Result:
         rows = [self._row(trial) for trial in self.trials]
@@ -267,42 +263,34 @@ class _Summary:
         return trial.configuration or self.space.default_text()
 
     def _aim(self, aim: TuneAim) -> dict[str, Any]:
-        metric = metric_of(aim.metric)
-        title = {"title": metric.title, "unit": metric.unit, "better": aim.direction}
-        return {"metric": aim.metric, "weight": aim.weight, **title}
+        shown = metric_of(aim.metric)._replace(better=aim.direction)
+        return {"metric": aim.metric, "weight": aim.weight, **shown._asdict()}
 
     def _row(self, trial: TrialResult) -> dict[str, Any]:
         values = trial.values(self.aims)
-        choices = choices_of(trial.configuration, self.space) if trial.number != GIVEN else {}
         return {
             "trial": trial.number,
             "round": trial.round,
             "values": values,
             "mix": None if values is None else mix(self.aims, values, self.base),
-            "choices": choices,
+            "choices": choices_of(trial.configuration, self.space) if trial.number != GIVEN else {},
             "cells": trial.cells,
             "error": trial.error,
         }
 
     def _costs(self, best: TrialResult) -> list[dict[str, Any]]:
         """Return each metric of the given configuration and of the best trial, with which values are better."""
-        given = self.given.metrics if self.given is not None else {}
+        given = self.given.metrics
         aims = {aim.metric: aim.direction for aim in self.aims}
         found = []
         for name in dict.fromkeys((*aims, *given, *best.metrics)):
             metric = metric_of(name)
-            better = aims.get(name, metric.better)
+            metric = metric._replace(better=aims.get(name, metric.better))
             before, after = given.get(name), best.metrics.get(name)
             if name.startswith("pending_by:"):
                 before, after = before or 0.0, after or 0.0
-            row: dict[str, Any] = {
-                "metric": name,
-                "title": metric.title,
-                "unit": metric.unit,
-                "better": better,
-                "aim": name in aims,
-            }
-            found.append(row | {"given": before, "best": after, "change": _change(before, after, better)})
+            values = {"given": before, "best": after, "change": _change(before, after, metric.better)}
+            found.append({"metric": name, **metric._asdict(), "aim": name in aims, **values})
         return found
 
     def _sentence(self, best: TrialResult, front: Sequence[TrialResult]) -> str:
@@ -321,7 +309,7 @@ class _Summary:
         parts = []
         for aim, value in zip(self.aims, best.values(self.aims) or (), strict=True):
             title = metric_of(aim.metric).title
-            before = None if self.given is None else self.given.metrics.get(aim.metric)
+            before = self.given.metrics.get(aim.metric)
             if best.number == GIVEN or before is None:
                 parts.append(f"{title} {value_text(aim.metric, value)}")
             else:

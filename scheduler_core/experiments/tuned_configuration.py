@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import msgspec
 import yaml
@@ -24,14 +24,6 @@ RATIO = "RequestedToCapacityRatio"
 
 Choices = dict[str, int | str]
 """What a trial chooses, by name: `weight:NodeAffinity`, `strategy`, `resource:cpu`, `shape:50`, `percentage`."""
-
-
-class Suggests(Protocol):
-    """A trial of Optuna, as far as it is used here."""
-
-    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1) -> int: ...
-
-    def suggest_categorical(self, name: str, choices: Sequence[str]) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -66,26 +58,21 @@ class SearchSpace:
         strategy = given.scoring_strategy.type if given is not None else "LeastAllocated"
         return SearchSpace(parameters, base, varied, fixed, strategy)
 
-    def suggest(self, trial: Suggests) -> Choices:
-        """Let a trial choose."""
-        found: Choices = {}
-        for name in self.weights:
-            found[f"weight:{name}"] = trial.suggest_int(f"weight:{name}", 0, self.parameters.max_weight)
+    def dimensions(self) -> dict[str, range | Sequence[str]]:
+        """Return what can be chosen, by name, in the order of the choices. A shape is only chosen for RATIO."""
+        found: dict[str, range | Sequence[str]] = {}
+        found |= {f"weight:{name}": range(self.parameters.max_weight + 1) for name in self.weights}
         if self.parameters.strategies:
-            strategy = trial.suggest_categorical("strategy", self.parameters.strategies)
-            found["strategy"] = strategy
-            for resource in self.parameters.resources:
-                found[f"resource:{resource}"] = trial.suggest_int(f"resource:{resource}", 1, MAX_RESOURCE_WEIGHT)
-            for at in UTILIZATIONS if strategy == RATIO else ():
-                found[f"shape:{at}"] = trial.suggest_int(f"shape:{at}", 0, MAX_SCORE)
+            found["strategy"] = self.parameters.strategies
+            found |= {f"resource:{name}": range(1, MAX_RESOURCE_WEIGHT + 1) for name in self.parameters.resources}
+            found |= {f"shape:{at}": range(MAX_SCORE + 1) for at in UTILIZATIONS}
         if self.parameters.percentage:
-            found["percentage"] = trial.suggest_int("percentage", 5, 100, step=5)
+            found["percentage"] = range(5, 101, 5)
         return found
 
     def first_choices(self) -> list[Choices]:
         """Return the choices to try first: the weights of the given configuration with each strategy."""
-        strategies = [one for one in self.parameters.strategies if one != self.base_strategy]
-        return [self._given(strategy) for strategy in strategies]
+        return [self._given(strategy) for strategy in self.parameters.strategies if strategy != self.base_strategy]
 
     def _given(self, strategy: str) -> Choices:
         most = self.parameters.max_weight
@@ -112,8 +99,7 @@ class SearchSpace:
 
     def default_text(self) -> str:
         """Return the default configuration of the release with its weights written out."""
-        made = {**self.base, "profiles": [{"plugins": {"score": self._score({})}}]}
-        return _yaml(made)
+        return _yaml({**self.base, "profiles": [{"plugins": {"score": self._score({})}}]})
 
     def _score(self, choices: Choices) -> dict[str, Any]:
         weights = {name: int(choices.get(f"weight:{name}", weight)) for name, weight in self.weights.items()}
