@@ -22,7 +22,6 @@ from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input
 from kubesched_ui.models import Work
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.address import address_of
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.questions import QUESTIONS
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -85,7 +84,7 @@ def store_round(
                 experiment=experiment,
                 number=position + index,
                 round=number,
-                address=address_of(cell, scenarios[cell.scenario]),
+                address=scenarios[cell.scenario].address_of(cell),
                 cell=msgspec.to_builtins(cell),
                 labels=cell.labels,
             )

@@ -20,8 +20,6 @@ from kubesched_ui.experiments import documents, planning, queue
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import MAX_NAME, Work, silent
-from scheduler_core.errors import InputError
-from scheduler_core.experiments.questions import QUESTIONS
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +36,13 @@ def create_experiment(document: str | bytes | dict[str, Any], name: str = "") ->
     disk_space.check_space()
     parsed, text = documents.parse(document)
     scenarios = documents.scenarios_of(parsed)
-    question = parsed.spec.question
-    if question not in QUESTIONS:
-        raise InputError(documents.WHERE, "spec.question", f"{question!r} is not available")
     with transaction.atomic():
         quota.check_experiment()
         experiment = Experiment.objects.create(
             scenario=scenarios[0],
             scenarios_total=len(scenarios),
             name=(name or parsed.metadata.name)[:MAX_NAME],
-            question=question,
+            question=parsed.spec.question,
             document=text,
             scenario_ids={one.key: scenario.pk for one, scenario in zip(parsed.spec.scenarios, scenarios, strict=True)},
         )

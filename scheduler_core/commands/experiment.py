@@ -9,7 +9,7 @@ from scheduler_core.commands.console import choices_of, print_json
 from scheduler_core.config.document import located
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.document import Experiment, experiment_schema, load_experiment
-from scheduler_core.experiments.local_run import Finished, question_of, run_experiment
+from scheduler_core.experiments.local_run import Finished, run_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.snapshot.files import read_bytes
 
@@ -24,7 +24,6 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         raise InputError("FILE", "", "is missing")
     source = read_bytes(args.file)
     experiment = load_experiment(source, args.file)
-    question_of(experiment)
     failed = 0
 
     def on_finished(finished: Finished) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 Check = Callable[[], None]
-"""Called at least once a second during a computation; it raises to stop it."""
+"""Called between the steps of a computation, at least once a second; it raises to stop it. It is cheap."""
 
 Result = dict[str, Any]
 """The result of a cell, as JSON data. `metrics`: name -> number, as in docs/experiments.md; the other keys are those of

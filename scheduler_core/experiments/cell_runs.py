@@ -27,7 +27,6 @@ from scheduler_core.experiments.parameters import BuyParameters, MovesParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
-from scheduler_core.simulation import Simulation
 
 OF_A_RUN = {"outcomes"}  # parameters of cells that compute one run
 OUTAGE = "An outage continues a single pass in virtual time, and no run does that."
@@ -85,14 +84,6 @@ def checked(changes: list[Raw]) -> list[Raw]:
     return found
 
 
-def _begun(cell: Cell, scenario: ScenarioInput) -> Simulation:
-    """Return the simulation of a cell before its first cycle, with the changes of the cell."""
-    simulation = scenario.simulation(cell)
-    for number in sorted(simulation.stages):
-        simulation.stages.pop(number)()
-    return simulation
-
-
 def _named(kind: str, key: str) -> Raw:
     namespace, _, name = key.rpartition("/")
     return {"kind": kind, "namespace": namespace, "name": name}
@@ -125,7 +116,7 @@ def _moves(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -> C
     moved = {move["pod"]: move["to"] for move in result.get("moves") or ()}
 
     def changes() -> list[Raw]:
-        simulation = _begun(cell, scenario)
+        simulation = scenario.changed_simulation(cell)
         pods = {pod.key: pod for pod in (*simulation.pending, *simulation.cluster.pods.values())}
         found = [{"delete": _named("Pod", key)} for key in (*moved, *result["wanted"])]
         for again in (moved, result["wanted"]):  # the pending pods last
@@ -142,7 +133,7 @@ def _capacity(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -
     group, number = parameters.get("group"), result["fit"] + bool(result["complete"])
 
     def changes() -> list[Raw]:
-        simulation = _begun(cell, scenario)
+        simulation = scenario.changed_simulation(cell)
         nodes: dict[str, str] = {}
         if group is not None:
             prepared = scenario.prepared(cell.release, cell.configuration, cell.seed).objects
@@ -173,7 +164,7 @@ def _buy(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -> Cel
     parameters, plan = msgspec.convert(cell.parameters, BuyParameters), result["plan"]
     if plan is None:
         raise InputError("", "", TOO_MANY.format(number=result["nodes"] + result["placed"], most=MOST))
-    simulation = _begun(cell, scenario)
+    simulation = scenario.changed_simulation(cell)
     pods = [*simulation.cluster.pods.values(), *simulation.pending]
     settings: dict[str, Any] = {"preemption": False}
     removed: list[Raw] = []
@@ -201,7 +192,7 @@ def _packing(cell: Cell, result: Result, scenario: ScenarioInput, place: int) ->
     """The workload is scheduled from scratch on the nodes that it needs; if it does not fit on all, then on all."""
     workload = PlacedWorkload(cell, scenario, lambda: None)
     size = result["found"] or len(workload.nodes)
-    simulation = _begun(cell, scenario)
+    simulation = scenario.changed_simulation(cell)
     bound, again = simulation.cluster.pods, [pod.key for pod in workload.pods]
     running = [key for key in again if key in bound]
     settings: dict[str, Any] = {"preemption": False, "unbind": running}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -133,11 +133,6 @@ def load_experiment(source: str | bytes, where: str = "experiment") -> Experimen
     Raises InputError whose field begins with the line: `line 12: spec.configurations[1].config`.
     """
     return load_document(source, where, Experiment, MAX_BYTES, lambda experiment: _check(experiment.spec))
-
-
-def export_experiment(experiment: Experiment) -> dict[str, Any]:
-    """Return the experiment as plain data; `load_experiment` restores the same experiment from its JSON or YAML."""
-    return cast("dict[str, Any]", msgspec.to_builtins(experiment))
 
 
 def experiment_schema() -> dict[str, Any]:

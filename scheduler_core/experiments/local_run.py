@@ -8,7 +8,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.address import address_of
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment
 from scheduler_core.experiments.question import ExperimentQuestion
@@ -24,14 +23,6 @@ class Finished(NamedTuple):
     number: int
     done: Done
     seconds: float
-
-
-def question_of(experiment: Experiment) -> ExperimentQuestion:
-    """Return the question of an experiment. Raises InputError if it does not exist in this version."""
-    name = experiment.spec.question
-    if name not in QUESTIONS:
-        raise InputError("experiment", "spec.question", f"{name!r} is not available; there are {', '.join(QUESTIONS)}")
-    return QUESTIONS[name]
 
 
 def planned(cells: Iterable[Cell], before: int = 0) -> list[Cell]:
@@ -52,14 +43,14 @@ def run_experiment(
     """Compute all cells in the order of their plan and return the summary. `scenarios`: by the key of their reference.
     `on_finished`: called for each cell. `check`: raises to stop. Raises InputError if no cell can be planned; a cell
     that fails is part of the summary."""
-    question = question_of(experiment)
+    question = QUESTIONS[experiment.spec.question]
     results: dict[str, Done] = {}
     done: list[Done] = []
     cells = planned(question.plan(experiment, scenarios))
     while cells:
         for cell in cells:
             start = time.perf_counter()
-            address = address_of(cell, scenarios[cell.scenario])
+            address = scenarios[cell.scenario].address_of(cell)
             if address not in results:
                 results[address] = _computed(question, cell, scenarios[cell.scenario], check)
             one = results[address]._replace(cell=cell)

@@ -145,10 +145,9 @@ class NodeLosses:
         stage = Stage(at=self._loaded.cycles + 1, changes=[msgspec.convert(one, Change) for one in changes])
         plan_single_pass(simulation, [stage], 0)
         traces: dict[str, CycleTrace] = {}
-        for number, trace in enumerate(simulation.run()):
+        for trace in simulation.run():
+            check()
             traces[trace.pod] = trace
-            if number % 50 == 0:
-                check()
         pods = [self._row(key, node, pod, simulation, traces, refused) for key, (node, pod) in was.items()]
         victims = {victim: trace.pod for trace in traces.values() for victim in trace.victims}
         pods += self._preempted(victims, was)

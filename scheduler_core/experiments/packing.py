@@ -42,7 +42,6 @@ from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_o
 from scheduler_core.experiments.parameters import Measure, PackingParameters, PendingPods
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.question import ExperimentQuestion
-from scheduler_core.experiments.run_cell import Checker
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.distribution import percentile
@@ -79,7 +78,7 @@ class PackingQuestion(ExperimentQuestion):
         or not at all (inflation). `complete`: whether the search ended before its limit. `tried`: size -> whether the
         workload fits, in the order of the search, with sizes in nodes, pods or percent."""
         measure: Measure = cell.parameters["measure"]
-        workload = PlacedWorkload(cell, scenario, Checker(check))
+        workload = PlacedWorkload(cell, scenario, check)
         tried: dict[int, bool] = {}
 
         def trial(size: int) -> bool:

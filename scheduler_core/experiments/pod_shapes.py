@@ -92,9 +92,8 @@ def shapes_of(simulation: Simulation, pods: Sequence[PodInfo], samples: Sequence
     labels_count = any(pod.required_anti_affinity for pod in known)
     classes: dict[Hashable, _Class] = {}
     exclusive: dict[Hashable, int] = {}
-    for number, pod in enumerate(pods):
-        if number % 1000 == 0:
-            check()
+    for pod in pods:
+        check()
         framework = simulation.scheduler.framework_of(pod)
         alone = _exclusive(framework, pod)
         for one in alone:

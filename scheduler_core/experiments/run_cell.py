@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario import Reference
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
-CHECK_SECONDS = 0.25
 MAX_REASONS = 20
 REASON_LENGTH = 200
 NOT_TRIED = ("", "not tried before the end of the run")
@@ -72,19 +70,6 @@ class RunOutcome:
                 self.requests[pod.key] = pod.requests
 
 
-class Checker:
-    """Calls `check` a few times a second."""
-
-    def __init__(self, check: Check) -> None:
-        self._check, self._next = check, 0.0
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._check()
-            self._next = now + CHECK_SECONDS
-
-
 def run_of(scenario: ScenarioInput, cell: Cell, check: Check) -> RunOutcome:
     """Run a cell to its end. Raises InputError."""
     return run_in_virtual_time(scenario, cell, check) if cell.virtual_time else run_single_pass(scenario, cell, check)
@@ -118,14 +103,14 @@ def result_of(run: RunOutcome) -> Result:
 
 def run_single_pass(scenario: ScenarioInput, cell: Cell, check: Check) -> RunOutcome:
     """Run a cell in a single pass. Raises InputError."""
-    check_now, simulation = Checker(check), scenario.simulation(cell)
+    simulation = scenario.simulation(cell)
     cluster, names = simulation.cluster, scenario.stable_names(cell)
     run = RunOutcome(cluster, workload_of=scenario.workload_of(cell))
     run.exists(simulation.pending)
     run.exists(cluster.pods.values())
     before = list(cluster.pods)
     for trace in simulation.run():
-        check_now()
+        check()
         pod = names.get(trace.pod, trace.pod)
         if trace.placed_on:
             run.place(pod, trace.placed_on)
@@ -162,9 +147,8 @@ def run_in_virtual_time(scenario: ScenarioInput, cell: Cell, check: Check) -> Ru
     """Run a cell in virtual time. Raises InputError."""
     started = scenario.virtual_time_run(cell)
     observer = _Observer(started)
-    check_now = Checker(check)
     for record in started.run():
-        check_now()
+        check()
         observer.observe(record)
     return observer.finish()
 

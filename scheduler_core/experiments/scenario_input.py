@@ -25,6 +25,8 @@ from scheduler_core.snapshot.prepare import Prepared, prepare
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario, is_scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
+RESULTS_VERSION = 2
+"""Raise it if a cell's result changes: another decision of the scheduler, another metric or another key."""
 CACHED = 4  # prepared scenarios
 MAX_PODS = 1_000_000
 MAX_RECORDS = 20_000_000
@@ -70,6 +72,14 @@ class ScenarioInput:
         encoded = msgspec.json.encode(objects_in(data, str(path)))
         digest = hashlib.sha256(msgspec.json.encode(time, order="sorted") + encoded).hexdigest()
         return cls(key or str(path), digest, lambda: msgspec.json.decode(encoded), time, choices or Choices())
+
+    def address_of(self, cell: Cell) -> str:
+        """Return the content address of a cell: the SHA-256 of all that its result depends on, in hexadecimal. Labels
+        are only shown, and the key of the scenario is replaced by its content."""
+        content = msgspec.to_builtins(msgspec.structs.replace(cell, labels={}, scenario=self.digest))
+        choices = [self.choices.other_schedulers, self.choices.absent_claims]
+        plain = {"cell": content, "choices": choices, "results": RESULTS_VERSION}
+        return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
     def prepared(self, release_name: str, configuration: str = "", seed: int = 0) -> Prepared:
         """Return the prepared objects for a release and the schedulers of a configuration. Cells share them, so the

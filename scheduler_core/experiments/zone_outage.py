@@ -145,8 +145,7 @@ class ZoneOutage:
 
     def _play(self, until: float, check: Check) -> None:
         for record in self.engine.run(until):
-            if record.seq % 200 == 0:
-                check()
+            check()
             pod = str(record.data.get("pod", ""))
             if record.kind == "pod.evicted" and pod in self.was:
                 self._evicted.setdefault(pod, record.time)

@@ -81,7 +81,6 @@ def test_errors_are_one_line_and_exit_code_2(
         ({"seeds": []}, "spec.seeds: must not be empty"),
         ({"scenarios": [{"id": 4}]}, "spec.scenarios[0].id: names a scenario that is stored in the application"),
         ({"scenarios": [{"file": "missing.json"}]}, "missing.json: cannot be read: No such file or directory"),
-        ({"question": "tune"}, "spec.question: 'tune' is not available; there are compare"),
         ({"seeds": {"count": 10**9}}, "spec: would have 1,000,000,000 cells; at most 10,000 are allowed"),
     ):
         assert main(["experiment", document(tmp_path, **fields)]) == 2

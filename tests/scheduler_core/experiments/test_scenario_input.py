@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.address import address_of
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.scenario_input import CACHED, ScenarioInput
 from scheduler_core.snapshot.preflight import Choices
@@ -83,19 +82,19 @@ def test_a_scenario_file_runs_in_virtual_time(tmp_path: Path) -> None:
 def test_the_address_depends_on_everything_but_labels(tmp_path: Path) -> None:
     pods = [node("n1"), pod("p")]
     scenario = snapshot(tmp_path, *pods)
-    address = address_of(CELL, scenario)
+    address = scenario.address_of(CELL)
     assert len(address) == 64
     fields = {"question": "noise", "release": "1.33", "configuration": "{}", "seed": 1, "changes": [{"cordon": "n1"}]}
     fields |= {"virtual_time": True, "until": 5.0, "parameters": {"outcomes": True}}
     plain = {"question": "compare", "scenario": "cluster", "release": "1.34"}
-    others = [address_of(Cell(**plain | {name: value}), scenario) for name, value in fields.items()]  # type: ignore[arg-type]
+    others = [scenario.address_of(Cell(**plain | {name: value})) for name, value in fields.items()]  # type: ignore[arg-type]
     assert len({address, *others}) == len(fields) + 1
     assert set(fields) | {"scenario", "labels"} == set(Cell.__struct_fields__)
     renamed = Cell(question="compare", scenario="other", release="1.34", labels={"seed": "0"})
-    assert address_of(renamed, ScenarioInput("other", scenario.digest, scenario.objects)) == address
-    assert address_of(CELL, ScenarioInput("", scenario.digest, scenario.objects, choices=Choices("take"))) != address
+    assert ScenarioInput("other", scenario.digest, scenario.objects).address_of(renamed) == address
+    assert ScenarioInput("", scenario.digest, scenario.objects, choices=Choices("take")).address_of(CELL) != address
     changed = snapshot(tmp_path, node("n1"), pod("q"))
-    assert address_of(CELL, changed) != address
+    assert changed.address_of(CELL) != address
 
 
 def test_a_file_without_nodes_and_pods_is_refused(tmp_path: Path) -> None:
