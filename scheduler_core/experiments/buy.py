@@ -102,12 +102,15 @@ def sentence(row: Mapping[str, Any], currency: str) -> str:
     what = f"all {pods:,} pods" if placed == pods > 1 else count(placed, "pod")
     if placed < pods:
         what = f"{placed:,} of {count(pods, 'pod')}"
+    others = "; the others do not fit into the allowed number of nodes" if row["short"] else ""
     if not row["nodes"]:
-        return f"Nothing to buy: the existing nodes have space for {what}."
+        if placed < pods and not others:
+            others = f"; no node type takes the other {pods - placed:,}"
+        return f"Nothing to buy: the existing nodes have space for {what}{others}."
     verb = "places" if row["nodes"] == 1 else "place"
     start = f"{count(row['nodes'])} for {price_text(price, currency)} {verb} {what}"
-    if row["short"]:
-        return f"{start}; the others do not fit into the allowed number of nodes."
+    if others:
+        return f"{start}{others}."
     if bound >= price:
         return f"{start}; no set costs less."
     waste = 100 * (price - bound) / price

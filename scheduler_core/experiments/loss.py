@@ -137,7 +137,7 @@ def _suffering(done: Sequence[Done]) -> list[dict[str, Any]]:
 def _chosen(wanted: LossParameters, nodes: Sequence[Node]) -> dict[str, list[str]]:
     """Return the losses: name -> nodes. Raises InputError."""
     if not nodes:
-        raise InputError("", "spec.scenarios", "have no nodes")
+        raise InputError("", "spec.scenarios", "the scenario has no nodes")
     found: dict[str, list[str]] = {}
     if wanted.scope == "node":
         found = {node.name: [node.name] for node in nodes}

@@ -47,6 +47,11 @@ def test_free_space_of_existing_nodes_is_used_first() -> None:
     assert (bought(row), row["on_existing"]) == ({"small": 1}, 2)
     row = buy(node("old", cpu="12"), *pods(3))
     assert sentence(row, "$") == "Nothing to buy: the existing nodes have space for all 3 pods."
+    some = "Nothing to buy: the existing nodes have space for 3 of 4 pods; "
+    assert sentence(row | {"pods": 4}, "$") == f"{some}no node type takes the other 1."
+    assert sentence(row | {"pods": 4, "short": True}, "$") == (
+        f"{some}the others do not fit into the allowed number of nodes."
+    )
     assert row["price"] == row["bound"] == 0
 
 
