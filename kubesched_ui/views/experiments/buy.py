@@ -89,6 +89,7 @@ NodeTypeFormSet = forms.formset_factory(
 class BuyForm(QuestionForm):
     """The catalog, the pods to place and the time for the search."""
 
+    lacks = ""  # new nodes suffice
     workload = forms.ChoiceField(choices=WORKLOADS, initial="pending")
     currency = forms.CharField(required=False, max_length=4, initial="$")
     seconds = forms.FloatField(min_value=1, max_value=MAX_SEARCH_SECONDS, initial=10)

@@ -36,6 +36,12 @@ class MovesForm(QuestionForm):
         self.fields["pod"].widget.attrs["placeholder"] = "namespace/name"
         self.fields["group"].widget.attrs["placeholder"] = "namespace/name"
 
+    @property
+    def lacks(self) -> str:
+        """Say that no pod is pending."""
+        waits = self.fields["pod"].widget.suggestions
+        return super().lacks if waits else "No pod of the scenario is pending, so no moves are needed."
+
     def clean(self) -> dict[str, Any]:
         """Require a pod or a group."""
         cleaned = super().clean() or self.cleaned_data

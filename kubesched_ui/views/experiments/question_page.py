@@ -26,6 +26,11 @@ class QuestionForm(forms.Form):
         self.scenario = scenario
         super().__init__(*args, **kwargs)
 
+    @property
+    def lacks(self) -> str:
+        """What the scenario lacks for this question, as a sentence; empty: nothing."""
+        return "" if self.scenario.counts.get("Node") else "The scenario has no nodes, so no pod can be placed."
+
 
 def no_context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     """Return nothing, for a template that needs nothing else."""
