@@ -27,8 +27,10 @@ FAILED = 10  # failed cells that the page names
 
 @require_http_methods(["GET", "POST"])
 def experiments(request: HttpRequest) -> HttpResponse:
-    """List the experiments; start one from a document."""
+    """List the experiments; start one from a document. `like`: the number of an experiment whose document is shown."""
     text, error = "", ""
+    if (like := request.GET.get("like", "")[:9]).isdecimal():
+        text = find(int(like)).document
     if request.method == "POST":
         file = request.FILES.get("file")
         text = file.read().decode(errors="replace") if file else request.POST.get("document", "")

@@ -20,6 +20,7 @@ from kubesched_ui.views.experiments.registry import PAGES
 from tests.kubesched_ui.experiments.documents import document
 from tests.kubesched_ui.experiments.questions import Squares
 from tests.kubesched_ui.experiments.test_experiments import create, finish
+from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +87,11 @@ def test_the_page_shows_progress_until_the_answer(client: Client, cluster: Scena
     cancelled = create(cluster, seeds=[3])
     assert client.post(f"/experiments/{cancelled.pk}/cancel/").status_code == 302
     shown = page(client, f"/experiments/{cancelled.pk}/")
-    assert f'<a href="/scenarios/{cluster.pk}/experiments/compare/">Start it again</a>' in shown
+    assert "cells that are done are not computed again" in shown
+    again = f"/experiments/?like={cancelled.pk}#t-document"
+    assert f'href="{again}"' in shown
+    assert "kind: Experiment" in page(client, again).partition("<textarea")[2]
+    assert client.get("/experiments/?like=999999").status_code == 404
     assert client.post(f"/experiments/{cancelled.pk}/delete/").status_code == 302
     assert not Experiment.objects.filter(pk=cancelled.pk).exists()
 
@@ -162,3 +167,20 @@ def test_the_search_finds_experiments(client: Client, cluster: Scenario, squares
     experiment = services.create_experiment(document(cluster.pk), name="packed or spread")
     shown = page(client, "/search/?q=packed")
     assert f'href="/experiments/{experiment.pk}/"' in shown
+
+
+def test_forms_say_what_the_scenario_lacks(client: Client, cluster: Scenario) -> None:
+    forms = f"/scenarios/{cluster.pk}/experiments/"
+    assert "has no nodes" not in page(client, f"{forms}loss/")
+    Scenario.objects.update(counts={"Pod": 1})
+    shown = page(client, f"{forms}loss/")
+    assert "has no nodes" in shown
+    assert f'<a href="/compose/?scenario={cluster.pk}">' in shown
+    assert "has no nodes" not in page(client, f"{forms}buy/"), "it needs none"
+
+
+def test_moves_need_a_pending_pod(client: Client, cluster: Scenario) -> None:
+    none = "No pod of the scenario is pending"
+    assert none not in page(client, f"/scenarios/{cluster.pk}/experiments/moves/")
+    settled = scenario(node("n1"), pod("a", nodeName="n1"))
+    assert none in page(client, f"/scenarios/{settled.pk}/experiments/moves/")
