@@ -9,6 +9,7 @@ from kubesched_ui.presenters.node_names import shortened
 MAX_LINES = 6
 MAX_LABELLED = 24  # points; of more, only the Pareto front is labelled
 MAX_LABEL = 28  # characters
+MAX_BAR_LABEL = 18  # below a bar, where labels are upright in a narrow plot
 MAX_POINT_LABEL = 20  # so that it fits into a narrow plot
 MAX_HOVER = 120  # characters of a name
 FEW_BARS = 8  # fewer are as narrow as so many
@@ -94,15 +95,16 @@ def _cut(name: str, size: int) -> str:
     return name if len(name) <= size else name[: size - 1] + "…"
 
 
-def names_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Return an axis of escaped names. Long ones are shortened at the axis, where they are equal or at their end."""
-    short, _ = shortened(names, MAX_LABEL)
+def names_axis(names: Sequence[str], size: int) -> dict[str, Any]:
+    """Return an axis of escaped names. Long ones are shortened to `size` characters at the axis, where they are equal
+    or in their middle."""
+    short, _ = shortened(names, size)
     return {
         "type": "category",
         "labelalias": {
-            escape(name): escape(_cut(text, MAX_LABEL))
+            escape(name): escape(text if len(text) <= size else f"{text[: size // 2]}…{text[1 - size // 2 :]}")
             for name, text in zip(names, short, strict=True)
-            if name != text or len(name) > MAX_LABEL
+            if name != text or len(name) > size
         },
     }
 
@@ -183,7 +185,9 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
     ]
     figure = axes_figure(data, x, "")
     # The first row is at the top.
-    figure["layout"]["yaxis"] |= names_axis([label for label, _, _ in rows]) | {"range": [len(rows) - 0.5, -0.5]}
+    figure["layout"]["yaxis"] |= names_axis([label for label, _, _ in rows], MAX_LABEL) | {
+        "range": [len(rows) - 0.5, -0.5]
+    }
     figure["layout"]["xaxis"]["rangemode"] = "tozero" if from_zero else "normal"
     return figure
 
@@ -204,7 +208,7 @@ def stacked_bars(names: Sequence[str], series: Mapping[str, Sequence[int]], x: s
     ]
     figure = axes_figure(data, x, y)
     figure["layout"] |= {"barmode": "stack", "bargap": bar_gap(len(names)), "showlegend": True}
-    figure["layout"]["xaxis"] |= names_axis(names)
+    figure["layout"]["xaxis"] |= names_axis(names, MAX_BAR_LABEL)
     figure["layout"]["yaxis"] |= counts_axis(max(map(sum, zip(*series.values(), strict=True)), default=0))
     return figure
 

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubesched_ui.presenters.charts import SERIES, Figure
-from kubesched_ui.presenters.experiment_charts import PATTERNS, axes_figure, bar_gap, counts_axis, escape, names_axis
+from kubesched_ui.presenters.experiment_charts import (
+    MAX_BAR_LABEL,
+    PATTERNS,
+    axes_figure,
+    bar_gap,
+    counts_axis,
+    escape,
+    names_axis,
+)
 from scheduler_core.experiments.buy import price_text
 
 MAX_TYPES = 20
@@ -78,7 +86,7 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
     ]
     figure = axes_figure(data, "", "nodes")
     figure["layout"] |= {"barmode": "group", "bargap": bar_gap(2 * len(shown))}
-    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown])
+    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown], MAX_BAR_LABEL)
     figure["layout"]["yaxis"] |= counts_axis(max((max(trace["y"], default=0) for trace in data), default=0))
     return figure
 
@@ -106,6 +114,6 @@ def fullness(types: Sequence[Mapping[str, Any]]) -> Figure:
         )
     figure = axes_figure(data, "", "requested")
     figure["layout"] |= {"barmode": "group", "bargap": bar_gap(len(data) * len(shown)), "showlegend": True}
-    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown])
+    figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown], MAX_BAR_LABEL)
     figure["layout"]["yaxis"] |= {"ticksuffix": "%", "range": [0, 105]}
     return figure

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.presenters import charts
+from kubesched_ui.presenters import charts, experiment_charts
 from kubesched_ui.presenters.cycle_presenter import score_rows
 
 
@@ -68,3 +68,15 @@ def test_large_equal_scores_are_left_out() -> None:
     assert [round(sum(part["width"] for part in row["parts"])) for row in figure["rows"]] == [100, 71]
     one = charts.score_bars(score_rows({"score": scored, "total": totals | {"b": 50}, "selected": "a"})[:1])
     assert one["left_out"] == []
+
+
+def test_names_below_bars_keep_what_differs() -> None:
+    names = [f"ip-10-{'host-' * 9}{number}.example.com" for number in range(3)]
+    axis = experiment_charts.stacked_bars(names, {"pods": [1, 2, 3]}, "node", "pods")["layout"]["xaxis"]
+    labels = list(axis["labelalias"].values())
+    assert [label[-1] for label in labels] == ["0", "1", "2"]
+    assert max(map(len, labels)) <= experiment_charts.MAX_BAR_LABEL
+    both = [f"{'a' * 30}{end}" for end in ("b" * 30 + "1", "c" * 30 + "2")]  # nothing in common is long enough to cut
+    axis = experiment_charts.stacked_bars(both, {"pods": [1, 2]}, "node", "pods")["layout"]["xaxis"]
+    assert [label[-1] for label in axis["labelalias"].values()] == ["1", "2"]
+    assert {len(label) for label in axis["labelalias"].values()} == {experiment_charts.MAX_BAR_LABEL}
