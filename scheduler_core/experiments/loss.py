@@ -228,4 +228,5 @@ def _sentence(wanted: LossParameters, rows: Sequence[Mapping[str, Any]], cases: 
     if not down:
         return f"Each of {total} can be {verb} without leaving pods pending.{end}"
     worst = f"the worst is {down[0]['name']}: {count(down[0]['down'], 'pod')}"
-    return f"{len(down):,} of {total} cannot be {verb} without leaving pods pending; {worst}.{end}"
+    which = f"None of {total} can" if len(down) == len(rows) else f"{len(down):,} of {total} cannot"
+    return f"{which} be {verb} without leaving pods pending; {worst}.{end}"

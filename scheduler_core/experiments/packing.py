@@ -451,5 +451,6 @@ def _no_answer(row: Result, pending: PendingPods) -> str:
     if row["measure"] != "compaction":
         return f"The workload does not fit even with a small part of its {_WHAT[row['measure']]}."
     pods = f"{row['pending']:,} of {count(row['pods'], 'pod')} {agree(row['pending'], 'stay')} pending on all nodes"
-    advice = " Leave out the pods that are pending now." if pending == "first" else ""
-    return f"The workload has no compaction: placed from scratch, {pods}, and {row['allowed']:,} may.{advice}"
+    allowed = f"{row['allowed']:,}" if row["allowed"] else "none"
+    advice = " To measure it, leave out the pods that are pending now." if pending == "first" else ""
+    return f"The workload has no compaction: placed from scratch, {pods}, and {allowed} may.{advice}"

@@ -161,7 +161,7 @@ def test_zones_and_groups():
         f"z{i}": [f"n{i}", f"n{i + 3}"] for i in range(3)
     }
     assert (
-        found.answer["answer"] == "3 of 3 zones cannot be lost without leaving pods pending; the worst is z0: 2 pods."
+        found.answer["answer"] == "None of 3 zones can be lost without leaving pods pending; the worst is z0: 2 pods."
     )
     pools = [node(f"n{i}", labels={"pool": "small" if i < 4 else "large"}) for i in range(6)]
     found = LossAnswer(*pools, *pods, scope="group", label="pool", mode="drain")

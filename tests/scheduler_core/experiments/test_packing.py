@@ -209,7 +209,7 @@ def test_the_answer_names_the_best_of_several() -> None:
 def test_the_answer_says_why_there_is_none() -> None:
     scenario = scenario_of(node("n0", cpu=4), *(pod(f"p{i}", requests={"cpu": 1}) for i in range(8)))
     answer = experiment(scenario, measures=["compaction"])["answer"]
-    assert "4 of 8 pods stay pending on all nodes, and 0 may" in answer
+    assert "4 of 8 pods stay pending on all nodes, and none may" in answer
     assert PackingQuestion().summarise(load_experiment(MINIMAL), [])["answer"] == "No cell was computed."
     failed = Done(Cell(question="packing", scenario="", release=RELEASE, labels={"measure": "compaction"}), None, "bad")
     assert "bad" in PackingQuestion().summarise(load_experiment(MINIMAL), [failed])["answer"]
@@ -350,7 +350,9 @@ def test_answers_without_a_number_are_one_sentence() -> None:
     assert empty["answer"] == "The scenario has no pods that could be placed elsewhere."
     assert experiment(scenario_of(pod("p")))["answer"] == "The scenario has no nodes."
     large = scenario_of(node("n"), pod("p", on="n", requests={"cpu": 9999}))
-    sentence = "The workload has no compaction: placed from scratch, 1 of 1 pod stays pending on all nodes, and 0 may."
+    sentence = (
+        "The workload has no compaction: placed from scratch, 1 of 1 pod stays pending on all nodes, and none may."
+    )
     assert experiment(large, measures=["compaction"], pending="ignore")["answer"] == sentence
     first = experiment(large, measures=["compaction"])["answer"]
-    assert first == f"{sentence} Leave out the pods that are pending now."
+    assert first == f"{sentence} To measure it, leave out the pods that are pending now."
