@@ -393,8 +393,8 @@ def _row(labels: dict[str, str], members: Sequence[Done]) -> Result:
     row |= {"complete": all(result["complete"] for result in results), "failed": len(members) - len(results)}
     row["unplaced"] = len(results) - len(values)
     if not row["unplaced"]:
-        percent = 90 if labels["measure"] == "compaction" else 10
-        row |= {"found": percentile(values, percent), "least": values[0], "most": values[-1]}
+        best_first = values if labels["measure"] == "compaction" else values[::-1]
+        row |= {"found": percentile(best_first, 90), "least": values[0], "most": values[-1]}
     return row
 
 

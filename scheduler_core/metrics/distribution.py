@@ -27,6 +27,6 @@ def jain_index(values: npt.NDArray[np.float64]) -> float:
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def percentile(ascending: Sequence[float], percent: float) -> float:
-    """Return the smallest value that is at least as large as `percent` % of all values (nearest rank)."""
-    return ascending[max(math.ceil(len(ascending) * percent / 100) - 1, 0)]
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """Return the first of the ordered values with which `percent` % of all values are reached (nearest rank)."""
+    return ordered[max(math.ceil(len(ordered) * percent / 100) - 1, 0)]
