@@ -30,7 +30,7 @@ from scheduler_core.experiments.placements import (
 )
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
-from scheduler_core.metrics.catalog import metric_of
+from scheduler_core.metrics.catalog import metric_of, with_counts
 from scheduler_core.metrics.pareto import pareto_front
 
 DIMENSIONS = {"configuration": "configurations", "release": "releases", "changes": "changes", "scenario": "scenarios"}
@@ -49,6 +49,7 @@ AXES = (
 )
 
 Float64 = npt.NDArray[np.float64]
+Metrics = Mapping[str, float | None]
 
 
 class Variant(NamedTuple):
@@ -76,8 +77,8 @@ class Compare(ExperimentQuestion):
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         """Return the answer: `variants` with the mean, standard deviation and range of each metric over the seeds,
         `best` per metric, and `workloads` whose pods make the difference."""
-        found = variants_of(done)
-        rows = [summary_of(variant, done) for variant in found]
+        found, metrics = variants_of(done), metrics_of(done)
+        rows = [summary_of(variant, done, metrics) for variant in found]
         placements = placements_of(done, range(len(done)))
         differing = differences(placements, found) if placements else []
         data: Result = {
@@ -113,20 +114,27 @@ def dimensions_of(variants: Sequence[Variant]) -> list[str]:
     return [name for name in DIMENSIONS if len({variant.labels[name] for variant in variants}) > 1]
 
 
-def summary_of(variant: Variant, done: Sequence[Done]) -> dict[str, Any]:
-    """Return a variant with its metrics over the seeds and the mean number of nodes per bin of fullness."""
+def metrics_of(done: Sequence[Done]) -> dict[int, Metrics]:
+    """Map the positions of the cells that did not fail to their metrics."""
+    known = {position: one.result["metrics"] for position, one in enumerate(done) if one.result is not None}
+    return dict(zip(known, with_counts(list(known.values())), strict=True))
+
+
+def summary_of(variant: Variant, done: Sequence[Done], metrics: Mapping[int, Metrics]) -> dict[str, Any]:
+    """Return a variant with its metrics over the seeds and the mean number of nodes per bin of fullness. `metrics`: of
+    all cells."""
     results = [result for position in variant.cells if (result := done[position].result) is not None]
     return {
         "title": variant.title,
         "labels": variant.labels,
         "cells": variant.cells,
         "failed": len(variant.cells) - len(results),
-        "metrics": statistics_of([result["metrics"] for result in results]),
+        "metrics": statistics_of([metrics[cell] for cell in variant.cells if cell in metrics]),
         "fullness": mean_fullness([result["fullness"] for result in results]),
     }
 
 
-def statistics_of(metrics: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, float]]:
+def statistics_of(metrics: Sequence[Metrics]) -> dict[str, dict[str, float]]:
     """Return the mean, sample standard deviation (0 for one value), minimum and maximum of each metric. Values of None
     are left out."""
     found = {}

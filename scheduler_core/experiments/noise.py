@@ -19,7 +19,14 @@ import numpy.typing as npt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.compare import Variant, lowest_mean_highest, statistics_of, variants_of
+from scheduler_core.experiments.compare import (
+    Metrics,
+    Variant,
+    lowest_mean_highest,
+    metrics_of,
+    statistics_of,
+    variants_of,
+)
 from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
 from scheduler_core.experiments.placements import (
     KINDS,
@@ -58,20 +65,21 @@ class Noise(ExperimentQuestion):
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         """Return the answer: for each of `variants`, the metrics over the seeds, the number of pods by how they depend
         on the seed, and the workloads, the most important first."""
-        variants = [noise_of(variant, done) for variant in variants_of(done)]
+        metrics = metrics_of(done)
+        variants = [noise_of(variant, done, metrics) for variant in variants_of(done)]
         return {"answer": sentence(variants), "variants": variants}
 
 
-def noise_of(variant: Variant, done: Sequence[Done]) -> dict[str, Any]:
-    """Return how the results of a variant depend on the seed."""
-    results = [result for cell in variant.cells if (result := done[cell].result) is not None]
+def noise_of(variant: Variant, done: Sequence[Done], metrics: Mapping[int, Metrics]) -> dict[str, Any]:
+    """Return how the results of a variant depend on the seed. `metrics`: of all cells."""
+    results = [metrics[cell] for cell in variant.cells if cell in metrics]
     found = {
         "title": variant.title,
         "labels": variant.labels,
         "cells": variant.cells,
         "seeds": len(results),
         "failed": len(variant.cells) - len(results),
-        "metrics": statistics_of([result["metrics"] for result in results]),
+        "metrics": statistics_of(results),
     }
     placements = placements_of(done, variant.cells)
     if placements is None:

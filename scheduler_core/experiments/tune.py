@@ -22,6 +22,7 @@ import msgspec
 from scheduler_core.cluster.formatting import amount, listing
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
+from scheduler_core.experiments.compare import Metrics, metrics_of
 from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.question import ExperimentQuestion
@@ -130,7 +131,7 @@ def _cells(experiment: Experiment, configurations: Iterable[str], first: int, tu
 def trials_of(done: Sequence[Done]) -> list[TrialResult]:
     """Return the trials in order, with the means of their cells' metrics."""
     found: dict[int, TrialResult] = {}
-    values: dict[int, list[Mapping[str, float | None]]] = {}
+    metrics, values = metrics_of(done), dict[int, list[Metrics]]()
     for position, one in enumerate(done):
         number = int(one.cell.labels["trial"])
         trial = found.setdefault(number, TrialResult(number, int(one.cell.labels["round"]), one.cell.configuration))
@@ -139,19 +140,18 @@ def trials_of(done: Sequence[Done]) -> list[TrialResult]:
         if one.result is None:
             trial.error = trial.error or one.error
         else:
-            values[number].append(one.result["metrics"])
+            values[number].append(metrics[position])
     for number, trial in found.items():
         if not trial.error:
             trial.metrics = _means(values[number])
     return [found[number] for number in sorted(found)]
 
 
-def _means(of: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
-    """Return the mean of each metric that all cells have; a count by plugin that is missing is 0."""
+def _means(of: Sequence[Metrics]) -> dict[str, float]:
+    """Return the mean of each metric that all cells have."""
     found = {}
     for name in dict.fromkeys(name for metrics in of for name in metrics):
-        missing = 0.0 if name.startswith("pending_by:") else None
-        numbers = [metrics.get(name, missing) for metrics in of]
+        numbers = [metrics.get(name) for metrics in of]
         if None not in numbers:
             found[name] = sum(number for number in numbers if number is not None) / len(numbers)
     return found
@@ -287,8 +287,6 @@ class _Summary:
             metric = metric_of(name)
             metric = metric._replace(better=aims.get(name, metric.better))
             before, after = given.get(name), best.metrics.get(name)
-            if name.startswith("pending_by:"):
-                before, after = before or 0.0, after or 0.0
             values = {"given": before, "best": after, "change": _change(before, after, metric.better)}
             found.append({"metric": name, **metric._asdict(), "aim": name in aims, **values})
         return found

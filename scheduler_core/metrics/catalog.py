@@ -5,6 +5,7 @@ A name has parts that `:` separates, such as `requested_share:cpu:mean`. docs/ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scheduler_core.metrics.distribution import FIGURES
@@ -59,3 +60,10 @@ def metric_of(name: str) -> Metric:
         parts = [f"priority {parts[0]}", *parts[1:]]
     title = metric.title
     return metric._replace(title=title.format(", ".join(parts)) if "{}" in title else title)
+
+
+def with_counts(metrics: Sequence[Mapping[str, float | None]]) -> list[dict[str, float | None]]:
+    """Return the metrics of runs. A number of pending pods by plugin that only some of the runs have is 0 in the
+    others."""
+    counts = dict.fromkeys(name for of in metrics for name in of if name.startswith("pending_by:"))
+    return [{**of, **{name: 0 for name in counts if name not in of}} for of in metrics]

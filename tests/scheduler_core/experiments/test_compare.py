@@ -65,6 +65,15 @@ def test_best_by_direction_and_whether_the_seeds_overlap() -> None:
     assert best_of([row(pending=[5]), row(pending=[5])]) == {}
 
 
+def test_a_plugin_that_leaves_no_pod_pending_counts_as_0() -> None:
+    scenario = scenario_of(node("a", cpu=2), node("b", cpu=2), *(pod(f"p{i}", requests={"cpu": 2}) for i in range(2)))
+    changes = [{"name": "without b", "changes": [{"delete": {"kind": "Node", "name": "b"}}]}, {"name": "unchanged"}]
+    found = answer_of("compare", scenario, changes=changes)
+    name = "pending_by:NodeResourcesFit"
+    assert [row["metrics"][name]["mean"] for row in found["variants"]] == [1, 0]
+    assert found["best"][name] == {"direction": "lower", "variants": [1], "clear": True}
+
+
 def test_axes_are_metrics_that_differ() -> None:
     rows = [row(pending=[0], nodes_used=[4], hole_filling=[2]), row(pending=[0], nodes_used=[3], hole_filling=[1])]
     assert default_axes(rows) == ["hole_filling", "nodes_used"]

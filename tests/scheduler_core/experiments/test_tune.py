@@ -71,6 +71,14 @@ def test_least_allocated_is_found_where_spreading_is_best() -> None:
     assert found["metrics"] == {SPREADS: 0}
 
 
+def test_a_trial_with_which_a_plugin_leaves_no_pod_pending_is_the_best() -> None:
+    """Spread over both nodes, the small pods leave no node for the large one."""
+    objects = [*cluster(2, 2), pod("large", requests={"cpu": 4})]
+    tune = {"aims": [aim("pending_by:NodeResourcesFit")], "trials": 3, "strategies": ["MostAllocated"]}
+    found = answer(document(tune), objects)
+    assert (found["metrics"], strategy(found)) == ({"pending_by:NodeResourcesFit": 0}, "MostAllocated")
+
+
 def test_the_given_configuration_is_the_best_of_equals() -> None:
     found = answer(document({"aims": [aim(SPREADS)], "trials": 4, "batch": 4}), cluster())
     assert found["best"] == 0
