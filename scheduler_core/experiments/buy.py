@@ -8,20 +8,18 @@ They only make a set dearer, so the bound stays valid.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from scheduler_core.api.objects import Pod, PodStatus
+from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.controllers.pod_template import Workload
 from scheduler_core.debugger.mutations import MOST
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
@@ -131,37 +129,30 @@ class _Computation:
         self.parameters = msgspec.convert(cell.parameters, BuyParameters)
         self.types: list[NodeType] = self.parameters.catalog
         self.prices = [round(one.price * MICRO) for one in self.types]
-        self.daemons: list[Workload] = []
-        self.offers: list[Offer] = []
-        self.samples: list[str] = []  # the names of empty nodes, one of each type
+        simulation = self._simulation()
+        self.existing = list(simulation.cluster.nodes.names)
+        pods = (*simulation.cluster.pods.values(), *simulation.pending)
+        self.daemons = daemon_sets(scenario, simulation.release, (pod.pod for pod in pods))
+        to_place, self.gated = _to_place(simulation)
+        self.shapes, self.problem = self._model(simulation, to_place)
+        self.able = self.problem.usable.any(axis=0) | np.any([one.allowed for one in self.problem.offers], axis=0)
+        self.left = {  # the pods that no node takes, and why
+            pod.key: "; ".join(dict.fromkeys(filter(None, self.shapes.reasons[shape]))) or "no node type takes it"
+            for shape in np.flatnonzero(~self.able)
+            for pod in self.shapes.members[shape]
+        }
         self._numbers: Counter[int] = Counter()
 
     def result(self) -> Result:
-        simulation = self._simulation()
-        self.daemons = daemon_sets(self.scenario, simulation.release, _pods(simulation))
-        pods, gated = _to_place(simulation)
-        shapes, problem = self._model(simulation, pods)
-        able = problem.usable.any(axis=0) | np.any([offer.allowed for offer in self.offers], axis=0)
-        open_problem = Problem(
-            np.where(able, problem.demand, 0), problem.requests, problem.offers, problem.existing, problem.usable
-        )
-        check = self.check
-        if len(shapes.members):
-            found = purchase(open_problem, self.parameters.seconds, check)
+        problem = self.problem
+        if len(self.able):
+            demand = np.where(self.able, problem.demand, 0)
+            found = purchase(replace(problem, demand=demand), self.parameters.seconds, self.check)
         else:
             found = Purchase(0, 0, 0, 0, [], np.zeros((len(problem.existing), 0), np.int64), problem.demand, True)
-        left = {
-            pod.key: "; ".join(dict.fromkeys(filter(None, shapes.reasons[shape]))) or "no node type takes it"
-            for shape, members in enumerate(shapes.members)
-            if not able[shape]
-            for pod in members
-        }
-        names = list(simulation.cluster.nodes.names)
-        names = [name for name in names if name not in self.samples]
-        del simulation
-        planned = self._planned(found, shapes, names, left)
-        own = self._own(planned, shapes, left)
-        return self._describe(found, shapes, planned, own, left, gated, int(problem.demand.sum()))
+        planned = self._planned(found)
+        own = self._complete(self._run(planned.types, {}))
+        return self._describe(found, planned, own)
 
     # ---- the model
 
@@ -177,27 +168,26 @@ class _Computation:
     def _model(self, simulation: Simulation, pods: Sequence[PodInfo]) -> tuple[Shapes, Problem]:
         """Return the shapes of the pods and the problem. One node of each type is added to the simulation."""
         cluster = simulation.cluster
-        existing = list(cluster.nodes.names)
-        self.samples = [node_name(one, number, existing) for number, one in enumerate(self.types)]
-        for one, name in zip(self.types, self.samples, strict=True):
+        samples = [node_name(one, number, self.existing) for number, one in enumerate(self.types)]
+        for one, name in zip(self.types, samples, strict=True):
             add_node(cluster, new_node(one, name), self.daemons)
         cluster.nodes.refresh()
-        rows = [cluster.nodes.rows[name] for name in self.samples]
+        rows = [cluster.nodes.rows[name] for name in samples]
         shapes = shapes_of(simulation, pods, rows, self.check)
         capacities = shapes.free(simulation, rows)
-        self.offers = [
+        offers = [
             Offer(price, np.maximum(capacity, 0), one.max_count, shapes.allowed[:, row])
             for one, price, capacity, row in zip(self.types, self.prices, capacities, rows, strict=True)
         ]
-        there = [cluster.nodes.rows[name] for name in existing]
+        there = [cluster.nodes.rows[name] for name in self.existing]
         usable = shapes.allowed[:, there].T.copy()
-        return shapes, Problem(shapes.demand, shapes.requests, self.offers, shapes.free(simulation, there), usable)
+        return shapes, Problem(shapes.demand, shapes.requests, offers, shapes.free(simulation, there), usable)
 
     # ---- runs
 
-    def _planned(self, found: Purchase, shapes: Shapes, existing: Sequence[str], left: Mapping[str, str]) -> RunOnSet:
+    def _planned(self, found: Purchase) -> RunOnSet:
         """Run with the planned node of each pod as its nominated node."""
-        waiting = [iter(members) for members in shapes.members]
+        waiting = [iter(members) for members in self.shapes.members]
         plan: dict[str, str] = {}
         types: dict[str, str] = {}
 
@@ -207,36 +197,30 @@ class _Computation:
                     plan[next(waiting[shape]).key] = node
 
         for row in np.flatnonzero(found.on_existing.any(axis=1)):
-            take(existing[int(row)], found.on_existing[row])
+            take(self.existing[row], found.on_existing[row])
         for packing in found.bought:
             for _ in range(packing.nodes):
-                name = self._new_name(packing.offer, types, existing)
+                name = self._new_name(packing.offer, types)
                 types[name] = self.types[packing.offer].name
                 take(name, packing.pods)
-        run = self._run(types, plan, left)
-        self._add_nodes(run, shapes, left)
+        run = self._complete(self._run(types, plan))
         if run.added:
-            again = self._run(run.types, run.placed, left)
+            again = self._run(run.types, run.placed)
             if not again.pending:
                 again.added = run.added
                 return again
         return run
 
-    def _own(self, planned: RunOnSet, shapes: Shapes, left: Mapping[str, str]) -> RunOnSet:
-        """Run on the same set by the scheduler's own scores."""
-        run = self._run(planned.types, {}, left)
-        self._add_nodes(run, shapes, left)
-        return run
-
-    def _new_name(self, offer: int, types: Mapping[str, str], existing: Sequence[str]) -> str:
+    def _new_name(self, offer: int, types: Mapping[str, str]) -> str:
         """Return a new name; those of several types can differ in characters only that names of nodes cannot have."""
         while True:
             self._numbers[offer] += 1
-            name = node_name(self.types[offer], self._numbers[offer], existing)
+            name = node_name(self.types[offer], self._numbers[offer], self.existing)
             if name not in types:
                 return name
 
-    def _run(self, types: Mapping[str, str], plan: Mapping[str, str], left: Mapping[str, str]) -> RunOnSet:
+    def _run(self, types: Mapping[str, str], plan: Mapping[str, str]) -> RunOnSet:
+        """Run on a set of nodes. `plan`: pod -> its nominated node."""
         simulation = self._simulation()
         by_name = {one.name: one for one in self.types}
         for name, kind in types.items():
@@ -244,7 +228,7 @@ class _Computation:
         simulation.cluster.nodes.refresh()
         run = RunOnSet(simulation, dict(types))
         pods, _ = _to_place(simulation)
-        self._place(run, [pod for pod in pods if pod.key not in left], plan)
+        self._place(run, [pod for pod in pods if pod.key not in self.left], plan)
         return run
 
     def _place(self, run: RunOnSet, pods: Sequence[PodInfo], plan: Mapping[str, str]) -> None:
@@ -264,59 +248,46 @@ class _Computation:
                 run.placed[pod.key] = at.node
                 run.pending.pop(pod.key, None)
 
-    def _add_nodes(self, run: RunOnSet, shapes: Shapes, left: Mapping[str, str]) -> None:
-        """Add nodes while pods are pending, then take back new nodes that have none."""
-        existing = [name for name in run.simulation.cluster.nodes.names if name not in run.types]
-        shape_of = {pod.key: shape for shape, members in enumerate(shapes.members) for pod in members}
-        factor = 1
+    def _complete(self, run: RunOnSet) -> RunOnSet:
+        """Add nodes to a run while pods are pending, then take back new nodes that have none. Return the run."""
+        cluster, problem, factor = run.simulation.cluster, self.problem, 1
         for _ in range(MAX_ROUNDS):
             if not run.pending:
                 break
-            demand = np.zeros(len(shapes.members), np.int64)
-            for key in run.pending:
-                demand[shape_of[key]] += 1
+            demand = np.array([sum(pod.key in run.pending for pod in pods) for pods in self.shapes.members], np.int64)
             used = Counter(run.types.values())
             offers = [
                 offer if offer.limit is None else offer._replace(limit=max(0, offer.limit - used[one.name]))
-                for offer, one in zip(self.offers, self.types, strict=True)
+                for offer, one in zip(problem.offers, self.types, strict=True)
             ]
             before = len(run.pending)
-            nothing = np.zeros((0, shapes.requests.shape[1]), np.int64)
-            chosen = first_fit(Problem(demand, shapes.requests, offers, nothing, np.zeros((0, len(demand)), np.bool_)))
+            chosen = first_fit(replace(problem.without_existing(demand), offers=offers))
             if not chosen:
                 break
             for packing in chosen:
                 left_to_buy = offers[packing.offer].limit
                 number = packing.nodes * factor if left_to_buy is None else min(packing.nodes * factor, left_to_buy)
                 for _ in range(min(number, before)):
-                    name = self._new_name(packing.offer, run.types, existing)
+                    name = self._new_name(packing.offer, run.types)
                     kind = self.types[packing.offer]
                     run.types[name] = kind.name
-                    add_node(run.simulation.cluster, new_node(kind, name), self.daemons)
+                    add_node(cluster, new_node(kind, name), self.daemons)
                     run.added += 1
-            run.simulation.cluster.nodes.refresh()
+            cluster.nodes.refresh()
             again = [pod for pod in run.simulation.pending if pod.key in run.pending]
             self._place(run, again, {})
             if len(run.pending) == before:
                 factor *= 2
         used_nodes = set(run.placed.values())
         run.types = {name: kind for name, kind in run.types.items() if name in used_nodes}
+        return run
 
     # ---- the result
 
-    def _describe(
-        self,
-        found: Purchase,
-        shapes: Shapes,
-        planned: RunOnSet,
-        own: RunOnSet,
-        left: Mapping[str, str],
-        gated: int,
-        pods: int,
-    ) -> Result:
-        price, own_price = self._price(planned), self._price(own)
+    def _describe(self, found: Purchase, planned: RunOnSet, own: RunOnSet) -> Result:
+        price, pods = self._price(planned), int(self.problem.demand.sum())
         bound = min(found.bound, round(price * MICRO)) if not planned.pending else found.bound
-        waiting = {**left, **planned.pending}
+        waiting = {**self.left, **planned.pending}
         reasons: dict[str, list[str]] = {}
         for key, reason in waiting.items():
             reasons.setdefault(reason[:300], []).append(key)
@@ -325,7 +296,7 @@ class _Computation:
         return {
             "metrics": {"price": price, "bound": bound / MICRO, "gap": gap, "nodes_bought": len(planned.types)},
             "pods": pods,
-            "gated": gated,
+            "gated": self.gated,
             "placed": pods - len(waiting),
             "short": bool(planned.pending),
             "nodes": len(planned.types),
@@ -341,7 +312,7 @@ class _Computation:
             "nominated": planned.simulation.release.evaluates_nominated_node_first,
             "on_existing": sum(node not in planned.types for node in planned.placed.values()),
             "own": {
-                "price": own_price,
+                "price": self._price(own),
                 "nodes": len(own.types),
                 "added": own.added,
                 "pending": len(own.pending),
@@ -361,9 +332,9 @@ class _Computation:
     def _type(self, one: NodeType, planned: RunOnSet, own: RunOnSet) -> dict[str, Any]:
         """Describe a type: how many nodes, and the mean share of them that pods request, DaemonSets included."""
         table = planned.simulation.cluster.nodes
-        rows = [table.rows[name] for name, kind in planned.types.items() if kind == one.name]
-        pods = Counter(planned.placed.values())
         mine = [name for name, kind in planned.types.items() if kind == one.name]
+        rows = [table.rows[name] for name in mine]
+        pods = Counter(planned.placed.values())
         fullness = {}
         for resource in sorted(table.allocatable, key=lambda name: (name not in SHOWN_RESOURCES, name)):
             of = table.allocatable[resource][rows]
@@ -378,11 +349,6 @@ class _Computation:
             "pods": sum(pods[name] for name in mine),
             "fullness": fullness,
         }
-
-
-def _pods(simulation: Simulation) -> Iterator[Pod]:
-    yield from (pod.pod for pod in simulation.cluster.pods.values())
-    yield from (pod.pod for pod in simulation.pending)
 
 
 def _to_place(simulation: Simulation) -> tuple[list[PodInfo], int]:
@@ -402,10 +368,8 @@ def empty(simulation: Simulation) -> None:
     for pod in list(cluster.pods.values()):
         cluster.remove_pod(pod)
         if not pod.pod.stays_in_drain and pod.pod.spec.scheduler_name in profiles and not pod.terminating:
-            new = copy.copy(pod.pod)
-            new.spec = msgspec.structs.replace(new.spec, node_name="")
-            new.status = PodStatus()
-            moved.append(PodInfo(new, simulation.release))
+            spec = msgspec.structs.replace(pod.pod.spec, node_name="")
+            moved.append(PodInfo(msgspec.structs.replace(pod.pod, spec=spec, status=PodStatus()), pod.release))
     simulation.pending = [pod for pod in [*moved, *simulation.pending] if not pod.pod.stays_in_drain]
     tried = {pod.key for pod in (*moved, *simulation.to_try)}
     simulation.to_try = [pod for pod in simulation.pending if pod.key in tried]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -97,9 +97,7 @@ def _after_filling(
     found: list[tuple[tuple[int, int], list[PackedNodes], Int64]] = []
     for number, existing in enumerate(fillings):
         seconds = max(0.0, deadline - time.process_time()) / (len(fillings) - number)
-        demand = problem.demand - existing.sum(axis=0)
-        left = replace(problem, demand=demand, existing=problem.existing[:0], usable=problem.usable[:0])
-        rest = purchase(left, seconds, check)
+        rest = purchase(problem.without_existing(problem.demand - existing.sum(axis=0)), seconds, check)
         found.append(((int(rest.unplaced.sum()), rest.price), rest.bought, existing))
     _, bought, existing = min(found, key=lambda one: one[0])
     return bought, existing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,10 @@ class Problem:
     offers: Sequence[Offer]
     existing: Int64
     usable: Bool
+
+    def without_existing(self, demand: Int64) -> Problem:
+        """Return the problem of other pods without nodes that exist."""
+        return replace(self, demand=demand, existing=self.existing[:0], usable=self.usable[:0])
 
 
 class PooledNodes(NamedTuple):
