@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -51,6 +52,11 @@ def refuse_outside(path: str, value: float, least: float, most: float) -> None:
     refuse(not least <= value <= most, path, f"must be in {least}..{most:,}, got {value:,}")
 
 
+def refuse_length(path: str, values: Sequence[Any], most: int, what: str) -> None:
+    """Raise InputError if a field has no values, or too many."""
+    refuse(not 1 <= len(values) <= most, path, f"must have 1..{most} {what}, got {len(values)}")
+
+
 def seconds_of(path: str, duration: Duration) -> float:
     """Return a duration of the document in seconds. Raises InputError."""
     try:
@@ -59,14 +65,18 @@ def seconds_of(path: str, duration: Duration) -> float:
         raise InputError("", path, str(problem)) from None
 
 
-class NoiseParameters(StrictStruct, kw_only=True):
-    """Noise has no parameters: its seeds are those of the document."""
+class Section(StrictStruct, kw_only=True):
+    """A part of the document with limits of its own."""
 
     def check(self, path: str) -> None:
-        """Raise nothing."""
+        """Raise InputError that names the field below `path`."""
 
 
-class CapacityPod(StrictStruct, kw_only=True):
+class NoiseParameters(Section, kw_only=True):
+    """Noise has no parameters: its seeds are those of the document."""
+
+
+class CapacityPod(Section, kw_only=True):
     """The pod that capacity adds: exactly one of `pod` (namespace/name), `workload` (`Deployment namespace/name`),
     `template` (a Pod or workload, as text or object) and `requests` (resource -> quantity). `name`: as results show it.
     """
@@ -79,14 +89,13 @@ class CapacityPod(StrictStruct, kw_only=True):
     name: str = ""
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
         given = [name for name in ("pod", "workload", "template", "requests") if getattr(self, name)]
         got = f"; there are {' and '.join(given)}" if given else ""
         refuse(len(given) != 1, path, f"must have exactly one of pod, workload, template and requests{got}")
         refuse_outside(f"{path}.weight", self.weight, 1, MAX_WEIGHT)
 
 
-class CapacityParameters(StrictStruct, kw_only=True):
+class CapacityParameters(Section, kw_only=True):
     """Parameters of capacity.
 
     `pods`: one pod, or a mix that arrives by weight. `separately`: each pod alone, not as a mix. `pending`: whether the
@@ -102,14 +111,13 @@ class CapacityParameters(StrictStruct, kw_only=True):
     limit: int = 100_000
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
-        refuse(not 1 <= len(self.pods) <= MAX_MIX, f"{path}.pods", f"must have 1..{MAX_MIX} pods, got {len(self.pods)}")
+        refuse_length(f"{path}.pods", self.pods, MAX_MIX, "pods")
         for number, pod in enumerate(self.pods):
             pod.check(f"{path}.pods[{number}]")
         refuse_outside(f"{path}.limit", self.limit, 1, MAX_ADDED)
 
 
-class LossParameters(StrictStruct, kw_only=True):
+class LossParameters(Section, kw_only=True):
     """Parameters of drain and loss. `mode`: the nodes are drained, or deleted with their pods. `scope`: what is lost at
     once: each node, each node group or each zone. `label`: the node label whose values are the groups; "" for the
     label of a cloud provider, else equal quantities. `only`: names of nodes, groups or zones; all by default.
@@ -124,7 +132,6 @@ class LossParameters(StrictStruct, kw_only=True):
     outage: Duration = "1h"
 
     def check(self, path: str) -> None:
-        """Raises InputError."""
         wrong = bool(self.label) and self.scope != "group"
         refuse(wrong, f"{path}.label", f"is only for the scope group, got {self.scope}")
         wrong = not 0 < seconds_of(f"{path}.outage", self.outage) <= MAX_OUTAGE
@@ -139,7 +146,7 @@ class NodeTypeTaint(StrictStruct, kw_only=True):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class NodeType(StrictStruct, kw_only=True):
+class NodeType(Section, kw_only=True):
     """A type of nodes that can be bought. `price`: of one node, with at most 6 decimals. `allocatable`: as in the
     status of a node; `pods` is 110 if it is missing. `max_count`: the most nodes of this type."""
 
@@ -151,7 +158,6 @@ class NodeType(StrictStruct, kw_only=True):
     max_count: int | None = None
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
         wrong = not self.name.strip() or len(self.name) > MAX_TEXT
         refuse(wrong, f"{path}.name", f"must have 1..{MAX_TEXT} characters")
         refuse_outside(f"{path}.price", self.price, 0, MAX_PRICE)
@@ -172,7 +178,7 @@ class NodeType(StrictStruct, kw_only=True):
                 raise InputError("", at, str(problem)) from None
 
 
-class BuyParameters(StrictStruct, kw_only=True):
+class BuyParameters(Section, kw_only=True):
     """Parameters of buy.
 
     `workload`: "pending" places the pending pods, on free space of the existing nodes first; "all" places every pod on
@@ -185,9 +191,7 @@ class BuyParameters(StrictStruct, kw_only=True):
     seconds: float = 10.0
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
-        wrong = not 1 <= len(self.catalog) <= MAX_NODE_TYPES
-        refuse(wrong, f"{path}.catalog", f"must have 1..{MAX_NODE_TYPES} types, got {len(self.catalog)}")
+        refuse_length(f"{path}.catalog", self.catalog, MAX_NODE_TYPES, "types")
         names = [one.name for one in self.catalog]
         for number, one in enumerate(self.catalog):
             one.check(f"{path}.catalog[{number}]")
@@ -196,7 +200,7 @@ class BuyParameters(StrictStruct, kw_only=True):
         refuse_outside(f"{path}.seconds", self.seconds, 1, MAX_SEARCH_SECONDS)
 
 
-class TuneAim(StrictStruct, kw_only=True):
+class TuneAim(Section, kw_only=True):
     """A metric to improve. `better`: which values are, if the metric does not say. `weight`: in a mix of aims."""
 
     metric: str
@@ -204,7 +208,6 @@ class TuneAim(StrictStruct, kw_only=True):
     weight: float = 1.0
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
         try:
             known = metric_of(self.metric[:MAX_TEXT]).better
         except KeyError:
@@ -223,7 +226,7 @@ class TuneAim(StrictStruct, kw_only=True):
 Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
 
 
-class TuneParameters(StrictStruct, kw_only=True):
+class TuneParameters(Section, kw_only=True):
     """Parameters of tune.
 
     `aims`: one, or several as a weighted mix. `front`: search the Pareto front of the aims instead of their mix.
@@ -244,10 +247,7 @@ class TuneParameters(StrictStruct, kw_only=True):
     percentage: bool = False
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
-        refuse(
-            not 1 <= len(self.aims) <= MAX_AIMS, f"{path}.aims", f"must have 1..{MAX_AIMS} aims, got {len(self.aims)}"
-        )
+        refuse_length(f"{path}.aims", self.aims, MAX_AIMS, "aims")
         metrics = [aim.metric for aim in self.aims]
         for number, aim in enumerate(self.aims):
             aim.check(f"{path}.aims[{number}]")
@@ -262,7 +262,7 @@ class TuneParameters(StrictStruct, kw_only=True):
         refuse(bool(self.strategies) and not self.resources, f"{path}.resources", "must not be empty")
 
 
-class MovesParameters(StrictStruct, kw_only=True):
+class MovesParameters(Section, kw_only=True):
     """Parameters of moves.
 
     `pods`: the pending pods that should fit, as namespace/name. `group`: instead, the pending pods of this pod group
@@ -278,7 +278,6 @@ class MovesParameters(StrictStruct, kw_only=True):
     effort: int = 20_000
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
         wrong = bool(self.pods) == bool(self.group)
         refuse(wrong, f"{path}.pods", "must name pending pods, or group must name a pod group")
         wrong = len(self.pods) > MAX_TARGETS
@@ -287,7 +286,7 @@ class MovesParameters(StrictStruct, kw_only=True):
         refuse_outside(f"{path}.effort", self.effort, 1, MAX_EFFORT)
 
 
-class PackingParameters(StrictStruct, kw_only=True):
+class PackingParameters(Section, kw_only=True):
     """Parameters of compaction and workload inflation.
 
     `measures`: `compaction` (the fewest nodes), `replicas` and `requests` (the largest factor). `pending`: whether the
@@ -301,7 +300,6 @@ class PackingParameters(StrictStruct, kw_only=True):
     picky: float = 0.002
 
     def check(self, path: str) -> None:
-        """Raises InputError that names the field below `path`."""
         wrong = not self.measures or len(set(self.measures)) < len(self.measures)
         refuse(wrong, f"{path}.measures", "must name at least one measure, each once")
         refuse_outside(f"{path}.orders", self.orders, 1, MAX_ORDERS)
