@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import LabelSelector, PodDisruptionBudget
@@ -17,6 +17,8 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.metrics.groups import workloads
+
+Raw = Mapping[str, Any]
 
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 WITHOUT_SCALE = ("DaemonSet", "Job", "CronJob", "Node")  # no scale subresource, so the disruption controller fails
@@ -52,15 +54,15 @@ class Evictions(NamedTuple):
 class DisruptionBudgets:
     """The budgets of a cluster.
 
-    `pending`: pods without a node; controllers count them as well. `raws`: the raw objects of the scenario, of which
-    the budgets show whether they have a status, and workloads their replicas. A budget without
+    `pending`: pods without a node; controllers count them as well. `raws`: returns the raw objects of the scenario, of
+    which the budgets show whether they have a status, and workloads their replicas. A budget without
     status.disruptionsAllowed is counted from its selector, as the disruption controller does.
     """
 
-    def __init__(self, cluster: Cluster, pending: Iterable[PodInfo], raws: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, cluster: Cluster, pending: Iterable[PodInfo], raws: Callable[[], Iterable[Raw]]) -> None:
         self._replicas: dict[str, int] = {}
-        known: dict[str, Mapping[str, Any]] = {}
-        for raw in raws:
+        known: dict[str, Raw] = {}
+        for raw in raws() if cluster.budgets else ():
             meta = raw.get("metadata") or {}
             key = f"{meta.get('namespace') or 'default'}/{meta.get('name')}"
             if raw.get("kind") == "PodDisruptionBudget":
@@ -99,7 +101,7 @@ class DisruptionBudgets:
             if budget.namespace == pod.namespace and selector.matches(pod.labels)
         ]
 
-    def _state(self, budget: PodDisruptionBudget, raw: Mapping[str, Any], pods: Sequence[PodInfo]) -> BudgetState:
+    def _state(self, budget: PodDisruptionBudget, raw: Raw, pods: Sequence[PodInfo]) -> BudgetState:
         always = (raw.get("spec") or {}).get("unhealthyPodEvictionPolicy") == ALWAYS_ALLOW
         healthy = sum(bool(pod.node) and not pod.terminating and is_healthy(pod) for pod in pods)
         status = raw.get("status") or {}

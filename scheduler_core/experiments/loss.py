@@ -58,9 +58,7 @@ class Loss(ExperimentQuestion):
             course = clock.run(one["name"], workload_of, check)
             return {"metrics": {"evicted": course["evicted"]}, "losses": [], "outage": course}
         mode = cell.parameters["mode"]
-        budgets = None
-        if mode == "drain" and cluster.budgets:
-            budgets = DisruptionBudgets(cluster, loaded.end.pending, scenario.objects())
+        budgets = DisruptionBudgets(cluster, loaded.end.pending, scenario.objects) if mode == "drain" else None
         batch = NodeLosses(loaded, mode, workload_of, budgets)
         losses = []
         for one in cell.parameters["losses"]:

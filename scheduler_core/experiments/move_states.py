@@ -15,13 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scheduler_core.experiments.move_board import (
-    UNREACHABLE,
-    Board,
-    Placement,
-    PodMove,
-    Solution,
-)
+from scheduler_core.experiments.move_board import UNREACHABLE, Board, Placement, PodMove, Solution
 
 
 class _State(NamedTuple):

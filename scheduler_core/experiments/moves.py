@@ -16,7 +16,7 @@ from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.move_board import Board, PodMove, as_new
-from scheduler_core.experiments.move_search import MoveResult, MoveSearch
+from scheduler_core.experiments.move_search import MoveResult, search_moves
 from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -49,12 +49,11 @@ class Moves(ExperimentQuestion):
             placed = {pod.key: pod.node for pod in targets}
             result: Result = {"metrics": {"moves": 0}, "pods": names, "moves": [], "placed": placed}
             return {**result, "minimal": True, "placed_by_run": True}
-        raws = scenario.objects() if simulation.cluster.budgets else ()
-        budgets = DisruptionBudgets(simulation.cluster, pending, raws)
+        budgets = DisruptionBudgets(simulation.cluster, pending, scenario.objects)
         movable, fixed = sort_pods(simulation, budgets)
         board = Board(simulation, waiting, movable, wanted.effort, check)
         costs = _Costs(simulation.cluster, budgets)
-        found = MoveSearch(board, wanted.most).run()
+        found = search_moves(board, wanted.most)
         result = {
             "pods": names,
             "at_least": found.at_least,

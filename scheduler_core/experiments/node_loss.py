@@ -140,7 +140,8 @@ class NodeLosses:
         simulation = self._loaded.continuation()
         there = [info for node in nodes for info in simulation.cluster.nodes.entries[node].pods.values()]
         was = {info.key: (info.node, info.pod) for info in there}
-        refused, needed = self._evictions(there)
+        evicted = [info for info in there if not info.pod.stays_in_drain]
+        refused, needed = self._budgets.evict(evicted) if self._budgets is not None else ({}, {})
         changes = loss_changes(simulation, nodes, self._mode)
         stage = Stage(at=self._loaded.cycles + 1, changes=[msgspec.convert(one, Change) for one in changes])
         plan_single_pass(simulation, [stage], 0)
@@ -154,46 +155,40 @@ class NodeLosses:
         order = list(OUTCOMES)
         pods.sort(key=lambda row: (order.index(row["outcome"]), row["pod"]))
         workloads = Counter(row["workload"] for row in pods if row["outcome"] in (PENDING, PREEMPTED))
-        evicted = [pod for _, pod in was.values() if not pod.stays_in_drain]
         found: Raw = {
             "name": name,
             "nodes": list(nodes),
             "pods": len(was),
             "counts": dict(Counter(row["outcome"] for row in pods)),
             "workloads": dict(workloads),
-            "local_data": sum(_has_local_data(pod) for pod in evicted),
+            "local_data": sum(_has_local_data(info.pod) for info in evicted),
             **listed(pods),
         }
-        if self._mode == "drain":
-            found["budgets"] = self._blocking(refused, needed, pods)
+        if self._budgets is not None:
+            found["budgets"] = self._blocking(self._budgets, refused, needed, pods)
             found["blocked"] = len(refused)
         return found
 
-    def _evictions(self, pods: Sequence[PodInfo]) -> tuple[dict[str, str], dict[str, int]]:
-        if self._budgets is None:
-            return {}, {}
-        return self._budgets.evict(pod for pod in pods if not pod.pod.stays_in_drain)
-
-    def _blocking(self, refused: Mapping[str, str], needed: Mapping[str, int], pods: Sequence[Raw]) -> list[Raw]:
+    @staticmethod
+    def _blocking(
+        budgets: DisruptionBudgets, refused: Mapping[str, str], needed: Mapping[str, int], pods: Sequence[Raw]
+    ) -> list[Raw]:
         """Return the budgets that refuse evictions. `blocks`: whether the drain never ends: the budget allows nothing,
         or pods that it counts stay pending. Otherwise the drain evicts its pods in turns."""
         stuck = {row["pod"] for row in pods if row["outcome"] in (PENDING, PREEMPTED, NOMINATED, LOST)}
         found: list[Raw] = []
-        for state in self._budgets.states if self._budgets is not None else ():
+        for state in budgets.states:
             if needed.get(state.key, 0) <= state.allowed:
                 continue
-            counted = {row["pod"] for row in pods if state.key in self._selecting(row["pod"])}
+            counted = {row["pod"] for row in pods if state.key in budgets.selecting(row["pod"])}
             blocks = state.allowed == 0 or bool(counted & stuck)
             numbers = {"allowed": state.allowed, "needed": needed[state.key], "blocks": blocks}
             found.append({"name": state.key, "text": state.text, **numbers})
-        several = {name for pod, why in refused.items() if why == SEVERAL for name in self._selecting(pod)}
+        several = {name for pod, why in refused.items() if why == SEVERAL for name in budgets.selecting(pod)}
         found += [
             {"name": name, "text": SEVERAL, "allowed": 0, "needed": 0, "blocks": True} for name in sorted(several)
         ]
         return found
-
-    def _selecting(self, pod: str) -> set[str]:
-        return self._budgets.selecting(pod) if self._budgets is not None else set()
 
     def _row(
         self,
