@@ -161,10 +161,10 @@ def action_of(run: Run, subject: Subject, form: Mapping[str, str]) -> Action:
 
 
 def _node(run: Run, subject: Subject, name: str) -> NodeTarget:
-    """Return the node. In virtual time, controllers create the evicted pods again."""
+    """Return the node. In virtual time, controllers create the evicted pods again, and the drain need not."""
     pods = []
     if name == "drain" and not run.in_time:
-        here = (written(one, subject.fetch) for one in subject.there if one.kind == "Pod" and one.node == subject.key)
-        pods = [pod for pod in here if actions.comes_back(pod)]
+        here = [one for one in subject.there if one.kind == "Pod" and one.node == subject.key]
+        pods = [written(one, subject.fetch) for one in here]
     names = {one.key for one in subject.there if one.kind == "Node"}
     return NodeTarget(subject.document, pods, names)

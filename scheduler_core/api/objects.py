@@ -395,6 +395,13 @@ class Pod(Object):
         """
         return self.placed_by == "kubelet" or any(o.kind == "DaemonSet" for o in self.metadata.owner_references)
 
+    @property
+    def created_again(self) -> bool:
+        """Whether a controller creates the pod again after its deletion, possibly on another node. For a pod that is
+        being deleted, it already has."""
+        deleting = bool(self.metadata.deletion_timestamp)
+        return self.metadata.controller_ref is not None and not self.stays_in_drain and not deleting
+
     def check(self, where: str) -> None:
         spec = self.spec
         for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):

@@ -48,7 +48,8 @@ class Action(NamedTuple):
 
 
 class NodeTarget(NamedTuple):
-    """A node. `pods`: the pods on it that a drain schedules again; `names`: the names of all nodes."""
+    """A node. `pods`: the pods on it, of which a drain creates those of controllers again; `names`: the names of all
+    nodes."""
 
     node: Raw
     pods: Sequence[Raw] = ()
@@ -92,13 +93,8 @@ def _uncordon(values: Values, target: NodeTarget) -> Action:
 
 def _drain(values: Values, target: NodeTarget) -> Action:
     """Drain the node. The pods of controllers are created again, without a node."""
-    return Action(f"drain {target.name}", [{"drain": target.name}, *({"create": _pending(pod)} for pod in target.pods)])
-
-
-def comes_back(pod: Raw) -> bool:
-    """Return whether a controller creates the pod again after an eviction, possibly on another node."""
-    read = convert(pod, Pod, "Pod")
-    return any(owner.controller for owner in read.metadata.owner_references) and not read.stays_in_drain
+    again = [_pending(pod) for pod in target.pods if convert(pod, Pod, target.where).created_again]
+    return Action(f"drain {target.name}", [{"drain": target.name}, *({"create": pod} for pod in again)])
 
 
 def _resize(values: Values, target: NodeTarget) -> Action:

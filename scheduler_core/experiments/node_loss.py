@@ -50,12 +50,6 @@ COLLECT_EVERY = 10  # losses
 NOT_TRIED = "scheduler {scheduler} is not part of the run"
 
 
-def returns(pod: Pod) -> bool:
-    """Whether a controller creates the pod again after its deletion, possibly on another node."""
-    controlled = pod.metadata.controller_ref is not None
-    return controlled and not pod.stays_in_drain and not pod.metadata.deletion_timestamp
-
-
 def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> list[Raw]:
     """Return the changes of a fork that drains or deletes the nodes and creates their pods again, in queue order."""
     cluster = simulation.cluster
@@ -68,7 +62,7 @@ def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> li
         for info in pods:
             if mode == "loss" and info.pod.stays_in_drain:
                 changes.append({"delete": _named("Pod", info.pod)})
-            if returns(info.pod):
+            if info.pod.created_again:
                 again.append(_pending(info.pod))
                 created += _claims_again(cluster, info)
         if mode == "loss":
@@ -208,7 +202,7 @@ class NodeLosses:
             row["outcome"] = STAYS if self._mode == "drain" else ENDS
         elif pod.metadata.deletion_timestamp:
             row["outcome"] = DELETING
-        elif not returns(pod):
+        elif not pod.created_again:
             row["outcome"] = LOST
         elif (placed := simulation.cluster.pods.get(key)) is not None:
             row |= {"outcome": PLACED, "to": placed.node}

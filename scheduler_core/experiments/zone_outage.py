@@ -19,7 +19,7 @@ from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.taint_manager import TaintManager
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
-from scheduler_core.experiments.node_loss import LOST, PENDING, PLACED, STAYS, Raw, listed, returns
+from scheduler_core.experiments.node_loss import LOST, PENDING, PLACED, STAYS, Raw, listed
 from scheduler_core.releases import Release
 from scheduler_core.virtual_time.engine import Engine
 
@@ -65,7 +65,7 @@ class PodReplacement(Controller):
 
     def _replace(self, info: PodInfo) -> None:
         pod = info.pod
-        if not returns(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=""))):
+        if not replace(pod, metadata=replace(pod.metadata, deletion_timestamp="")).created_again:
             return
         name = pod.name
         if not _is_ordered(pod):
