@@ -146,6 +146,19 @@ def document(form: CompareForm, scenario: Scenario) -> dict[str, Any]:
     )
 
 
+def example(scenario: Scenario) -> dict[str, Any]:
+    """Return a document that compares the cluster with one of which a node is cordoned, or that has a node more."""
+    nodes = scenario.cluster_objects.filter(kind="Node").order_by("name")
+    name = nodes.values_list("name", flat=True).first()
+    if name:
+        changed = {"name": f"{name} cordoned", "changes": [{"cordon": name}]}
+    else:
+        allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+        new = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "new"}, "status": {"allocatable": allocatable}}
+        changed = {"name": "another node", "changes": [{"create": new}]}
+    return document_of("compare", scenario, changes=[{"name": "unchanged"}, changed])
+
+
 # ---- the answer
 
 
@@ -327,4 +340,5 @@ PAGE = QuestionPage(
     chart=chart,
     template="experiments/compare.html",
     form_template="experiments/compare_form.html",
+    example=example,
 )

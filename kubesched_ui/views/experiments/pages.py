@@ -7,12 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.experiments import services
 from kubesched_ui.experiments.models import Experiment
+from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Work
 from kubesched_ui.views.experiments.cells import cell_table
 from kubesched_ui.views.experiments.lookup import find
@@ -28,7 +29,7 @@ FAILED = 10  # failed cells that the page names
 @require_http_methods(["GET", "POST"])
 def experiments(request: HttpRequest) -> HttpResponse:
     """List the experiments; start one from a document. `like`: the number of an experiment whose document is shown."""
-    text, error = "", ""
+    text, error = example_of(request.GET), ""
     if (like := request.GET.get("like", "")[:9]).isdecimal():
         text = find(int(like)).document
     if request.method == "POST":
@@ -50,6 +51,14 @@ def experiments(request: HttpRequest) -> HttpResponse:
         "error": error,
     }
     return render(request, "experiments/list.html", context | values, status=400 if error else 200)
+
+
+def example_of(query: QueryDict) -> str:
+    """Return the example document of the question `example` about the scenario `scenario`; "" if none is named."""
+    page, number = PAGES.get(query.get("example", "")), query.get("scenario", "")
+    if page is None or page.example is None or not number.isdecimal():
+        return ""
+    return to_yaml(page.example(find_scenario(min(int(number[:19]), 2**63 - 1))))
 
 
 @require_GET

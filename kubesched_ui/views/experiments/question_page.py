@@ -31,6 +31,11 @@ class QuestionForm(forms.Form):
         """What the scenario lacks for this question, as a sentence; empty: nothing."""
         return "" if self.scenario.counts.get("Node") else "The scenario has no nodes, so no pod can be placed."
 
+    @property
+    def problem(self) -> str:
+        """Why no form can ask the question about this scenario, as a sentence; empty: one can."""
+        return ""
+
 
 def no_context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     """Return nothing, for a template that needs nothing else."""
@@ -50,7 +55,8 @@ class QuestionPage:
     the Experiment document of a valid form; may raise InputError. `context`: for the template, of an experiment whose
     `answer` may be None, and the query of the address. `chart`: the chart with this key for `experiment-chart`, None if
     there is none. `template`: extends experiments/experiment_base.html. `form_template`: extends
-    experiments/question_form.html, whose block `fields` has the form.
+    experiments/question_form.html, whose block `fields` has the form. `example`: returns a document that asks what the
+    form cannot, to edit.
     """
 
     slug: str
@@ -62,6 +68,7 @@ class QuestionPage:
     chart: Callable[[Experiment, str, QueryDict], Figure | None] = no_chart
     template: str = "experiments/experiment_base.html"
     form_template: str = "experiments/question_form.html"
+    example: Callable[[Scenario], dict[str, Any]] | None = None
 
 
 def document_of(question: str, scenario: Scenario, **spec: Any) -> dict[str, Any]:

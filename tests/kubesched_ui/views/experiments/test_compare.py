@@ -13,7 +13,7 @@ from kubesched_ui.presenters.metric_values import mean_text, metric_text, plotte
 from kubesched_ui.views.experiments import compare
 from tests.kubesched_ui.pages import Page, get, source
 from tests.kubesched_ui.recordings import node, pod, scenario
-from tests.kubesched_ui.views.experiments.finished import finished
+from tests.kubesched_ui.views.experiments.finished import example_document, finished, submitted
 
 pytestmark = pytest.mark.django_db
 PASTED = """apiVersion: kubescheduler.config.k8s.io/v1
@@ -50,6 +50,22 @@ def test_form_starts_runs_and_the_page_answers(client: Client, cluster: Scenario
     assert '<span class="badge ok">best</span>' in text
     assert "<b>two</b>" not in page.source
     assert f"{address}cells/3/" in text  # the first cell of the second variant
+
+
+def test_changes_are_compared_by_a_document_of_which_there_is_an_example(client: Client, cluster: Scenario) -> None:
+    text = source(client, f"/scenarios/{cluster.pk}/experiments/compare/")
+    assert "Changes of the cluster, such as a cordoned node, are compared if a document names them." in text
+    link = f"/experiments/?example=compare&scenario={cluster.pk}"
+    assert f'"{link}#t-document"' in text
+    experiment = submitted(client, "/experiments/", document=example_document(client, link))
+    assert experiment.sentence.startswith("Both changes leave 1 pod pending; n1 cordoned uses the fewest nodes")
+    empty = scenario(pod("p"))
+    example = example_document(client, f"/experiments/?example=compare&scenario={empty.pk}")
+    experiment = submitted(client, "/experiments/", document=example)
+    assert experiment.sentence.startswith("another node leaves the fewest pods pending: 0 instead of 1")
+    for query in ("example=none", "example=noise&scenario=1", "example=compare", "example=compare&scenario=x"):
+        assert example_document(client, f"/experiments/?{query}") == ""
+    assert client.get("/experiments/?example=compare&scenario=99999999999999999999").status_code == 404
 
 
 def test_axes_are_part_of_the_address(client: Client, cluster: Scenario) -> None:
