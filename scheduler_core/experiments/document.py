@@ -19,6 +19,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.experiments import parameters
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.parameters import refuse, seconds_of
+from scheduler_core.experiments.tuned_configuration import SearchSpace
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct
@@ -263,6 +264,20 @@ def _check_sections(spec: ExperimentSpec) -> None:
         path = f"spec.{question}"
         refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
         section.check(path)
+    if spec.question == "tune":
+        _check_tune(spec)
+
+
+def _check_tune(spec: ExperimentSpec) -> None:
+    if spec.tune is None:
+        raise InputError("", "spec.tune", "is missing; it names the aims")
+    for name in ("releases", "configurations"):
+        number = len(getattr(spec, name))
+        refuse(number != 1, f"spec.{name}", "must have one entry: tune varies the configuration itself")
+    cells = spec.size * spec.tune.trials
+    problem = f"{spec.tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
+    refuse(cells > MAX_CELLS, "spec.tune.trials", problem)
+    SearchSpace.create(spec.tune, spec.configurations[0].text, spec.releases[0])
 
 
 @contextmanager

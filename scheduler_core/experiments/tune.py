@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import amount, listing
-from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.compare import Metrics, metrics_of
-from scheduler_core.experiments.document import MAX_CELLS, Experiment, cells_of
+from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import result_of, run_of
@@ -62,17 +61,9 @@ class Tune(ExperimentQuestion):
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield the cells of the first round: the given configuration, the other strategies with its weights, and
-        random trials. Raises InputError."""
-        parameters, spec = _parameters(experiment), experiment.spec
-        for name in ("releases", "configurations"):
-            if len(getattr(spec, name)) != 1:
-                raise InputError("", f"spec.{name}", "must have one entry: tune varies the configuration itself")
-        cells = spec.size * parameters.trials
-        if cells > MAX_CELLS:
-            problem = f"{parameters.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
-            raise InputError("", "spec.tune.trials", problem)
-        space = _space(experiment)
-        first = [spec.configurations[0].text]
+        random trials."""
+        parameters, space = _parameters(experiment), _space(experiment)
+        first = [experiment.spec.configurations[0].text]
         first += [space.configuration(choices) for choices in space.first_choices()]
         first = first[: parameters.trials]
         first += self._suggestions(experiment, [], 0, min(parameters.batch, parameters.trials) - len(first))
@@ -102,8 +93,7 @@ class Tune(ExperimentQuestion):
 
 
 def _parameters(experiment: Experiment) -> TuneParameters:
-    if experiment.spec.tune is None:
-        raise InputError("", "spec.tune", "is missing; it names the aims")
+    assert experiment.spec.tune is not None  # checked with the document
     return experiment.spec.tune
 
 

@@ -7,7 +7,9 @@ from typing import Any, get_args
 
 from django import forms
 from django.http import QueryDict
+from django.utils.functional import cached_property
 
+from kubesched_ui.experiments import documents
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
@@ -16,8 +18,10 @@ from kubesched_ui.presenters.experiment_charts import ChartPoint
 from kubesched_ui.presenters.metric_values import metric_text, metric_title, plotted, plotted_title
 from kubesched_ui.views.experiments.compare import seconds_of_a_cell
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
+from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import MAX_TRIALS, MAX_WEIGHT, Strategy
 from scheduler_core.metrics.pareto import pareto_front
+from scheduler_core.releases import NEWEST
 
 AIMS = 3  # of the form; a document may have more
 MAX_SEEDS = 20
@@ -60,6 +64,15 @@ class TuneForm(QuestionForm):
                 required=False, min_value=0.001, max_value=MAX_WEIGHT, initial=1
             )
 
+    @cached_property
+    def problem(self) -> str:
+        """Why no configuration of this scenario can be tuned, such as its release; "" if one can."""
+        try:
+            documents.parse(document_of("tune", self.scenario, tune={"aims": [{"metric": METRICS[0]}]}))
+        except InputError as error:
+            return f"{error.problem[:1].upper()}{error.problem[1:]}."
+        return ""
+
     @property
     def seconds_per_run(self) -> float:
         """The estimated seconds of a run."""
@@ -97,6 +110,12 @@ def document(form: TuneForm, scenario: Scenario) -> dict[str, Any]:
     parameters = {name: given[name] for name in ("front", "trials", "batch", "strategies", "percentage")}
     parameters |= {"aims": form.aims, "maxWeight": given["max_weight"]}
     return document_of("tune", scenario, tune=parameters, seeds={"first": 0, "count": given["seeds"]})
+
+
+def example(scenario: Scenario) -> dict[str, Any]:
+    """Return a document that tunes the default configuration of the newest release, whatever the scenario has."""
+    tune = {"aims": [{"metric": name} for name in METRICS[:2]], "trials": 40}
+    return document_of("tune", scenario, releases=[NEWEST], configurations=[{"name": "default"}], tune=tune)
 
 
 # ---- the answer
@@ -228,4 +247,5 @@ PAGE = QuestionPage(
     chart=chart,
     template="experiments/tune.html",
     form_template="experiments/tune_form.html",
+    example=example,
 )

@@ -159,6 +159,28 @@ def test_configurations_are_valid_for_each_release(release: str) -> None:
         assert choices_of(space.configuration(choices), space) == choices
 
 
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (
+            {"releases": ["1.21"]},
+            "spec.releases[0]: Kubernetes 1.21 has no scoring strategies; tune needs 1.22 or newer",
+        ),
+        ({"releases": ["1.36", "1.35"]}, "spec.releases: must have one entry"),
+        ({"seeds": {"count": 9000}}, "spec.tune.trials: 3 trials would have 27,000 cells"),
+        ({"tune": None}, "spec.tune: is missing; it names the aims"),
+        (
+            {"config": MOST.partition("profiles")[0].replace("/v1", "/v1beta1"), "releases": ["1.22"]},
+            "spec.configurations[0].config: tune needs a KubeSchedulerConfiguration of",
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_tuned_is_refused_when_it_is_loaded(spec: Raw, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        document(**{"tune": {"aims": [aim(PACKS)], "trials": 3}, **spec})
+    assert problem in str(refused.value)
+
+
 def test_other_settings_of_the_given_configuration_stay() -> None:
     given = MOST.replace("- pluginConfig:", "- schedulerName: mine\n  pluginConfig:").replace(
         "args: {scoringStrategy", "args: {ignoredResources: [example.com/a], scoringStrategy"

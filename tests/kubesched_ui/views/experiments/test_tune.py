@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import Scenario
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.pages import Page, get, source
 from tests.kubesched_ui.recordings import node, pod, scenario
-from tests.kubesched_ui.views.experiments.finished import finished
+from tests.kubesched_ui.views.experiments.finished import example_document, finished
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/scenarios/{}/experiments/tune/"
@@ -66,6 +67,25 @@ def test_a_front_of_one_point_says_why(client: Client) -> None:
     experiment = finished(client, cluster, "tune", **FORM | {"aim_2": "pending"})
     text = source(client, f"/experiments/{experiment.pk}/")
     assert "All 4 configurations have the same values, so there is one point" in text
+
+
+def test_a_scenario_of_an_old_release_has_no_form(client: Client, cluster: Scenario) -> None:
+    problem = "Kubernetes 1.20 has no scoring strategies; tune needs 1.22 or newer"
+    Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.20.4")
+    text = source(client, ADDRESS.format(cluster.pk))
+    assert f"{problem}." in text
+    assert 'name="aim_1"' not in text
+    response = client.post(ADDRESS.format(cluster.pk), FORM)
+    assert response.status_code == 400
+    assert problem in Page(response).flat
+    link = f"/experiments/?example=tune&scenario={cluster.pk}"
+    assert f'"{link}#t-document"' in text
+    example = example_document(client, link)
+    assert client.post("/experiments/", {"document": example}).status_code == 302
+    body = example.replace(NEWEST, "1.20")
+    refused = client.post("/api/experiments", body, content_type="application/yaml")
+    assert (refused.status_code, problem in refused.json()["error"]) == (400, True)
+    assert cluster.experiments.count() == 1
 
 
 @pytest.mark.parametrize(
