@@ -141,6 +141,7 @@ class ImportedOut(Schema):
 class WaitsOut(Schema):
     behind: int = Field(description="Number of active or waiting runs before it.")
     seconds: float = Field(description="Estimated seconds until it starts.")
+    limit: int = Field(description="Long runs of a user at once, if the run waits for this limit; otherwise 0.")
 
 
 class RunDetail(RunOut):
@@ -207,10 +208,6 @@ class EstimateOut(Schema):
     nodes: int
     told: str = Field(description="The estimate and the queue position as a sentence.")
 
-    @staticmethod
-    def resolve_told(expected: estimate.Estimate) -> str:
-        return queue.estimate_text(expected)
-
 
 PODS = Query(None, ge=0, le=MAX_ID, description="Number of pods to schedule. Default: all pending pods.")
 RELEASE = Query("", max_length=MAX_RELEASE, description="Default: the release that a run would have.")
@@ -224,12 +221,14 @@ def estimate_run(
     pods: int | None = PODS,
     release: Text = RELEASE,
     in_time: bool | None = IN_TIME,
-) -> estimate.Estimate:
+) -> EstimateOut:
     """Estimate the duration of a run before it is started."""
     scenario = find(Scenario, scenario_id)
     own = services.defaults(scenario, in_time)
     wanted = get_release(release or own["release"]).name
-    return estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
+    found = estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
+    told = queue.estimate_text(found, scenario)
+    return EstimateOut(seconds=found.seconds, lane=found.lane, pods=found.pods, nodes=found.nodes, told=told)
 
 
 class ForkSettings(Schema):

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from kubesched_ui.models import Run, RunQuerySet, silent
+from kubesched_ui.models import Run, RunQuerySet, Scenario, silent
 from kubesched_ui.runs import estimate
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import count
@@ -30,10 +30,15 @@ UserKey = tuple[str, int]
 
 
 class QueuePosition(NamedTuple):
-    """Position of a waiting run: number of active or waiting runs before it, and estimated seconds until it begins."""
+    """Position of a waiting run: number of active or waiting runs before it, and estimated seconds until it begins.
+
+    `limit`: the number of long runs that its user may have at once, if the run waits for those of the same user; else
+    0.
+    """
 
     behind: int
     seconds: float
+    limit: int = 0
 
 
 def user_key(run: Run) -> UserKey:
@@ -84,36 +89,49 @@ def queue_position(run: Run) -> QueuePosition | None:
     if run.state != Run.State.QUEUED:
         return None
     lane = run.lane or Run.Lane.LONG
-    return _behind(lane, list(takewhile(lambda other: other.pk != run.pk, queue_order(lane))))
+    return _behind(lane, list(takewhile(lambda other: other.pk != run.pk, queue_order(lane))), user_key(run))
 
 
-def _behind(lane: str, before: list[Run]) -> QueuePosition:
+def _behind(lane: str, before: list[Run], user: UserKey) -> QueuePosition:
+    """Return the position of a run of `user` behind the active runs of a queue and the waiting ones in `before`."""
     active = list(Run.everything.filter(_in_queue(lane), ~silent(), state=Run.State.RUNNING).defer("node_names"))
     slots = settings.RUN_SHORT_SLOTS if lane == Run.Lane.SHORT else settings.RUN_LONG_SLOTS
-    if len(active) + len(before) < slots:
-        return QueuePosition(0, 0.0)
-    seconds = sum(map(estimate.left, [*active, *before])) / slots
-    return QueuePosition(len(active) + len(before), round(seconds, 1))
+    position = QueuePosition(0, 0.0)
+    if len(active) + len(before) >= slots:
+        seconds = sum(map(estimate.left, [*active, *before])) / slots
+        position = QueuePosition(len(active) + len(before), round(seconds, 1))
+    own, limit = [run for run in (*active, *before) if user_key(run) == user], settings.RUN_LONG_PER_PERSON
+    if lane == Run.Lane.LONG and len(own) >= limit:
+        seconds = round(sum(map(estimate.left, own)) / limit, 1)
+        if not position.behind or seconds > position.seconds:
+            return QueuePosition(len(own), seconds, limit)
+    return position
 
 
 WIDE = 1.5  # mention the longest duration if it is this many times the probable one
 
 
-def estimate_text(expected: estimate.Estimate) -> str:
-    """Return the estimate that is shown before a run is started."""
-    at = _behind(expected.lane, list(queue_order(expected.lane)))  # a new run is at the end
+def estimate_text(expected: estimate.Estimate, scenario: Scenario) -> str:
+    """Return the estimate that is shown before a run of a scenario is started."""
+    user = user_key(Run(scenario=scenario))
+    at = _behind(expected.lane, list(queue_order(expected.lane)), user)  # a new run is at the end
     about = f"About {duration.span(round(expected.seconds))}" if expected.seconds >= 1 else "Less than a second"
     if expected.most >= max(2.0, WIDE * expected.seconds):
         about += f", up to {duration.span(round(expected.most))} if the machine is busy,"
     pods, nodes = count(expected.pods, "pod"), count(expected.nodes, "node")
-    return f"{about} for {pods} on {nodes}" + (f"; {wait_text(at)}." if at.behind else ".")
+    return f"{about} for {pods} on {nodes}" + (f"; {wait_text(at, user)}." if at.behind else ".")
 
 
-def wait_text(at: QueuePosition) -> str:
-    """Return a text such as `waits behind 2 runs, about 40 s`; "" for the next run."""
+def wait_text(at: QueuePosition, user: UserKey) -> str:
+    """Return a text such as `waits behind 2 runs, about 40 s`, with the limit that makes a run of `user` wait; "" for
+    the next run."""
     if not at.behind:
         return ""
-    return f"waits behind {count(at.behind, 'run')}, about {duration.span(max(1, round(at.seconds)))}"
+    about = f"about {duration.span(max(1, round(at.seconds)))}"
+    if not at.limit:
+        return f"waits behind {count(at.behind, 'run')}, {about}"
+    runs = f"{count(at.behind, 'long run')} of the same {user[0]}"
+    return f"waits behind {runs}, {about}: a {user[0]} has at most {at.limit} at once"
 
 
 COLUMNS = ("owner_id", "scenario_id", "low", "lane", "state", "estimate_s", "started_at", "created_at")

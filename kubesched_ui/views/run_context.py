@@ -144,12 +144,16 @@ def progress(run: Run) -> dict[str, Any]:
 
 
 def waits(run: Run) -> str:
-    """Return what a queued run waits for: `Waits behind 2 runs, about 40 s.`"""
+    """Return what a queued run waits for, `Waits behind 2 runs, about 40 s.`, and what to do if a limit makes it
+    wait."""
     at = queue.queue_position(run)
     if at is None or not at.behind:
         return ""
-    text = queue.wait_text(at)
-    return f"{text[0].upper()}{text[1:]}{' (lower priority)' if run.low else ''}."
+    text = queue.wait_text(at, queue.user_key(run))
+    found = f"{text[0].upper()}{text[1:]}{' (lower priority)' if run.low else ''}."
+    if at.limit:
+        found += " To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."
+    return found
 
 
 def is_old(run: Run) -> bool:

@@ -86,7 +86,7 @@ def expected(scenario: Scenario, form: StartForm) -> str:
         release = get_release(str(form["release"].value())).name
     except InputError:
         return ""
-    return queue.estimate_text(estimate.before(scenario, release, form["mode"].value() == "time", pods))
+    return queue.estimate_text(estimate.before(scenario, release, form["mode"].value() == "time", pods), scenario)
 
 
 def remarks(scenario: Scenario) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Run queue: order, estimates and time limits."""
 
+import re
 import threading
 from datetime import timedelta
 from typing import Any
@@ -200,9 +201,9 @@ def test_estimates_use_the_durations_of_earlier_runs(db: None) -> None:
         queued(scenario, release="1.34", **done)
     assert estimate.before(other, "1.34", False).seconds > expected.seconds
     assert estimate.before(other, "1.34", True).pods == 3
-    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 12)) == "About 11 s for 3 pods on 1 node."
+    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 12), other) == "About 11 s for 3 pods on 1 node."
     busy = f"About 11 s, up to {duration.span(108)} if the machine is busy, for 3 pods on 1 node."
-    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 108)) == busy
+    assert queue.estimate_text(estimate.Estimate(11, 3, 1, 108), other) == busy
 
 
 def test_the_estimate_is_shown_before_the_start_and_while_queued(client: Client, db: None, settings: Any) -> None:
@@ -232,6 +233,44 @@ def test_the_estimate_is_shown_before_the_start_and_while_queued(client: Client,
         client.post(f"/runs/{waits.pk}/yield/", {"low": low})
         waits.refresh_from_db()
         assert waits.low is (low == "1")
+
+
+def test_a_run_that_waits_for_the_limit_of_its_user_says_so(client: Client, db: None, settings: Any) -> None:
+    settings.RUN_LONG_SLOTS, settings.RUN_LONG_PER_PERSON, settings.RUN_SHORT_SECONDS = 2, 1, 0
+    scenario = small()
+    begun = running(scenario, LONG, estimate_s=100.0)
+    waits = queued(scenario, LONG, estimate_s=20.0)
+    assert queue.claim_next(LONG, "w") is None
+    found = client.get(f"/api/runs/{waits.pk}").json()["waits"]
+    assert (found["behind"], found["limit"]) == (1, 1)
+    assert 50 < found["seconds"] <= 100
+    says = (
+        "Waits behind 1 long run of the same scenario, about [0-9a-z ]+: a scenario has at most 1 at once. "
+        "To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."
+    )
+    assert re.search(says, client.get(f"/runs/{waits.pk}/").content.decode())
+    told = client.get(f"/api/scenarios/{scenario.pk}/estimate").json()["told"]
+    assert "waits behind 2 long runs of the same scenario" in told
+    other = queued(small(), LONG)
+    assert queue.queue_position(other) == (0, 0, 0)
+    begun.state = "done"
+    begun.save()
+    assert queue.queue_position(waits) == (0, 0, 0)
+
+
+def test_a_user_waits_for_the_limit_only_if_it_is_the_longer_wait(users: list[User], settings: Any) -> None:
+    settings.RUN_LONG_SLOTS, settings.RUN_LONG_PER_PERSON = 2, 1
+    scenario, (ada, bob, _) = small(), users
+    running(scenario, owner=ada, estimate_s=10.0)
+    running(scenario, owner=bob, estimate_s=100.0)
+    own, later = (queued(scenario, owner=who, estimate_s=10.0) for who in (ada, bob))
+    position = queue.queue_position(own)
+    assert position is not None
+    assert (position.behind, position.limit) == (2, 0)
+    position = queue.queue_position(later)
+    assert position is not None
+    assert (position.behind, position.limit) == (1, 1)
+    assert queue.wait_text(position, queue.user_key(later)).endswith("a user has at most 1 at once")
 
 
 def test_the_start_form_accepts_a_lower_priority(client: Client, db: None) -> None:
