@@ -45,7 +45,13 @@ METRICS = {
     "drain_seconds": Metric("Time to drain the queue", "s", "lower"),
 }
 _BETTER: dict[str, Direction] = {"stddev": "lower", "jain": "higher"}
-assert _BETTER.keys() <= set(FIGURES)
+_FIGURE_TITLES = {
+    "stddev": "standard deviation",
+    "min": "minimum",
+    "max": "maximum",
+    "jain": "Jain's fairness index",
+}
+assert _BETTER.keys() | _FIGURE_TITLES.keys() <= set(FIGURES)
 
 
 def metric_of(name: str) -> Metric:
@@ -58,6 +64,8 @@ def metric_of(name: str) -> Metric:
             metric = metric._replace(unit="")
     if first == "wait" and len(parts) > 1:
         parts = [f"priority {parts[0]}", *parts[1:]]
+    if first in ("requested_share", "skew") and parts:
+        parts = [*parts[:-1], _FIGURE_TITLES.get(parts[-1], parts[-1])]
     title = metric.title
     return metric._replace(title=title.format(", ".join(parts)) if "{}" in title else title)
 

@@ -32,9 +32,9 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
     plot = page.locator("#plot")
     expect(plot.locator(".scatterlayer .point")).to_have_count(2)  # two of the three variants coincide
     expect(plot.get_by_role("status")).to_contain_text("Pareto front")
-    plot.get_by_label("Horizontal axis").select_option(label="Requested share of cpu, stddev")
+    plot.get_by_label("Horizontal axis").select_option(label="Requested share of cpu, standard deviation")
     expect(page).to_have_url(re.compile(r"x=requested_share%3Acpu%3Astddev"))
-    expect(plot.get_by_text("Requested share of cpu, stddev, %").first).to_be_visible()  # drawn again
+    expect(plot.get_by_text("Requested share of cpu, standard deviation, %").first).to_be_visible()  # drawn again
     page.reload()
     expect(plot.get_by_label("Horizontal axis")).to_have_value("requested_share:cpu:stddev")
 

@@ -166,6 +166,9 @@ def test_which_values_of_a_metric_are_better() -> None:
     assert metric_of("requested_share:cpu:mean").better is None
     assert metric_of("wait:100:p95").title == "Wait, priority 100, p95"
     assert metric_of("wait:p95").title == "Wait, p95"
+    assert metric_of("requested_share:cpu:stddev").title == "Requested share of cpu, standard deviation"
+    assert metric_of("requested_share:memory:jain").title == "Requested share of memory, Jain's fairness index"
+    assert metric_of("skew:zone:max").title == "Skew over zone, maximum"
     with pytest.raises(KeyError):
         metric_of("unknown")
     assert all(metric.better in ("higher", "lower", None) for metric in METRICS.values())

@@ -77,7 +77,10 @@ def test_axes_are_part_of_the_address(client: Client, cluster: Scenario) -> None
     assert "Neither high nor low values of Requested share of cpu, mean are better" in text
     query = "x=requested_share%3Acpu%3Astddev&y=pending"
     figure = msgspec.json.decode(client.get(f"{address}charts/scatter/?{query}").content)
-    assert figure["layout"]["xaxis"]["title"]["text"] == "Requested share of cpu, stddev, %<br>(lower is better)"
+    assert (
+        figure["layout"]["xaxis"]["title"]["text"]
+        == "Requested share of cpu, standard deviation, %<br>(lower is better)"
+    )
     assert figure["data"][0]["name"] == "Pareto front"
     full = msgspec.json.decode(client.get(f"{address}charts/fullness/?resource=memory").content)
     assert full["layout"]["xaxis"]["title"]["text"] == "memory requested"
