@@ -4,6 +4,7 @@ import json
 import socket
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import jsonschema
 import pytest
@@ -13,7 +14,8 @@ from kubesched_ui.event_log.queue_sizes import LANES
 from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.events_at import LISTED
-from kubesched_ui.runs import services
+from kubesched_ui.runs import services, tasks
+from kubesched_ui.runs.compute_process import ComputingLost
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST, RELEASES
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -254,6 +256,21 @@ def test_a_run_with_too_many_events_ends_with_its_results(client: Client, settin
     found = events(client, run)
     assert [e["seq"] for e in found] == list(range(1, len(found) + 1))
     assert found[-1]["type"] == "run.finished"
+
+
+def test_a_continued_run_that_fails_before_a_new_event_keeps_its_clock(
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.RUN_MAX_RECORDS = 40
+    arrivals = [{"name": "job", "every": "1s", "duration": "1s", "template": {"spec": pod("x")["spec"]}}]
+    number = start(client, upload(client, document(node("n1"), arrivals=arrivals, until="1h"))).pk
+    with monkeypatch.context() as patched:
+        patched.setattr(tasks, "finish", Mock(side_effect=ComputingLost))
+        lost = executed(number)
+    assert (lost.state, lost.last_seq > 1, lost.clock > 0) == ("running", True, True)
+    run = executed(number)
+    assert "more than 40 events" in run.error
+    assert (run.state, run.clock, run.last_seq) == ("failed", lost.clock, lost.last_seq + 1)
 
 
 def test_endless_pod_creation_is_stopped(client: Client, settings: Any) -> None:
