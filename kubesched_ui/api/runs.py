@@ -228,7 +228,7 @@ def estimate_run(
     wanted = get_release(release or own["release"]).name
     found = estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
     told = queue.estimate_text(found, scenario)
-    return EstimateOut(seconds=found.seconds, lane=found.lane, pods=found.pods, nodes=found.nodes, told=told)
+    return EstimateOut.model_validate({**found._asdict(), "lane": found.lane, "told": told})
 
 
 class ForkSettings(Schema):
