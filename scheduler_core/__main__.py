@@ -1,6 +1,7 @@
 """The command line: python -m scheduler_core. Each command is a function of a module in `commands`."""
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -131,6 +132,7 @@ def _add_experiment(commands: Commands) -> None:
     add = experiment.add_argument
     add("file", metavar="FILE", nargs="?", help="an Experiment (YAML or JSON), or - for standard input")
     add("--schema", action="store_true", help="print the JSON schema of Experiment documents")
+    add("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: processors)")
     _add_choices(experiment)
 
 

@@ -22,6 +22,8 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         return 0
     if args.file is None:
         raise InputError("FILE", "", "is missing")
+    if args.workers < 1:
+        raise InputError("--workers", "", f"must be 1 or more, got {args.workers}")
     source = read_bytes(args.file)
     experiment = load_experiment(source, args.file)
     failed = 0
@@ -36,7 +38,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
 
     scenarios = _scenarios(experiment, args)
     try:
-        summary = run_experiment(experiment, scenarios, on_finished)
+        summary = run_experiment(experiment, scenarios, on_finished, workers=args.workers)
     except InputError as problem:
         if problem.where:
             raise

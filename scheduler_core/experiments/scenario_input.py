@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -71,7 +72,7 @@ class ScenarioInput:
                 time.pop(name, None)
         encoded = msgspec.json.encode(objects_in(data, str(path)))
         digest = hashlib.sha256(msgspec.json.encode(time, order="sorted") + encoded).hexdigest()
-        return cls(key or str(path), digest, lambda: msgspec.json.decode(encoded), time, choices or Choices())
+        return cls(key or str(path), digest, partial(msgspec.json.decode, encoded), time, choices or Choices())
 
     def address_of(self, cell: Cell) -> str:
         """Return the content address of a cell: the SHA-256 of all that its result depends on, in hexadecimal. Labels

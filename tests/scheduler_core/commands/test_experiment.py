@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from multiprocessing import active_children, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of, experiment_schema
 from scheduler_core.experiments.placements import run_with_kinds
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.releases import NEWEST
 from tests.scheduler_core.build import node, pod
 
 
@@ -63,7 +68,7 @@ def document(folder: Path, **fields: Any) -> str:
 def test_a_line_for_each_cell_and_the_answer_last(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
 ) -> None:
-    assert main(["experiment", document(tmp_path, seeds=[1, 13, 2])]) == 1
+    assert main(["experiment", document(tmp_path, seeds=[1, 13, 2]), "--workers", "1"]) == 1
     *cells, summary = map(json.loads, capsys.readouterr().out.splitlines())
     assert [(line["cell"], line["seed"]) for line in cells] == [(1, 1), (2, 13), (3, 2), (4, 1)]
     assert cells[0]["result"]["metrics"]["placed"] == 1
@@ -114,6 +119,74 @@ def test_ctrl_c_keeps_the_lines_of_finished_cells(
     out, err = capsys.readouterr()
     assert [json.loads(line)["cell"] for line in out.splitlines()] == [1]
     assert err == ""
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    """Return the lines of an output without the seconds."""
+    return [{key: value for key, value in json.loads(line).items() if key != "seconds"} for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seeds": [1, 2, 3]},
+        {"question": "packing", "packing": {"measures": ["compaction"]}},
+        {"question": "tune", "tune": {"aims": [{"metric": "pending"}], "trials": 5, "batch": 2}},  # several rounds
+    ],
+)
+def test_several_processes_write_the_same_as_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fields: dict[str, Any]
+) -> None:
+    file = document(tmp_path, **fields)
+    outputs = []
+    for workers in ("1", "3"):
+        assert main(["experiment", file, "--workers", workers]) == 0
+        outputs.append(lines_of(capsys.readouterr().out))
+        assert not active_children()
+    assert outputs[0] == outputs[1]
+    assert [line["cell"] for line in outputs[1][:-1]] == list(range(1, len(outputs[1])))
+
+
+class Faulty(TwoRounds):
+    """In another process, seed 13 fails without a reason, 77 kills the process, and 99 presses Ctrl-C and waits."""
+
+    def compute(self, cell: Cell, scenario: ScenarioInput, check: Callable[[], None]) -> Result:
+        parent = parent_process()
+        assert parent is not None
+        assert parent.pid is not None
+        if cell.seed == 13:
+            raise ValueError("bad luck")
+        if cell.seed == 77:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if cell.seed == 99:
+            os.kill(parent.pid, signal.SIGINT)
+            time.sleep(60)
+        return {}
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(local_run, "QUESTIONS", {"compare": Faulty()})
+    yield
+    assert not active_children()
+
+
+@pytest.mark.usefixtures("faulty")
+def test_ctrl_c_ends_all_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", document(tmp_path, seeds=[1, 99, 2]), "--workers", "2"]) == 130
+    out, err = capsys.readouterr()
+    assert ([line["cell"] for line in lines_of(out)], err) == ([1], "")
+
+
+@pytest.mark.usefixtures("faulty")
+def test_problems_of_processes_name_the_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="bad luck") as raised:
+        main(["experiment", document(tmp_path, seeds=[1, 13]), "--workers", "2"])
+    name = f"the cell scenario cluster.json, release {NEWEST}, configuration default, changes unchanged, seed"
+    assert raised.value.__notes__ == [f"in {name} 13"]
+    capsys.readouterr()
+    assert main(["experiment", document(tmp_path, seeds=[77, 78]), "--workers", "2"]) == 2
+    assert f"a process was killed that computed {name} 77 or a later one" in capsys.readouterr().err
 
 
 def test_a_question_cannot_plan_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
