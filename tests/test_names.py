@@ -28,7 +28,7 @@ OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.api.groups": {"said"},
     "kubesched_ui.api.provenance": {"said"},
-    "kubesched_ui.api.runs": {"resolve_told", "told"},
+    "kubesched_ui.api.runs": {"told"},
     "kubesched_ui.api.time": {"said", "told"},
     "kubesched_ui.documentation.markdown_pages": {"room"},
     "kubesched_ui.env": {

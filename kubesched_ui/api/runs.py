@@ -227,8 +227,8 @@ def estimate_run(
     own = services.defaults(scenario, in_time)
     wanted = get_release(release or own["release"]).name
     found = estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
-    told = queue.estimate_text(found, scenario)
-    return EstimateOut.model_validate({**found._asdict(), "lane": found.lane, "told": told})
+    text = queue.estimate_text(found, scenario)
+    return EstimateOut.model_validate({**found._asdict(), "lane": found.lane, "told": text})
 
 
 class ForkSettings(Schema):

@@ -249,8 +249,8 @@ def test_a_run_that_waits_for_the_limit_of_its_user_says_so(client: Client, db: 
         "To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."
     )
     assert re.search(says, client.get(f"/runs/{waits.pk}/").content.decode())
-    told = client.get(f"/api/scenarios/{scenario.pk}/estimate").json()["told"]
-    assert "waits behind 2 long runs of the same scenario" in told
+    text = client.get(f"/api/scenarios/{scenario.pk}/estimate").json()["told"]
+    assert "waits behind 2 long runs of the same scenario" in text
     other = queued(small(), LONG)
     assert queue.queue_position(other) == (0, 0, 0)
     begun.state = "done"
