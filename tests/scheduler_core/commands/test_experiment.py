@@ -167,7 +167,9 @@ class Faulty(TwoRounds):
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(local_run, "QUESTIONS", {"compare": Faulty()})
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     yield
+    signal.signal(signal.SIGINT, before)
     assert not active_children()
 
 
