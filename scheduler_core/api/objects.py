@@ -901,6 +901,8 @@ def _check_quantities(quantities: Quantities, where: str, field: str) -> None:
             raise InputError(where, f"{field}[{name[:63]!r}]", str(error)) from None
         if amount < 0:
             raise InputError(where, f"{field}[{name[:63]!r}]", f"must not be negative, got {text}")
+        if isinstance(text, int) and text > quantity.MAX_INT64:
+            quantities[name] = str(text)  # MessagePack has no such integers
 
 
 _SELECTOR_OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}

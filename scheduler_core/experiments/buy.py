@@ -100,7 +100,11 @@ def sentence(row: Mapping[str, Any], currency: str) -> str:
     what = f"all {pods:,} pods" if placed == pods > 1 else count(placed, "pod")
     if placed < pods:
         what = f"{placed:,} of {count(pods, 'pod')}"
-    others = "; the others do not fit into the allowed number of nodes" if row["short"] else ""
+    others = ""
+    if row["short"]:
+        others = "; the scheduler leaves the others pending"
+        if row["limited"]:
+            others = "; the others do not fit into the allowed number of nodes"
     if not row["nodes"]:
         if placed < pods and not others:
             others = f"; no node type takes the other {pods - placed:,}"
@@ -299,6 +303,7 @@ class _Computation:
             "gated": self.gated,
             "placed": pods - len(waiting),
             "short": bool(planned.pending),
+            "limited": bool(found.unplaced.any()),
             "nodes": len(planned.types),
             "price": price,
             "bound": bound / MICRO,

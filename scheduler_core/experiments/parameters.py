@@ -173,9 +173,10 @@ class NodeType(Section, kw_only=True):
         for resource, text in self.allocatable.items():
             at = f"{path}.allocatable.{resource[:63]}"
             try:
-                refuse(quantity.nano_value(text) < 0, at, f"must not be negative, got {text}")
-            except ValueError as problem:
+                amount = quantity.nano_value(text)
+            except quantity.QuantityError as problem:
                 raise InputError("", at, str(problem)) from None
+            refuse(amount < 0, at, f"must not be negative, got {text}")
 
 
 class BuyParameters(Section, kw_only=True):

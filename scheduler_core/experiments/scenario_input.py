@@ -26,7 +26,7 @@ from scheduler_core.snapshot.prepare import Prepared, prepare
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario, is_scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
-RESULTS_VERSION = 2
+RESULTS_VERSION = 3
 """Raise it if a cell's result changes: another decision of the scheduler, another metric or another key."""
 CACHED = 4  # prepared scenarios
 MAX_PODS = 1_000_000

@@ -53,10 +53,10 @@ def requested_shares(resources: NodeResources) -> dict[str, dict[str, float]]:
 
 def fullness(resources: NodeResources) -> dict[str, list[int]]:
     """Map each resource to a histogram of its requested share: the number of nodes in each of 20 equal intervals from 0
-    to 1. The last one also counts nodes with more."""
+    to 1. The first and the last one also count nodes with less and more."""
     found = {}
     for name, share in _shares(resources).items():
-        bins = np.minimum((share * FULLNESS_BINS).astype(np.int64), FULLNESS_BINS - 1)
+        bins = np.clip(share * FULLNESS_BINS, 0, FULLNESS_BINS - 1).astype(np.int64)
         found[name] = np.bincount(bins, minlength=FULLNESS_BINS).tolist()
     return found
 

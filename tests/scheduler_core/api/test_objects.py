@@ -195,3 +195,9 @@ def test_the_schedulers_that_placed_the_pods_of_a_real_cluster(name: str, kubele
     counted = Counter(one.placed_by for one in pods)
     assert (counted["kubelet"], counted["DaemonSet controller"]) == (kubelet, controller)
     assert counted[""], "the others move"
+
+
+def test_integers_beyond_64_bits_are_quantities() -> None:
+    raw = pod("p", requests={"memory": 10**40})
+    assert msgspec.msgpack.encode(decode(raw))
+    assert decode(raw) == decode(pod("p", requests={"memory": str(10**40)}))

@@ -49,7 +49,7 @@ def test_free_space_of_existing_nodes_is_used_first() -> None:
     assert sentence(row, "$") == "Nothing to buy: the existing nodes have space for all 3 pods."
     some = "Nothing to buy: the existing nodes have space for 3 of 4 pods; "
     assert sentence(row | {"pods": 4}, "$") == f"{some}no node type takes the other 1."
-    assert sentence(row | {"pods": 4, "short": True}, "$") == (
+    assert sentence(row | {"pods": 4, "short": True, "limited": True}, "$") == (
         f"{some}the others do not fit into the allowed number of nodes."
     )
     assert row["price"] == row["bound"] == 0
@@ -79,6 +79,14 @@ def test_taints_selectors_and_limits_decide_which_types_take_a_pod() -> None:
     row = buy(*wants, catalog=[SMALL, tainted, {**labelled, "maxCount": 1}])
     assert (row["placed"], row["short"]) == (1, True)
     assert sentence(row, "€").endswith("the others do not fit into the allowed number of nodes.")
+
+
+def test_pods_that_the_scheduler_leaves_pending_are_not_limited() -> None:
+    """No new node has a zone, so the model places the pods and the scheduler does not."""
+    spread = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    row = buy(*pods(2, topologySpreadConstraints=[spread]), pod("p", requests={"cpu": "3"}))
+    assert (row["placed"], row["short"], row["limited"]) == (1, True, False)
+    assert sentence(row, "$") == "1 node for $1.00 places 1 of 3 pods; the scheduler leaves the others pending."
 
 
 @pytest.mark.parametrize("names", [("m5", "M5"), ("大", "小"), ("a b", "a_b")])
@@ -170,7 +178,7 @@ def document(**buy: Any) -> dict[str, Any]:
         ("name", " ", "name: must have 1..100 characters"),
         ("maxCount", -1, "maxCount: must be in 0..100,000"),
         ("allocatable", {"cpu": "four"}, "allocatable.cpu"),
-        ("allocatable", {"cpu": "-4"}, "allocatable.cpu: must not be negative"),
+        ("allocatable", {"cpu": "-4"}, "1: spec.buy.catalog\\[0\\].allocatable.cpu: must not be negative"),
     ],
 )
 def test_a_wrong_catalog_is_refused_with_the_field(field: str, value: Any, problem: str) -> None:

@@ -25,6 +25,14 @@ def column(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(values, np.int64)
 
 
+def test_fullness_counts_a_share_below_0_as_empty() -> None:
+    """In Go, milli-CPU beyond 64 bits wrap around: the pod requests -1000m."""
+    made, _ = cluster_of(node("a", cpu=4), pod("p", on="a", requests={"cpu": 10**40}))
+    found = cluster_metrics(made, [], {})
+    assert found["metrics"]["requested_share:cpu:mean"] == -0.25
+    assert found["fullness"]["cpu"][0] == 1
+
+
 def test_figures_of_a_distribution() -> None:
     found = figures(np.array([0.2, 0.4, 0.6, 0.8]))
     # variance: (0.09 + 0.01 + 0.01 + 0.09) / 4 = 0.05; Jain: 2² / (4 * 1.2)
