@@ -100,11 +100,7 @@ def sentence(row: Mapping[str, Any], currency: str) -> str:
     what = f"all {pods:,} pods" if placed == pods > 1 else count(placed, "pod")
     if placed < pods:
         what = f"{placed:,} of {count(pods, 'pod')}"
-    others = ""
-    if row["short"]:
-        others = "; the scheduler leaves the others pending"
-        if row["limited"]:
-            others = "; the others do not fit into the allowed number of nodes"
+    others = f"; {row['short']}" if row["short"] else ""
     if not row["nodes"]:
         if placed < pods and not others:
             others = f"; no node type takes the other {pods - placed:,}"
@@ -302,8 +298,7 @@ class _Computation:
             "pods": pods,
             "gated": self.gated,
             "placed": pods - len(waiting),
-            "short": bool(planned.pending),
-            "limited": bool(found.unplaced.any()),
+            "short": self._short(found, planned),
             "nodes": len(planned.types),
             "price": price,
             "bound": bound / MICRO,
@@ -329,6 +324,17 @@ class _Computation:
             else None,
             "daemon_sets": [workload.title for workload in self.daemons][:MAX_REASONS],
         }
+
+    def _short(self, found: Purchase, planned: RunOnSet) -> str:
+        """Return why the set leaves pods pending; "" if it leaves none."""
+        left = found.unplaced > 0
+        if not planned.pending:
+            return ""
+        if not left.any():
+            return "the scheduler leaves the others pending"
+        if any(offer.allowed[left].any() for offer in self.problem.offers):
+            return "the others do not fit into the allowed number of nodes"
+        return "no node type takes the others"
 
     def _price(self, run: RunOnSet) -> float:
         prices = {one.name: price for one, price in zip(self.types, self.prices, strict=True)}
