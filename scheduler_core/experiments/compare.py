@@ -48,7 +48,6 @@ AXES = (
     *("requested_share:cpu:stddev", "requested_share:memory:stddev", "wait:p95", "drain_seconds"),
 )
 
-Float64 = npt.NDArray[np.float64]
 Metrics = Mapping[str, float | None]
 
 

@@ -18,12 +18,13 @@ from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.headroom import FITS
 from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.local_fit import is_local
-from scheduler_core.experiments.pod_copies import OF_ONE_POD
 from scheduler_core.framework.interface import UNRESOLVABLE, CycleState, NodePodsChange, Verdict
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.metrics.groups import OF_ONE_POD
 from scheduler_core.simulation import Simulation
 
 Placement = dict[str, str]
@@ -32,7 +33,6 @@ Placement = dict[str, str]
 _FILTER_COST, _NODE_COST = 10, 2  # of the effort: a Filter run over all nodes, a check of one node
 _NODE_PLUGINS = frozenset({"NodeName", "NodeAffinity", "NodeUnschedulable", "TaintToleration", "NodeDeclaredFeatures"})
 """Filter plugins that read no other pods."""
-_FIT = ("NodeResourcesFit", "GeneralPredicates", "PodFitsResources")
 
 _BOUNDING = (resources.CPU, resources.MEMORY)
 UNREACHABLE = 1 << 30
@@ -93,7 +93,7 @@ class Board:
         self.placement: Placement = {}
         every = [*self.targets, *self.moved.values()]
         self.local = all(is_local(self.framework(pod), pod) for pod in every)
-        self.bounded = all(any(plugin.name in _FIT for plugin in self.framework(pod).filter) for pod in every)
+        self.bounded = all(any(plugin.name in FITS for plugin in self.framework(pod).filter) for pod in every)
         self._bounds = [MoveBound(self, pod) for pod in self.targets if self.bounded]
 
     def framework(self, pod: PodInfo) -> Framework:

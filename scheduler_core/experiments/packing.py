@@ -17,7 +17,6 @@ from functools import cached_property
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.api import quantity
 from scheduler_core.api.devices import ResourceClaim, ResourceClaimStatus
@@ -45,7 +44,7 @@ from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.distribution import percentile
-from scheduler_core.metrics.node_resources import PODS
+from scheduler_core.metrics.node_resources import PODS, Float64, Int64
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 
@@ -55,8 +54,6 @@ PERCENT = 100  # steps of a factor of requests
 _BOUNDED = (resources.CPU, resources.MEMORY)
 _SCALED = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
 
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 Trial = Callable[[int], bool]
 
 

@@ -20,8 +20,8 @@ from scheduler_core.experiments.outcomes import pack, pack_outcomes, unpack, unp
 from scheduler_core.experiments.run_cell import RunOutcome, result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
+from scheduler_core.metrics.node_resources import Int64
 
-Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 
 MAX_STORED_PODS = 100_000  # of more, a result would be larger than some MB

@@ -25,7 +25,7 @@ from scheduler_core.controllers import device_claims, pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import CapacityPod
 from scheduler_core.experiments.scenario_input import ScenarioInput
-from scheduler_core.metrics.groups import workloads
+from scheduler_core.metrics.groups import OF_ONE_POD, workloads
 from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE, POD_GROUP
 from scheduler_core.plugins.volumes import BIND_COMPLETED
 from scheduler_core.releases import Release
@@ -33,7 +33,6 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.missing_claims import stand_ins
 
 MAX_TEMPLATE = 100_000  # bytes
-OF_ONE_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
 
 
 class PodToCopy(msgspec.Struct, omit_defaults=True):
@@ -50,32 +49,37 @@ def template_of(wanted: CapacityPod, where: str, scenario: ScenarioInput, releas
     """Return the pod that a document describes, without what belongs to one pod only. `where`: the field of the
     document. Raises InputError."""
     pods = [obj for obj in scenario.prepared(release.name).objects if isinstance(obj, Pod)]
+    source = ""
     if wanted.pod:
         found = next((pod for pod in pods if pod.key == wanted.pod), None)
         if found is None:
             raise InputError("", f"{where}.pod", f"the scenario has no pod {wanted.pod[:253]}")
-        return _copied(found, wanted, wanted.pod)
-    if wanted.workload:
-        return _of_workload(wanted, where, pods, scenario, release)
-    if wanted.requests:
-        name = wanted.name or ", ".join(f"{amount} {resource}" for resource, amount in wanted.requests.items())
+        name = source = wanted.pod
+    elif wanted.workload:
+        name = wanted.workload
+        found, source = _of_workload(name, where, pods, scenario, release)
+    elif wanted.requests:
+        name = ", ".join(f"{amount} {resource}" for resource, amount in wanted.requests.items())
         container = {"name": "main", "image": "", "resources": {"requests": wanted.requests}}
         raw = {"kind": "Pod", "metadata": {"name": "capacity"}, "spec": {"containers": [container]}}
-        return PodToCopy(name, msgspec.to_builtins(_decoded(raw, where, "requests", release)), wanted.weight)
-    template = wanted.template
-    if isinstance(template, str):
-        documents = read_documents(template, f"{where}.template", MAX_TEMPLATE)
-        if len(documents) != 1 or not isinstance(documents[0], dict):
-            raise InputError("", f"{where}.template", "must be one Pod or one workload")
-        template = documents[0]
-    pod = _decoded(template, where, "template", release)
-    return PodToCopy(wanted.name or pod.name or "template", msgspec.to_builtins(_stripped(pod)), wanted.weight)
+        found = _decoded(raw, where, "requests", release)
+    else:
+        template = wanted.template
+        if isinstance(template, str):
+            documents = read_documents(template, f"{where}.template", MAX_TEMPLATE)
+            if len(documents) != 1 or not isinstance(documents[0], dict):
+                raise InputError("", f"{where}.template", "must be one Pod or one workload")
+            template = documents[0]
+        found = _decoded(template, where, "template", release)
+        name = found.name or "template"
+    return PodToCopy(wanted.name or name, msgspec.to_builtins(_stripped(found)), wanted.weight, source)
 
 
 def _of_workload(
-    wanted: CapacityPod, where: str, pods: list[Pod], scenario: ScenarioInput, release: Release
-) -> PodToCopy:
-    kind, _, key = wanted.workload.partition(" ")
+    workload: str, where: str, pods: list[Pod], scenario: ScenarioInput, release: Release
+) -> tuple[Pod, str]:
+    """Return a pod of a workload, and its key if the scenario has it."""
+    kind, _, key = workload.partition(" ")
     namespace, _, name = key.rpartition("/")
     namespace = namespace or "default"
     if kind == "DaemonSet":
@@ -84,13 +88,12 @@ def _of_workload(
     title = f"{namespace}/{kind} {name}"
     mine = next((pod for pod in pods if owners.get(pod.key) == title), None)
     if mine is not None:
-        return _copied(mine, wanted, wanted.workload)
+        return mine, mine.key
     for raw in scenario.objects():
         metadata = raw.get("metadata") or {}
         if (raw.get("kind"), metadata.get("namespace") or "default", metadata.get("name")) == (kind, namespace, name):
-            pod = _decoded(raw, where, "workload", release)
-            return PodToCopy(wanted.name or wanted.workload, msgspec.to_builtins(_stripped(pod)), wanted.weight)
-    raise InputError("", f"{where}.workload", f"the scenario has no {wanted.workload[:253]}, nor a pod of it")
+            return _decoded(raw, where, "workload", release), ""
+    raise InputError("", f"{where}.workload", f"the scenario has no {workload[:253]}, nor a pod of it")
 
 
 def _decoded(raw: dict[str, Any], where: str, field: str, release: Release) -> Pod:
@@ -111,10 +114,6 @@ def _decoded(raw: dict[str, Any], where: str, field: str, release: Release) -> P
     if not isinstance(obj, Pod):
         raise InputError("", f"{where}.{field}", f"must be a Pod or a workload, got kind {str(raw.get('kind'))[:63]!r}")
     return obj
-
-
-def _copied(pod: Pod, wanted: CapacityPod, name: str) -> PodToCopy:
-    return PodToCopy(wanted.name or name, msgspec.to_builtins(_stripped(pod)), wanted.weight, pod.key)
 
 
 def _stripped(pod: Pod) -> Pod:
@@ -139,9 +138,7 @@ class PodCopies:
         made = decode({"kind": "Pod", **template.pod})
         assert isinstance(made, Pod)
         if selector:
-            made.spec = msgspec.structs.replace(
-                made.spec, node_selector={**(made.spec.node_selector or {}), **selector}
-            )
+            made.spec.node_selector = {**(made.spec.node_selector or {}), **selector}
         if made.spec.priority is None and made.spec.priority_class_name:
             named = cluster.priority_classes.get(made.spec.priority_class_name)
             made.spec.priority = named.value if named is not None else 0

@@ -12,22 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
+from scheduler_core.debugger.headroom import FITS
 from scheduler_core.dra import extended_resources
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.node_catalog import HOSTNAME
+from scheduler_core.experiments.purchase_model import Bool, Int64
 from scheduler_core.framework.interface import CycleState, Status
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.metrics.node_resources import PODS
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.simulation import Simulation
 
-Int64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
-
-PODS = "pods"
 MAX_EXCLUSIVE = 200  # host ports and anti-affinity terms in the model
 MONOTONE = frozenset(
     {
@@ -42,7 +40,6 @@ MONOTONE = frozenset(
 )
 """Plugins and predicates that refuse a node for good: no pod that is added makes it feasible."""
 PER_NODE = frozenset({"InterPodAffinity", "MatchInterPodAffinity"})  # the same, for pods without required affinity
-FITS = ("NodeResourcesFit", "GeneralPredicates", "PodFitsResources")
 
 
 @dataclass

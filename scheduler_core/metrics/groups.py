@@ -17,7 +17,8 @@ POOLS = (
 """Labels that name a node group, best first: those of cloud providers, then the type of the instance."""
 MAX_GROUPS = 60
 
-_POD_LABELS = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")  # differ within a workload
+OF_ONE_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+"""Labels that differ between the pods of a workload."""
 _ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -57,7 +58,7 @@ def workloads(pods: Iterable[Pod]) -> dict[str, str]:
                 kind, name = "Deployment", name.removesuffix(suffix)
             found[pod.key] = f"{meta.namespace}/{kind} {name}"
             continue
-        labels = {key: value for key, value in meta.labels.items() if key not in _POD_LABELS}
+        labels = {key: value for key, value in meta.labels.items() if key not in OF_ONE_POD}
         spec = msgspec.structs.replace(pod.spec, node_name="")
         bare.setdefault((meta.namespace, _ENCODE((spec, labels))), []).append(pod.key)
     return found | {pod: group_name(alike) for alike in bare.values() for pod in alike}

@@ -18,6 +18,7 @@ from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.metrics.distribution import figures
 
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
 Requests = Mapping[str, int]  # resource -> quantity
 
 PODS = "pods"
@@ -61,7 +62,7 @@ def fullness(resources: NodeResources) -> dict[str, list[int]]:
     return found
 
 
-def _shares(resources: NodeResources) -> dict[str, npt.NDArray[np.float64]]:
+def _shares(resources: NodeResources) -> dict[str, Float64]:
     found = {}
     for name, has in resources.allocatable.items():
         where = has > 0
