@@ -4,7 +4,6 @@ the cell does besides its run (`scheduler_core.experiments.cell_runs`)."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -29,9 +28,14 @@ logger = logging.getLogger(__name__)
 UNFINISHED = "A cell without a result does not open as a run."
 
 
+def cell_of(row: ExperimentCell) -> Cell:
+    """Return the cell of a row."""
+    return msgspec.convert(row.cell, Cell)
+
+
 def why_not(row: ExperimentCell, place: int | None = None) -> str:
     """Return why no run represents a cell, or the loss `place` of it; "" if one may."""
-    cell = msgspec.convert(row.cell, Cell)
+    cell = cell_of(row)
     if cell.question in cell_runs.CELL_RUNS and row.state != Work.State.DONE:
         return UNFINISHED
     return cell_runs.why_not(cell, row.metrics, place)
@@ -41,8 +45,8 @@ def is_complete(row: ExperimentCell) -> bool:
     """Return whether the cell's run exists with all its changes."""
     if row.run is None:
         return False
-    forks = bool(row.cell.get("changes")) + has_fork(msgspec.convert(row.cell, Cell), row.result or {})
-    return len(row.run.stages) >= forks
+    cell = cell_of(row)
+    return len(row.run.stages) >= bool(cell.changes) + has_fork(cell, row.result or {})
 
 
 def open_cell(row: ExperimentCell) -> Run:
@@ -61,16 +65,20 @@ def open_run(row: ExperimentCell, place: int | None = None) -> tuple[Run, bool]:
     low."""
     if problem := why_not(row, place):
         raise InputError(str(row), "", problem)
-    cell = msgspec.convert(row.cell, Cell)
+    cell = cell_of(row)
     scenario = Scenario.objects.filter(pk=row.experiment.scenario_ids.get(cell.scenario)).first()
     if scenario is None:
         raise InputError(str(row), "scenario", "was deleted")
-    more = None
+    settings, forks = settings_of(cell, scenario), list[CellRun]()
+    if cell.changes:
+        forks.append(CellRun({}, "", lambda: cell.changes, at_end=False))
     if cell.question in cell_runs.CELL_RUNS:
-        more = cell_runs.run_of(cell, row.result or {}, scenario_input(cell.scenario, scenario.pk), place or 0)
-    settings = settings_of(row, scenario) | (more.settings if more is not None else {})
+        result = row.result or {}
+        more = cell_runs.run_of(cell, result, scenario_input(cell.scenario, scenario.pk), place or 0)
+        settings |= more.settings
+        forks += [more] * has_fork(cell, result)
     run = suggested_comparisons.run_with(scenario, settings)
-    for fork in forks_of(row, more):
+    for fork in forks:
         if run.active:
             return run, False
         if run.state != Work.State.DONE:
@@ -79,24 +87,12 @@ def open_run(row: ExperimentCell, place: int | None = None) -> tuple[Run, bool]:
     return run, True
 
 
-def settings_of(cell: ExperimentCell, scenario: Scenario) -> dict[str, Any]:
+def settings_of(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     """Return the settings of a run that decides as the cell does."""
-    content = cell.cell
-    wanted: dict[str, Any] = {"release": content["release"], "config": content.get("configuration", "")}
-    wanted |= {"seed": content.get("seed", 0)}
-    if content.get("virtual_time"):
-        until = content.get("until")
-        wanted = defaults(scenario, in_time=True) | wanted | ({} if until is None else {"until": until})
+    wanted: dict[str, Any] = {"release": cell.release, "config": cell.configuration, "seed": cell.seed}
+    if cell.virtual_time:
+        wanted = defaults(scenario, in_time=True) | wanted | ({} if cell.until is None else {"until": cell.until})
     return asdict(RunSettings(**wanted))
-
-
-def forks_of(row: ExperimentCell, more: CellRun | None) -> Iterator[CellRun]:
-    """Yield the forks of a cell's run, in order: one with the changes of the cell, and one with what it does besides
-    its run."""
-    if changes := row.cell.get("changes"):
-        yield CellRun({}, "", lambda: changes, at_end=False)
-    if more is not None and has_fork(msgspec.convert(row.cell, Cell), row.result or {}):
-        yield more
 
 
 def fork_of(run: Run, wanted: CellRun) -> Run:

@@ -7,7 +7,7 @@ another worker that repeats a step neither stores a cell twice nor counts one tw
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
 import msgspec
@@ -75,7 +75,8 @@ def store_round(
     before = stored.filter(round__lt=number).count()
     have = stored.count() - before  # another worker was lost after it had stored these
     position = before + have
-    for batch in batches(islice(iter(cells), have, None)):
+    following = islice(cells, have, None)
+    while batch := list(islice(following, BATCH)):
         if position + len(batch) > settings.EXPERIMENT_MAX_CELLS:
             problem = f"needs more than {settings.EXPERIMENT_MAX_CELLS:,} cells, which is the limit"
             raise InputError(documents.WHERE, "spec", problem)
@@ -95,19 +96,13 @@ def store_round(
     write(experiment, planned=True, worker="", starts=0)
 
 
-def batches(cells: Iterator[Cell]) -> Iterator[Sequence[Cell]]:
-    """Yield the cells BATCH at a time."""
-    while batch := list(islice(cells, BATCH)):
-        yield batch
-
-
 def store(experiment: Experiment, rows: list[ExperimentCell]) -> None:
     """Insert cells, those with a known result as done. Raises LostClaim."""
-    known = known_results({row.address for row in rows})
+    known = known_results(row.address for row in rows)
     size = 0
     for row in rows:
-        if row.address in known:
-            row.state, row.result, row.metrics = Work.State.DONE, known[row.address], metrics_of(known[row.address])
+        if (result := known.get(row.address)) is not None:
+            row.state, row.result, row.metrics = Work.State.DONE, result, metrics_of(result)
             row.reused, row.finished_at = True, timezone.now()
             size += len(msgspec.json.encode(row.result))
     reused = sum(row.reused for row in rows)

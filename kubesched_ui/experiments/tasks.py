@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 from celery import shared_task
@@ -15,7 +17,7 @@ from kubesched_ui.event_log.log import LostClaim
 from kubesched_ui.experiments import planning, queue, services
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input
-from kubesched_ui.models import Work
+from kubesched_ui.models import Work, WorkQuerySet
 from kubesched_ui.outages import DATABASE
 from kubesched_ui.runs import leases
 from kubesched_ui.runs.tasks import Heartbeat
@@ -51,56 +53,59 @@ def do_next_job() -> bool:
     return False
 
 
+@contextmanager
+def lease(work: Experiment | ExperimentCell, held: WorkQuerySet[Any]) -> Iterator[None]:
+    """Send heartbeats for claimed work. The work ends if another worker has it, and waits if the database fails."""
+    with Heartbeat(held, f"{work._meta.model_name}-{work.pk}"):
+        try:
+            yield
+        except LostClaim:
+            logger.info("%s was cancelled or taken over by another worker", work)
+        except DATABASE as error:
+            logger.warning("%s waits for the database: %s", work, error)
+            leases.release_on_outage(work)
+
+
 def advance(experiment: Experiment) -> None:
     """Plan the next round of a claimed experiment, or store its answer."""
-    with Heartbeat(Experiment.everything.held(experiment), f"experiment-{experiment.pk}"):
+    with lease(experiment, Experiment.everything.held(experiment)):
         try:
-            try:
-                planning.advance(experiment)
-            except InputError as error:
-                planning.finish(experiment, Work.State.FAILED, str(error))
-            except (LostClaim, *DATABASE):
-                raise
-            except Exception as error:
-                logger.exception("Experiment %s failed", experiment.pk)
-                planning.finish(experiment, Work.State.FAILED, internal(error))
-        except LostClaim:
-            logger.info("Experiment %s was cancelled or taken over by another worker", experiment.pk)
-        except DATABASE as error:
-            logger.warning("Experiment %s waits for the database: %s", experiment.pk, error)
-            leases.release_on_outage(experiment)
+            planning.advance(experiment)
+        except InputError as error:
+            planning.finish(experiment, Work.State.FAILED, str(error))
+        except (LostClaim, *DATABASE):
+            raise
+        except Exception as error:
+            logger.exception("%s failed", experiment)
+            planning.finish(experiment, Work.State.FAILED, internal(error))
     services.wake_workers(settings.EXPERIMENT_MAX_CELLS)
 
 
 def compute(cell: ExperimentCell) -> None:
     """Compute a claimed cell and store its result, unless an equal cell has been computed meanwhile."""
-    with Heartbeat(ExperimentCell.objects.held(cell), f"cell-{cell.pk}"):
+    with lease(cell, ExperimentCell.objects.held(cell)):
+        if known := planning.known_results([cell.address]):
+            cell.reused = True
+            planning.finish_cell(cell, result=known[cell.address])
+            return
+        start = time.perf_counter()
         try:
-            if known := planning.known_results([cell.address]):
-                cell.reused = True
-                planning.finish_cell(cell, result=known[cell.address])
+            wanted = msgspec.convert(cell.cell, Cell)
+            scenario = scenario_input(wanted.scenario, cell.experiment.scenario_ids[wanted.scenario])
+            result = QUESTIONS[wanted.question].compute(wanted, scenario, check_of(cell))
+            planning.finish_cell(cell, result=result, seconds=time.perf_counter() - start)
+            return
+        except InputError as problem:
+            error = str(problem)
+        except (LostClaim, *DATABASE):
+            raise
+        except Exception as problem:
+            logger.exception("%s failed", cell)
+            error = internal(problem)
+            if cell.starts < settings.EXPERIMENT_MAX_ATTEMPTS:
+                retry(cell, error)
                 return
-            start = time.perf_counter()
-            try:
-                wanted = msgspec.convert(cell.cell, Cell)
-                scenario = scenario_input(wanted.scenario, cell.experiment.scenario_ids[wanted.scenario])
-                result = QUESTIONS[wanted.question].compute(wanted, scenario, check_of(cell))
-                planning.finish_cell(cell, result=result, seconds=time.perf_counter() - start)
-            except InputError as error:
-                planning.finish_cell(cell, str(error), seconds=time.perf_counter() - start)
-            except (LostClaim, *DATABASE):
-                raise
-            except Exception as error:
-                logger.exception("%s failed", cell)
-                if cell.starts >= settings.EXPERIMENT_MAX_ATTEMPTS:
-                    planning.finish_cell(cell, internal(error), seconds=time.perf_counter() - start)
-                else:
-                    retry(cell, internal(error))
-        except LostClaim:
-            logger.info("%s was cancelled or taken over by another worker", cell)
-        except DATABASE as error:
-            logger.warning("%s waits for the database: %s", cell, error)
-            leases.release_on_outage(cell)
+        planning.finish_cell(cell, error, seconds=time.perf_counter() - start)
 
 
 def retry(cell: ExperimentCell, error: str) -> None:
