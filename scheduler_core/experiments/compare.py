@@ -77,7 +77,10 @@ class Compare(ExperimentQuestion):
         """Return the answer: `variants` with the mean, standard deviation and range of each metric over the seeds,
         `best` per metric, and `workloads` whose pods make the difference."""
         found, metrics = variants_of(done), metrics_of(done)
-        rows = [summary_of(variant, done, metrics) for variant in found]
+        rows = [summary_of(variant, metrics) for variant in found]
+        for row in rows:
+            results = [result for cell in row["cells"] if (result := done[cell].result) is not None]
+            row["fullness"] = mean_fullness([result["fullness"] for result in results])
         placements = placements_of(done, range(len(done)))
         differing = differences(placements, found) if placements else []
         data: Result = {
@@ -119,18 +122,10 @@ def metrics_of(done: Sequence[Done]) -> dict[int, Metrics]:
     return dict(zip(known, with_counts(list(known.values())), strict=True))
 
 
-def summary_of(variant: Variant, done: Sequence[Done], metrics: Mapping[int, Metrics]) -> dict[str, Any]:
-    """Return a variant with its metrics over the seeds and the mean number of nodes per bin of fullness. `metrics`: of
-    all cells."""
-    results = [result for position in variant.cells if (result := done[position].result) is not None]
-    return {
-        "title": variant.title,
-        "labels": variant.labels,
-        "cells": variant.cells,
-        "failed": len(variant.cells) - len(results),
-        "metrics": statistics_of([metrics[cell] for cell in variant.cells if cell in metrics]),
-        "fullness": mean_fullness([result["fullness"] for result in results]),
-    }
+def summary_of(variant: Variant, metrics: Mapping[int, Metrics]) -> dict[str, Any]:
+    """Return a variant with its metrics over the seeds. `metrics`: of all cells that succeeded."""
+    known = [metrics[cell] for cell in variant.cells if cell in metrics]
+    return {**variant._asdict(), "failed": len(variant.cells) - len(known), "metrics": statistics_of(known)}
 
 
 def statistics_of(metrics: Sequence[Metrics]) -> dict[str, dict[str, float]]:

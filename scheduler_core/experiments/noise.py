@@ -24,7 +24,7 @@ from scheduler_core.experiments.compare import (
     Variant,
     lowest_mean_highest,
     metrics_of,
-    statistics_of,
+    summary_of,
     variants_of,
 )
 from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
@@ -72,15 +72,8 @@ class Noise(ExperimentQuestion):
 
 def noise_of(variant: Variant, done: Sequence[Done], metrics: Mapping[int, Metrics]) -> dict[str, Any]:
     """Return how the results of a variant depend on the seed. `metrics`: of all cells."""
-    results = [metrics[cell] for cell in variant.cells if cell in metrics]
-    found = {
-        "title": variant.title,
-        "labels": variant.labels,
-        "cells": variant.cells,
-        "seeds": len(results),
-        "failed": len(variant.cells) - len(results),
-        "metrics": statistics_of(results),
-    }
+    found = summary_of(variant, metrics)
+    found["seeds"] = len(variant.cells) - found["failed"]
     placements = placements_of(done, variant.cells)
     if placements is None:
         return found
@@ -100,31 +93,27 @@ def noise_of(variant: Variant, done: Sequence[Done], metrics: Mapping[int, Metri
 def pods_by_luck(where: npt.NDArray[np.int32]) -> dict[str, int]:
     """Count the pods: `fixed` (always on the same node), `moving` (always placed, on several nodes), `unsure` (placed
     with some seeds only) and `pending` (never placed). `where`: as in Placements."""
-    bound = where >= 0
-    every, some = bound.all(axis=1), bound.any(axis=1)
-    fixed = every & (where == where[:, :1]).all(axis=1)
-    return {
-        "fixed": int(fixed.sum()),
-        "moving": int((every & ~fixed).sum()),
-        "unsure": int((some & ~every).sum()),
-        "pending": int((~some).sum()),
-    }
+    masks = _by_placement(where)
+    fixed = masks["always"] & (where == where[:, :1]).all(axis=1)
+    masks = {"fixed": fixed, "moving": masks.pop("always") & ~fixed, **masks}
+    return {name: int(mask.sum()) for name, mask in masks.items()}
+
+
+def _by_placement(where: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return the masks of the pods that are placed always, with some seeds only, and never."""
+    placed = (where >= 0).sum(axis=1)
+    seeds = where.shape[1]
+    return {"always": placed == seeds, "unsure": (placed > 0) & (placed < seeds), "pending": placed == 0}
 
 
 def pods_by_outcomes(where: npt.NDArray[np.int32]) -> list[dict[str, int]]:
     """Return, for each number of distinct outcomes of a pod, how many pods have it: `always` placed, `unsure`, and
     `pending` (never placed), with `outcomes` nodes, pending counting as one."""
-    bound = where >= 0
-    every, some = bound.all(axis=1), bound.any(axis=1)
+    masks = _by_placement(where)
     ordered = np.sort(where, axis=1)
     distinct = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
     return [
-        {
-            "outcomes": int(number),
-            "always": int((every & (distinct == number)).sum()),
-            "unsure": int((some & ~every & (distinct == number)).sum()),
-            "pending": int((~some & (distinct == number)).sum()),
-        }
+        {"outcomes": int(number), **{name: int((mask & (distinct == number)).sum()) for name, mask in masks.items()}}
         for number in np.unique(distinct)
     ]
 

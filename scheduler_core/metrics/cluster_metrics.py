@@ -29,11 +29,7 @@ MAX_SKEWS = 20
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-def cluster_metrics(
-    cluster: Cluster,
-    requests: Sequence[Requests],
-    workload_of: Mapping[str, str],
-) -> dict[str, Any]:
+def cluster_metrics(cluster: Cluster, requests: Sequence[Requests], workload_of: Mapping[str, str]) -> dict[str, Any]:
     """Return `metrics` (name -> number), `fullness` (resource -> nodes per interval), `skews` (the largest: workload,
     topology key, skew) and `unit` (of hole filling: resource -> quantity).
 
@@ -44,14 +40,12 @@ def cluster_metrics(
     resources = _limited(NodeResources.from_nodes(cluster.nodes))
     free = resources.free()
     unit = mean_request(requests)
-    metrics: dict[str, float] = {
-        "nodes": len(cluster.nodes),
-        "nodes_used": int(np.count_nonzero(cluster.nodes.pod_count)),
-    }
+    metrics: dict[str, float] = {"nodes": len(cluster.nodes)}
+    metrics["nodes_used"] = int(np.count_nonzero(cluster.nodes.pod_count))
     for resource, shares in requested_shares(resources).items():
         metrics |= {f"requested_share:{resource}:{figure}": value for figure, value in shares.items()}
-    typical = typical_requests(requests)
-    metrics |= {f"stranded:{resource}": amount for resource, amount in stranded(free, typical).items()}
+    lost = stranded(free, typical_requests(requests))
+    metrics |= {f"stranded:{resource}": amount for resource, amount in lost.items()}
     if unit:
         metrics["hole_filling"] = hole_filling(free, unit)
     found = gpu_fragmentation(free, requests)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+_T = TypeVar("_T")
 
 FIGURES = ("mean", "stddev", "min", "max", "jain")
 
@@ -25,6 +29,13 @@ def jain_index(values: npt.NDArray[np.float64]) -> float:
     """
     squares = float((values * values).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
+
+
+def most_frequent(ranked: Sequence[tuple[_T, int]], coverage: float) -> list[tuple[_T, int]]:
+    """Return the first of these (kind, number of members) until they have at least `coverage` of all members."""
+    before = accumulate((count for _, count in ranked), initial=0)
+    least = coverage * sum(count for _, count in ranked)
+    return [one for one, covered in zip(ranked, before, strict=False) if covered < least]
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.metrics.distribution import most_frequent
+
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
@@ -63,21 +65,14 @@ class TypicalPods:
     @classmethod
     def from_shapes(cls, shapes: Iterable[GPUShape], models: Iterable[str], coverage: float = 0.95) -> Self:
         """Return the distinct shapes, most frequent first, until they are at least `coverage` of all pods."""
-        counts = Counter(shapes)
-        ranked = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
-        total, covered = counts.total(), 0
-        chosen = []
-        for shape, count in ranked:
-            if covered >= coverage * total:
-                break
-            chosen.append((shape, count))
-            covered += count
-        known = list(models)
+        ranked = sorted(Counter(shapes).items(), key=lambda item: (item[1], item[0]), reverse=True)
+        chosen, known = most_frequent(ranked, coverage), list(models)
+        counts = np.array([count for _, count in chosen])
         return cls(
             np.array([shape.cpu for shape, _ in chosen], np.int64),
             np.array([shape.devices for shape, _ in chosen], np.int64),
             np.array([shape.milli for shape, _ in chosen], np.int64),
-            np.array([count for _, count in chosen]) / max(covered, 1),
+            counts / max(counts.sum(), 1),
             np.array([[shape.accepts(model) for model in known] for shape, _ in chosen], bool).reshape(-1, len(known)),
         )
 

@@ -6,7 +6,7 @@ Columns are int64 over nodes, in the scheduler's units (millicores of cpu, whole
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.resources import CPU, MEMORY
-from scheduler_core.metrics.distribution import figures
+from scheduler_core.metrics.distribution import figures, most_frequent
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -63,44 +63,34 @@ def fullness(resources: NodeResources) -> dict[str, list[int]]:
 
 
 def _shares(resources: NodeResources) -> dict[str, Float64]:
-    found = {}
-    for name, has in resources.allocatable.items():
-        where = has > 0
-        found[name] = resources.requested[name][where] / has[where]
-    return found
+    return {name: resources.requested[name][has > 0] / has[has > 0] for name, has in resources.allocatable.items()}
 
 
-def typical_requests(pods: Iterable[Requests]) -> list[Requests]:
+def typical_requests(pods: Sequence[Requests]) -> list[Requests]:
     """Return the distinct requests of pods, most frequent first, until they are those of 95% of the pods.
 
     Requests of 0 are left out. Source: as in metrics/fragmentation.py.
     """
     written = Counter[tuple[tuple[str, int], ...]]()
-    by_identity: dict[int, tuple[tuple[str, int], ...]] = {}  # equal pods share their requests
-    held = list(pods)
-    for requests in held:
-        key = by_identity.get(id(requests))
-        if key is None:
-            key = tuple(sorted((name, amount) for name, amount in requests.items() if amount > 0))
-            by_identity[id(requests)] = key
-        written[key] += 1
-    found: list[Requests] = []
-    covered = 0
-    for key, count in sorted(written.items(), key=lambda item: (-item[1], item[0])):
-        if covered >= COVERAGE * len(held):
-            break
-        found.append(dict(key))
-        covered += count
-    return found
+    for requests, count in _distinct(pods):
+        written[tuple(sorted((name, amount) for name, amount in requests.items() if amount > 0))] += count
+    ranked = sorted(written.items(), key=lambda item: (-item[1], item[0]))
+    return [dict(key) for key, _ in most_frequent(ranked, COVERAGE)]
+
+
+def _distinct(pods: Sequence[Requests]) -> Iterator[tuple[Requests, int]]:
+    """Yield requests and how many pods share them, as equal pods do."""
+    distinct = {id(requests): requests for requests in pods}
+    for identity, count in Counter(map(id, pods)).items():
+        yield distinct[identity], count
 
 
 def mean_request(pods: Sequence[Requests]) -> dict[str, int]:
     """Return the mean request over all pods, rounded up, of cpu, memory and each resource that at least half of the
     pods request. Others would exclude nodes that suffice for most pods."""
     total, users = Counter[str](), Counter[str]()
-    distinct = {id(requests): requests for requests in pods}  # equal pods share their requests
-    for key, count in Counter(map(id, pods)).items():
-        for name, amount in distinct[key].items():
+    for requests, count in _distinct(pods):
+        for name, amount in requests.items():
             if amount > 0:
                 total[name] += amount * count
                 users[name] += count
@@ -114,7 +104,6 @@ def stranded(free: Mapping[str, Int64], typical: Sequence[Requests]) -> dict[str
 
     `free`: as of NodeResources. `typical`: as of `typical_requests`.
     """
-    names = [name for name in free if name != PODS]
     size = len(next(iter(free.values()))) if free else 0
     has_place = free[PODS] > 0 if PODS in free else np.ones(size, np.bool_)
     closed = np.ones(size, np.bool_)
@@ -127,11 +116,8 @@ def stranded(free: Mapping[str, Int64], typical: Sequence[Requests]) -> dict[str
         for name, amount in requests.items():
             fits &= free[name][rows] >= amount if name in free else False
         closed[rows[fits]] = False
-    found = {}
-    for name in names:
-        if name in smallest:
-            found[name] = int(free[name][closed & (free[name] >= smallest[name])].sum())
-    return found
+    names = [name for name in free if name in smallest and name != PODS]
+    return {name: int(free[name][closed & (free[name] >= smallest[name])].sum()) for name in names}
 
 
 def hole_filling(free: Mapping[str, Int64], unit: Requests) -> int:

@@ -27,9 +27,10 @@ def skews(cluster: Cluster, keys: Iterable[str], workload_of: Mapping[str, str])
     rows = np.array([nodes.rows.get(pod.node, -1) for pod in pods], np.intp)
     groups = np.repeat(np.arange(len(members)), [len(group) for group in members.values()])
     examples = [group[0] for group in members.values()]
-    kinds = {pod.node_selection: kind for kind, pod in enumerate({p.node_selection: p for p in examples}.values())}
+    selections = {pod.node_selection: pod for pod in examples}
+    kinds = {selection: kind for kind, selection in enumerate(selections)}
     kind_of = np.array([kinds[pod.node_selection] for pod in examples], np.intp)
-    masks = [required_mask(nodes, pod) for pod in {p.node_selection: p for p in examples}.values()]
+    masks = [required_mask(nodes, pod) for pod in selections.values()]
     found: dict[str, dict[str, int]] = {}
     for key in keys:
         topology = nodes.topology(key)
