@@ -21,7 +21,6 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import MOST
-from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of, inside
 from scheduler_core.experiments.node_catalog import add_node, daemon_sets, new_node, node_name
@@ -58,8 +57,7 @@ class Buy(ExperimentQuestion):
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield a cell for each scenario, release, configuration, seed and set of changes. Raises InputError."""
         spec = experiment.spec
-        if spec.buy is None:
-            raise InputError("", "spec.buy", "is missing; it has the catalog of node types")
+        assert spec.buy is not None  # checked with the document
         for number, one in enumerate(spec.buy.catalog):
             with inside(f"spec.buy.catalog[{number}]"):
                 new_node(one, "node")

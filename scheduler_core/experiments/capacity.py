@@ -66,8 +66,7 @@ class Capacity(ExperimentQuestion):
         """Yield a cell for the whole cluster and for each group, per scenario, release, configuration, seed and set of
         changes. Raises InputError."""
         spec = experiment.spec
-        if spec.capacity is None:
-            raise InputError("", "spec.capacity", "is missing; it names the pods to add")
+        assert spec.capacity is not None  # checked with the document
         stored = 0
         for base in cells_of(experiment):
             for cell in _cells(base, spec.capacity, scenarios[base.scenario]):

@@ -36,6 +36,13 @@ OUTCOMES_UP_TO = 1000  # cells; more store the outcomes of their pods only on re
 QuestionName = Literal["compare", "noise", "capacity", "loss", "buy", "tune", "moves", "packing"]
 IN_VIRTUAL_TIME = ("compare", "noise", "tune")
 """The questions whose cells are runs, so that they can be in virtual time."""
+REQUIRED_SECTIONS = {
+    "buy": "it has the catalog of node types",
+    "capacity": "it names the pods to add",
+    "moves": "it names the pending pods",
+    "tune": "it names the aims",
+}
+"""The questions whose section of the document must not be missing, and why."""
 GRID_LABELS = ("scenario", "release", "configuration", "changes", "seed")
 """The labels of the cells of the grid. Questions add their own."""
 
@@ -258,26 +265,25 @@ def _check_configurations(spec: ExperimentSpec) -> None:
 
 def _check_sections(spec: ExperimentSpec) -> None:
     for question in get_args(QuestionName):
-        section = getattr(spec, question, None)
+        section, path = getattr(spec, question, None), f"spec.{question}"
         if section is None:
+            if question == spec.question and question in REQUIRED_SECTIONS:
+                raise InputError("", path, f"is missing; {REQUIRED_SECTIONS[question]}")
             continue
-        path = f"spec.{question}"
         refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
         section.check(path)
-    if spec.question == "tune":
-        _check_tune(spec)
+    if spec.question == "tune" and spec.tune is not None:
+        _check_tune(spec, spec.tune)
 
 
-def _check_tune(spec: ExperimentSpec) -> None:
-    if spec.tune is None:
-        raise InputError("", "spec.tune", "is missing; it names the aims")
+def _check_tune(spec: ExperimentSpec, tune: parameters.TuneParameters) -> None:
     for name in ("releases", "configurations"):
         number = len(getattr(spec, name))
         refuse(number != 1, f"spec.{name}", "must have one entry: tune varies the configuration itself")
-    cells = spec.size * spec.tune.trials
-    problem = f"{spec.tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
+    cells = spec.size * tune.trials
+    problem = f"{tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
     refuse(cells > MAX_CELLS, "spec.tune.trials", problem)
-    SearchSpace.create(spec.tune, spec.configurations[0].text, spec.releases[0])
+    SearchSpace.create(tune, spec.configurations[0].text, spec.releases[0])
 
 
 @contextmanager

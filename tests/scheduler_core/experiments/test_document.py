@@ -139,3 +139,9 @@ def test_hostile_documents_are_refused() -> None:
     assert len(refusal(spec(question="x" * 1_000_000))) < 2000
     many = [{"name": f"c{i}"} for i in range(200)]
     assert "would have 40,000 cells" in refusal(spec(configurations=many, changes=many))
+
+
+@pytest.mark.parametrize("question", document.REQUIRED_SECTIONS)
+def test_a_section_that_a_question_needs_must_not_be_missing(question: str) -> None:
+    assert f"spec.{question}: is missing; it " in refusal(spec(question=question))
+    assert load_experiment(spec(question="loss")).spec.loss is None
