@@ -18,15 +18,13 @@ async function swap(url, selector, { push = true } = {}) {
       location.assign(url);
       return;
     }
-    const focused = part.contains(document.activeElement)
-      ? document.activeElement.id || document.activeElement.name
-      : "";
-    const caret = document.activeElement?.selectionStart;
+    const focused = part.contains(document.activeElement) ? document.activeElement : null;
+    const caret = focused?.selectionStart;
     part.replaceWith(fresh);
     if (focused) {
-      const again = fresh.querySelector(`#${CSS.escape(focused)}, [name="${CSS.escape(focused)}"]`);
-      again?.focus({ preventScroll: true });
-      if (caret != null && again?.setSelectionRange) again.setSelectionRange(caret, caret);
+      const again = versionOf(focused, fresh);
+      again.focus({ preventScroll: true });
+      if (caret != null && again.setSelectionRange) again.setSelectionRange(caret, caret);
     }
     if (push) history.pushState({ swap: selector }, "", url);
     else history.replaceState(history.state, "", url); // an update fetches what the user searches for
@@ -35,6 +33,19 @@ async function swap(url, selector, { push = true } = {}) {
   } catch {
     part?.removeAttribute("aria-busy");
   }
+}
+
+// Returns the version of an element in a newer part: with the same id or name, or the link with the same text. Without
+// one, returns the part.
+function versionOf(element, part) {
+  const key = CSS.escape(element.id || element.name || "");
+  const text = (one) => one.textContent.replace(/[▲▼]/g, "").trim();
+  const found = key
+    ? part.querySelector(`#${key}, [name="${key}"]`)
+    : [...part.querySelectorAll(element.localName)].find((one) => text(one) === text(element));
+  if (found) return found;
+  part.tabIndex = -1;
+  return part;
 }
 
 // CSRF tokens differ in every response and are ignored.

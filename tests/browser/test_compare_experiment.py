@@ -66,5 +66,9 @@ def test_noise(page: Page, site: Instance) -> None:
         "8 of 8 pods are placed with each of 12 seeds", timeout=ANSWERED
     )
     expect(page.locator(".barlayer .point").first).to_be_visible()
+    heading = page.locator("#cells").get_by_role("link", name="Pods placed")
+    heading.press("Enter")
+    expect(page).to_have_url(re.compile("sort=placed"))
+    expect(heading).to_be_focused()  # the table was replaced
     page.get_by_text("Node groups and pods").click()
     expect(page.get_by_text("12 of 12 seeds").first).to_be_visible()
