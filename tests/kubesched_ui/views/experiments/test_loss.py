@@ -144,4 +144,11 @@ def test_pods_without_a_controller_are_on_nodes_and_in_zones(client: Client) -> 
     zones = [node(name, labels={"topology.kubernetes.io/zone": name}) for name in ("east", "west")]
     bare = scenario(*zones, pod("bare", nodeName="east"))
     for scope, where in (("node", "1 pod on 1 node."), ("zone", "1 pod in 1 zone.")):
-        assert finished(client, bare, "loss", mode="loss", scope=scope).sentence.endswith(where)
+        experiment = finished(client, bare, "loss", mode="loss", scope=scope)
+        assert experiment.sentence.endswith(where)
+    row = next(row for row in experiment.answer["losses"] if row["name"] == "east")
+    text = source(client, f"/experiments/{experiment.pk}/cells/{row['cell']}/losses/{row['place']}/")
+    assert "1 pod without a controller is not created again." in text
+    row = next(row for row in experiment.answer["losses"] if row["name"] == "west")
+    text = source(client, f"/experiments/{experiment.pk}/cells/{row['cell']}/losses/{row['place']}/")
+    assert "It has no pods." in text
