@@ -36,7 +36,7 @@ def cell_of(row: ExperimentCell) -> Cell:
 def why_not(row: ExperimentCell, place: int | None = None) -> str:
     """Return why no run represents a cell, or the loss `place` of it; "" if one may."""
     cell = cell_of(row)
-    if cell.question in cell_runs.CELL_RUNS and row.state != Work.State.DONE:
+    if row.state == Work.State.FAILED or (cell.question in cell_runs.CELL_RUNS and row.state != Work.State.DONE):
         return UNFINISHED
     return cell_runs.why_not(cell, row.metrics, place)
 

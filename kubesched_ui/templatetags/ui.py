@@ -271,7 +271,8 @@ def _heading(context: Any, column: str, sortable: bool) -> SafeString:
     if not (key and sortable):
         return format_html('<th scope="col"{}>{}</th>', css, label)
     order = {key: ("ascending", " ▲"), f"-{key}": ("descending", " ▼")}.get(context.get("sort"))
-    query = querystring(context, None, sort=f"-{key}" if context.get("sort") == key else key, page=None)
+    first = {"page": None, "cells": None}  # pages of lists
+    query = querystring(context, None, sort=f"-{key}" if context.get("sort") == key else key, **first)
     content = format_html('{}<span aria-hidden="true">{}</span>', label, order[1]) if order else label
     aria = format_html(' aria-sort="{}"', order[0]) if order else ""
     link = format_html('<a href="{}{}">{}</a>', context.get("page_path", ""), query, content)

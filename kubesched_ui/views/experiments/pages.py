@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
+from django.db.models import Count, Min
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,7 +24,7 @@ from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.api.duration import span
 from scheduler_core.errors import InputError
 
-FAILED = 10  # failed cells that the page names
+FAILED = 10  # reasons of failed cells that the page shows
 
 
 @require_http_methods(["GET", "POST"])
@@ -98,11 +99,18 @@ def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
         "experiment": found,
         "scenario": found.scenario,
         "question": page,
-        "failed": found.cells.filter(state=Work.State.FAILED).listed()[:FAILED],
+        "failed": failures_of(found),
         "left": span(max(1, round(found.eta_s))) if found.eta_s is not None else "",
     }
     context |= cell_table(found, request.GET)
     return render(request, page.template, context | page.context(found, request.GET))
+
+
+def failures_of(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the first reasons why cells failed: `error`, the first `cell`, and how many `others` have the reason."""
+    failed = experiment.cells.filter(state=Work.State.FAILED).order_by().values("error")
+    reasons = failed.annotate(cell=Min("number"), others=Count("pk") - 1).order_by("cell")
+    return list(reasons[:FAILED])
 
 
 @require_GET

@@ -118,9 +118,19 @@ def test_failed_cells_are_named_with_their_reason(client: Client, cluster: Scena
     experiment = finish(create(cluster, seeds=[1, 2]))
     shown = page(client, f"/experiments/{experiment.pk}/")
     assert "1 cell failed" in shown
-    assert "Internal error (ValueError)" in shown
-    assert "Internal error (ValueError)" in page(client, f"/experiments/{experiment.pk}/cells/2/")
+    assert "Cell 2</a>: Internal error (ValueError)" in shown
+    failed = page(client, f"/experiments/{experiment.pk}/cells/2/")
+    assert "Internal error (ValueError)" in failed
+    assert "Open as run" not in failed
     assert client.get(f"/experiments/{experiment.pk}/cells/3/").status_code == 404
+
+
+def test_equal_reasons_of_failed_cells_are_shown_once(client: Client, cluster: Scenario, squares: Squares) -> None:
+    squares.errors = {number: [ValueError("x")] * 3 for number in (1, 3, 4)}
+    shown = page(client, f"/experiments/{finish(create(cluster, seeds=[1, 2, 3, 4])).pk}/")
+    assert "3 cells failed" in shown
+    assert "Cell 1</a> and 2 others: Internal error (ValueError)" in shown
+    assert shown.count("Internal error (ValueError)") == 1
 
 
 def test_a_cell_opens_as_a_run_with_its_settings(client: Client, finished: Experiment) -> None:
