@@ -16,7 +16,7 @@ from tests.kubesched_ui.instance import Instance
 
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
-WIDTHS = (2560, 1440, 800, 390)
+WIDTHS = (2560, 1440, 720, 390)  # 720: a page of 1440 at 200%
 
 # Elements beyond the right edge of the page outside of scrolling boxes.
 OUTSIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
