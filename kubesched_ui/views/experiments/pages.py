@@ -110,7 +110,7 @@ def failures_of(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the first reasons why cells failed: `error`, the first `cell`, and how many `others` have the reason."""
     failed = experiment.cells.filter(state=Work.State.FAILED).order_by().values("error")
     reasons = failed.annotate(cell=Min("number"), others=Count("pk") - 1).order_by("cell")
-    return list(reasons[:FAILED])
+    return [{**one} for one in reasons[:FAILED]]
 
 
 @require_GET
