@@ -79,8 +79,8 @@ class NodeTable:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
-        self._numbers = np.zeros((4, 0), np.int64)
-        self._amounts = np.zeros((6, 0), np.int64)
+        # allocatable and requested of each resource, then the four other columns of int64
+        self._columns = np.zeros((10, 0), np.int64)
         self._bind()
         self.unschedulable = np.zeros(0, np.bool_)
         self._memo: dict[object, Any] = {}
@@ -249,13 +249,11 @@ class NodeTable:
         self.nodes = [node for name in self.names if (node := self.entries[name].node) is not None]
         origin = np.fromiter((old.get(name, -1) for name in self.names), np.intp, len(self.names))
         if len(old):
-            self._numbers, self._amounts = self._numbers[:, origin], self._amounts[:, origin]
+            self._columns = self._columns[:, origin]
         else:
-            self._numbers = np.zeros((4, len(origin)), np.int64)
-            self._amounts = np.zeros((2 * len(self._resources), len(origin)), np.int64)
+            self._columns = np.zeros((len(self._columns), len(origin)), np.int64)
         fresh = np.flatnonzero(origin < 0)
-        self._numbers[:, fresh] = 0
-        self._amounts[:, fresh] = 0
+        self._columns[:, fresh] = 0
         self._bind()
         self.unschedulable = np.fromiter((node.spec.unschedulable for node in self.nodes), np.bool_, len(self.nodes))
         self.pods.permute(self.rows, origin)
@@ -267,17 +265,17 @@ class NodeTable:
 
     def _bind(self) -> None:
         half = len(self._resources)
-        self.allocatable = dict(zip(self._resources, self._amounts[:half], strict=True))
-        self.requested = dict(zip(self._resources, self._amounts[half:], strict=True))
-        self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._numbers
+        self.allocatable = dict(zip(self._resources, self._columns[:half], strict=True))
+        self.requested = dict(zip(self._resources, self._columns[half:-4], strict=True))
+        *_, self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._columns
+        self._added: dict[tuple[int, tuple[int, int]], tuple[Mapping[str, int], Int64]] = {}  # see `_added_by`
 
     def _resource(self, name: str) -> None:
         """Create the columns of a resource if they are missing."""
         if name == "pods" or name in self.allocatable:
             return
         half = len(self._resources)
-        blank = np.zeros((1, self._amounts.shape[1]), np.int64)
-        self._amounts = np.vstack((self._amounts[:half], blank, self._amounts[half:], blank))
+        self._columns = np.insert(self._columns, (half, 2 * half), 0, axis=0)
         self._resources.append(name)
         self._bind()
         self.version += 1
@@ -340,33 +338,40 @@ class NodeTable:
                 self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
 
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
-        for name, amount in pod.held.items():
-            _add(self.requested[name], row, step * amount)
-        cpu, memory = pod.nonzero
-        _add(self.nonzero_cpu, row, step * cpu)
-        _add(self.nonzero_memory, row, step * memory)
-        _add(self.pod_count, row, step)
+        values, added = self._columns[:, row], self._added_by(pod)
+        (np.add if step > 0 else np.subtract)(values, added, out=values)
         self.usage.add(row)
+
+    def _added_by(self, pod: PodInfo) -> Int64:
+        """Return what a pod adds to each column. A sum beyond int64 wraps, as in Go."""
+        key = id(pod.held), pod.nonzero
+        known = self._added.get(key)
+        if known is None:
+            if len(self._added) >= _MEMO_LIMIT:
+                self._added.clear()
+            amounts = [pod.held.get(name, 0) for name in self._resources]
+            added = np.array([*[0] * len(amounts), *amounts, *pod.nonzero, 1, 0], np.int64)
+            known = self._added[key] = pod.held, added  # as long as it is here, no other object has its id
+        return known[1]
 
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
         """Add many pods to the columns, each on a row. Pods with equal requests are grouped."""
         if not placed:
             return
         rows = np.array([row for row, _ in placed], np.intp)
-        distinct = list({id(pod.held): pod.held for _, pod in placed}.values())
-        number_of = {id(held): i for i, held in enumerate(distinct)}
-        index = [number_of[id(pod.held)] for _, pod in placed]
-        for name in {name for requests in distinct for name in requests}:
-            np.add.at(self.requested[name], rows, np.array([one.get(name, 0) for one in distinct], np.int64)[index])
-        np.add.at(self.nonzero_cpu, rows, np.array([pod.nonzero[0] for _, pod in placed], np.int64))
-        np.add.at(self.nonzero_memory, rows, np.array([pod.nonzero[1] for _, pod in placed], np.int64))
-        np.add.at(self.pod_count, rows, 1)
+        added = [self._added_by(pod) for _, pod in placed]
+        distinct = {id(one): one for one in added}
+        number_of = {key: i for i, key in enumerate(distinct)}
+        index = [number_of[id(one)] for one in added]
+        for column, amounts in zip(self._columns, np.array([*distinct.values()]).T, strict=True):
+            if amounts.any():
+                np.add.at(column, rows, amounts[index])
         self.usage.forget()
         self.pods.count_rows(placed)
 
     def usage_of(self, row: int) -> bytes:
         """Return the allocatable and requested amounts of a row as a cache key, valid until `version` changes."""
-        return self._amounts[:, row].tobytes() + self._numbers[:, row].tobytes()
+        return self._columns[:, row].tobytes()
 
     @contextmanager
     def bare(self) -> Iterator[None]:
@@ -409,7 +414,8 @@ class NodeTable:
 
     def topology(self, key: str) -> Topology:
         """Return the column of a label."""
-        return self.memo(("label", key), lambda: Topology(key, self.nodes))
+        label = "label", key
+        return self._memo.get(label) or self.memo(label, lambda: Topology(key, self.nodes))
 
     def name_rank(self) -> npt.NDArray[np.intp]:
         """Return the rank of each row's node in alphabetical order; intp over nodes."""
@@ -441,14 +447,6 @@ class NodeTable:
             return np.array(ids, np.int32), [node for _, node in index.values()]
 
         return self.memo("taints", make)
-
-
-def _add(column: npt.NDArray[np.int64], row: int, amount: int) -> None:
-    """Add to a row. A sum beyond int64 wraps, as in Go."""
-    total = column.item(row) + amount
-    if not -(1 << 63) <= total < 1 << 63:
-        total = (total + (1 << 63)) % (1 << 64) - (1 << 63)
-    column[row] = total
 
 
 def ports_conflict(wanted: str, used: Iterable[str]) -> bool:

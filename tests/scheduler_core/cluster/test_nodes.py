@@ -297,3 +297,14 @@ def test_columns_of_nodes_are_updated_if_a_node_changes() -> None:
     changed.metadata.labels["disk"] = "ssd"
     made.apply(changed)
     assert made.nodes.requirement_mask(wanted).tolist() == [True, True]
+
+
+def test_a_sum_beyond_int64_wraps_as_in_go():
+    half = 1 << 62
+    there, _ = cluster(node("n1"), *(pod(f"p{i}", on="n1", requests={"memory": str(half)}) for i in range(2)))
+    requested = there.nodes.requested["memory"]
+    assert requested.tolist() == [-(1 << 63)]
+    there.add_pod(info(pod("late", requests={"memory": str(half)})), "n1")
+    assert requested.tolist() == [-half]
+    there.remove_pod(there.pods["default/late"])
+    assert requested.tolist() == [-(1 << 63)]
