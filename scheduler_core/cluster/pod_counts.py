@@ -76,13 +76,13 @@ class PodCounts:
 
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
-        self.counts[row] += step
+        count = self.counts[row] = self.counts.item(row) + step
         self.total += step
         if self._rows is not None:
-            (self._rows.add if self.counts[row] > 0 else self._rows.discard)(row)
+            (self._rows.add if count > 0 else self._rows.discard)(row)
         for topology, sums in self._sums.values():
-            if not topology.unique and (value := topology.ids[row]) >= 0:
-                sums[value] += step
+            if not topology.unique and (value := topology.ids.item(row)) >= 0:
+                sums[value] = sums.item(value) + step
 
     def rows(self) -> set[int]:
         """Return the rows with such pods. Do not change the set; it changes with the pods."""

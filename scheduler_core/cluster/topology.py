@@ -16,7 +16,7 @@ Bool = npt.NDArray[np.bool_]
 class Topology:
     """The values of one label over the nodes.
 
-    `ids`: int32 over nodes, the index of the value, -1 if the label is missing. `values`: the value of each id.
+    `ids`: intp over nodes, the index of the value, -1 if the label is missing. `values`: the value of each id.
     `missing`: bool over nodes, None if every node has the label. `unique`: every node has its own value, in row order,
     as with hostnames; then a column over values is a column over nodes.
     """
@@ -26,7 +26,7 @@ class Topology:
     def __init__(self, key: str, nodes: Iterable[Node]) -> None:
         index: dict[str, int] = {}
         found = [node.metadata.labels.get(key) for node in nodes]
-        self.ids = np.array([-1 if value is None else index.setdefault(value, len(index)) for value in found], np.int32)
+        self.ids = np.array([-1 if value is None else index.setdefault(value, len(index)) for value in found], np.intp)
         self.values = list(index)
         missing = self.ids < 0
         self.missing: Bool | None = missing if missing.any() else None

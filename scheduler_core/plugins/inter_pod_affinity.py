@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity (filtering.go, scorin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -57,6 +57,8 @@ ANTI_AFFINITY = fwk.unschedulable("node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = fwk.unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
 
 _AFFINITY = ("spec", "affinity")
+_SCORE = "InterPodAffinity/score"  # the weights of domains
+_FEW = 16  # domains that are normalized faster one by one than in arrays
 NEAR, ANTI = "podAffinity", "podAntiAffinity"
 
 
@@ -405,61 +407,71 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         are none."""
         preferred = pod.preferred_affinity or pod.preferred_anti_affinity
         if self.args.ignore_preferred_terms_of_existing_pods and not preferred:
-            weights: dict[str, fwk.Int64] = {}
+            weights: dict[Topology, fwk.Int64] = {}
         else:
             weights = self._weights(state, pod)
         if not weights and self.cluster.release.prescore_skips:
             return fwk.SKIPPED
-        state[f"{self.name}/score"] = weights
+        state[_SCORE] = weights
         return None
 
-    def _weights(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Int64]:
-        """Return topology key -> the weight of each domain; int64 over its values."""
-        hard = self.args.hard_pod_affinity_weight
-        factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
-        pairs: list[tuple[str, PodCounts, int]] = []
-        if pod.preferred_affinity or pod.preferred_anti_affinity:
-            pairs += state.of_class((self.name, "preferred"), lambda: self._preferred(pod))
-        for carried in self.cluster.columns.terms_matching(pod):
-            factor = factors.get(carried.role, 0)
-            if factor and carried.total:
-                weight = factor if carried.role == REQUIRED_AFFINITY else factor * carried.term.weight
-                pairs.append((carried.term.topology_key, carried, weight))
-        weights: dict[str, fwk.Int64] = {}
-        for topology_key, counts, weight in pairs:
-            domains = self._domains(topology_key, counts)
-            if not counts.total or (domains.topology.missing is not None and not domains.counts.any()):
+    def _weights(self, state: fwk.CycleState, pod: PodInfo) -> dict[Topology, fwk.Int64]:
+        """Return the weight of each domain by topology; int64 over its values."""
+        carried = self.cluster.columns.terms_matching(pod)
+        weights: dict[Topology, fwk.Int64] = {}
+        terms = state.of_class((self.name, "score", len(carried)), lambda: self._weighted(pod, carried))
+        for topology_key, counts, weight in terms:
+            if not counts.total:
                 continue
-            sums = domains.counts * weight
-            weights[topology_key] = weights[topology_key] + sums if topology_key in weights else sums
+            topology = self.cluster.nodes.topology(topology_key)
+            sums = counts.sums(topology_key, topology)
+            if topology.missing is None or sums.any():
+                weights[topology] = weights[topology] + sums * weight if topology in weights else sums * weight
         return weights
 
-    def _preferred(self, pod: PodInfo) -> list[tuple[str, PodCounts, int]]:
-        """Return the topology key, the column of matching pods and the weight of each of the pod's preferred terms."""
-        terms = [(term, term.weight) for term in pod.preferred_affinity]
-        terms += [(term, -term.weight) for term in pod.preferred_anti_affinity]
-        return [(term.topology_key, self._column(term), weight) for term, weight in terms]
+    def _weighted(self, pod: PodInfo, carried: Iterable[TermColumn]) -> list[tuple[str, PodCounts, int]]:
+        """Return the topology key, the column of pods and the weight of the pod's preferred terms and of `carried`."""
+        weighted: list[tuple[str, PodCounts, int]] = []
+        for terms, sign in ((pod.preferred_affinity, 1), (pod.preferred_anti_affinity, -1)):
+            weighted += [(term.topology_key, self._column(term), sign * term.weight) for term in terms]
+        hard = self.args.hard_pod_affinity_weight
+        factors = {REQUIRED_AFFINITY: hard, PREFERRED_AFFINITY: 1, PREFERRED_ANTI_AFFINITY: -1}
+        for column in carried:
+            if factor := factors.get(column.role, 0):
+                weight = factor if column.role == REQUIRED_AFFINITY else factor * column.term.weight
+                weighted.append((column.term.topology_key, column, weight))
+        return weighted
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the node's domains."""
         total = None
-        for topology_key, sums in state[f"{self.name}/score"].items():
-            topology = self.cluster.nodes.topology(topology_key)
+        for topology, sums in state[_SCORE].items():
             mine = topology.over_nodes(sums)
             total = mine if total is None else total + mine
         return np.zeros(len(self.cluster.nodes), np.int64)[rows] if total is None else total[rows]
 
     def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Scale lowest..highest to 0..100, in float64."""
-        if not state[f"{self.name}/score"] or not len(scores):
+        weights: dict[Topology, fwk.Int64] = state[_SCORE]
+        if not weights or not len(scores):
             return scores
-        lowest, highest = int(np.minimum.reduce(scores)), int(np.maximum.reduce(scores))
+        topology, sums = next(iter(weights.items()))
+        # A plugin outside the tree that extends this one may have other scores.
+        every = isinstance(rows, slice) and type(self).score is InterPodAffinity.score
+        few = every and len(sums) <= _FEW and len(weights) == 1 and topology.missing is None
+        if few:
+            numbers = sums.tolist()
+            lowest, highest = min(numbers), max(numbers)
+        else:
+            lowest, highest = scores.item(scores.argmin()), scores.item(scores.argmax())
         if self.cluster.release.affinity_scores_start_at_zero:
             lowest, highest = min(lowest, 0), max(highest, 0)
         if highest == lowest:
             return np.zeros_like(scores)
-        result: fwk.Int64 = (float(self.max_score) * ((scores - lowest) / float(highest - lowest))).astype(np.int64)
-        return result
+        most, span = float(self.max_score), float(highest - lowest)
+        if few:
+            return topology.over_nodes(np.array([int(most * ((number - lowest) / span)) for number in numbers]))
+        return (most * ((scores - lowest) / span)).astype(np.int64)  # type: ignore[no-any-return]
 
     # ---- explanations
 
@@ -590,7 +602,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         return either(self._meant(view, other, place, view.pod), weight, constant(0), f"{role} of {other.key}")
 
     def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        if not state.get(f"{self.name}/score"):
+        if not state.get(_SCORE):
             return raw
         least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
         if self.cluster.release.affinity_scores_start_at_zero:
