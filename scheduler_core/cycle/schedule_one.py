@@ -366,7 +366,7 @@ class Scheduler:
             best = (total == total[total.argmax()]).nonzero()[0]
             if rows is not None:
                 best = rows[best]
-        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
+        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
         trace.node = self.cluster.nodes.names[trace.selected_row]
         return best
 

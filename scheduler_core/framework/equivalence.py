@@ -28,7 +28,7 @@ _MAX_CLASSES = 4096
 _MAX_CELLS = 1 << 22  # of all columns of a cache, unless it has fewer than the following
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
-_MAX_CACHED = 64  # values that plugins cache for a class
+_MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
@@ -53,6 +53,7 @@ class UsageColumns:
         self._known: dict[bytes, fwk.Int64] = {}  # usage of a node -> the values of its row
         self._position = -1
         self._verdicts: dict[str, fwk.Verdict] | None = None
+        self._merged: dict[tuple[tuple[str, int], ...], dict[str, fwk.Verdict]] = {}
         self.more: dict[str, Any] = {}
         self.outcomes: dict[tuple[str | int, ...], Any] = {}
 
@@ -97,7 +98,14 @@ class UsageColumns:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""
         if self._verdicts is None:
             self._verdicts = {f.name: f.verdict(pod, self.columns[i]) for i, f in enumerate(self._filters)}
+            self._merged.clear()
         return self._verdicts
+
+    def merged(self, verdicts: dict[str, fwk.Verdict]) -> dict[str, fwk.Verdict]:
+        """Return the dict of the same verdicts that another class has, so that they share what follows from it."""
+        if len(self._merged) >= _MAX_CACHED:
+            self._merged.clear()
+        return self._merged.setdefault(tuple([(name, id(one)) for name, one in verdicts.items()]), verdicts)
 
     @property
     def total(self) -> fwk.Int64:
@@ -174,7 +182,8 @@ class EquivalenceClass:
         self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
         self._merge_verdicts(framework, shared, own)
         self._usage_verdicts: dict[str, fwk.Verdict] | None = None  # those that the following contain
-        self._verdicts_now, self._settled_now = self.verdicts, self.verdicts
+        self._verdicts_now = self.verdicts
+        self._settled_now: dict[str, fwk.Verdict] | None = None
         # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns = {**shared.columns, **own.columns}
         self.constant_total = shared.constant + own.constant  # of columns that are the same for all nodes
@@ -206,10 +215,14 @@ class EquivalenceClass:
         """
         verdicts = self.usage.verdicts(pod)
         if self._usage_verdicts is not verdicts:
-            self._usage_verdicts, self._verdicts_now = verdicts, {**self.verdicts, **verdicts}
+            self._usage_verdicts, self._verdicts_now, self._settled_now = verdicts, {**self.verdicts, **verdicts}, None
+        if complete:
+            return self._verdicts_now
+        if self._settled_now is None:
             skipped = self.filter_names if self._can_skip else ()
-            self._settled_now = {n: v for n, v in self._verdicts_now.items() if n not in skipped}
-        return self._verdicts_now if complete else self._settled_now
+            settled = {name: one for name, one in self._verdicts_now.items() if name not in skipped}
+            self._settled_now = self.usage.merged(settled)
+        return self._settled_now
 
     def _merge_verdicts(self, framework: ProfilePlugins, shared: FixedResults, own: FixedResults) -> None:
         self._can_skip = framework.cluster.release.supports_skip_status

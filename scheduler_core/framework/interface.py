@@ -197,7 +197,6 @@ class CycleState(dict[str, Any]):
     )
 
     def __init__(self) -> None:
-        super().__init__()
         # The plugins that may refuse some node, with their `filter_node` if a Change matters to it.
         self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
         self.equivalent: Any = None  # the EquivalenceClass of the pod, None without one

@@ -1,6 +1,6 @@
 """Choices among equals, the only source of randomness."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -39,10 +39,10 @@ class Picker:
             return names[0]
         return min(names) if self._seed is None else names[self._below(len(names))]
 
-    def pick_row(self, rows: npt.NDArray[np.intp], rank: npt.NDArray[np.intp]) -> int:
-        """Return one of the rows. `rank`: the rank of each node by name."""
+    def pick_row(self, rows: npt.NDArray[np.intp], rank: Callable[[], npt.NDArray[np.intp]]) -> int:
+        """Return one of the rows. `rank`: returns the rank of each node by name."""
         if self._seed is None:
-            return int(rows[np.argmin(rank[rows])])
+            return int(rows[np.argmin(rank()[rows])])
         return int(rows[self._below(len(rows))]) if len(rows) > 1 else int(rows[0])
 
     def offset(self, size: int) -> int:

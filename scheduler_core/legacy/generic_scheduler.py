@@ -104,7 +104,7 @@ class GenericScheduler(Scheduler):
         if trace.scores:
             return super().select_host(framework, trace, ranking)
         best = trace.feasible_rows()
-        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank())
+        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
         trace.node = self.cluster.nodes.names[trace.selected_row]
         return best
 
