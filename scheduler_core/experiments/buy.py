@@ -127,10 +127,11 @@ class _Computation:
         self.parameters = msgspec.convert(cell.parameters, BuyParameters)
         self.types: list[NodeType] = self.parameters.catalog
         self.prices = [round(one.price * MICRO) for one in self.types]
+        whole = scenario.changed_simulation(cell)  # also with the pods of DaemonSets, which `empty` removes
+        pods = (*whole.cluster.pods.values(), *whole.pending)
+        self.daemons = daemon_sets(scenario, whole.release, (pod.pod for pod in pods))
         simulation = self._simulation()
         self.existing = list(simulation.cluster.nodes.names)
-        pods = (*simulation.cluster.pods.values(), *simulation.pending)
-        self.daemons = daemon_sets(scenario, simulation.release, (pod.pod for pod in pods))
         to_place, self.gated = _to_place(simulation)
         self.shapes, self.problem = self._model(simulation, to_place)
         self.able = self.problem.usable.any(axis=0) | np.any([one.allowed for one in self.problem.offers], axis=0)

@@ -119,11 +119,12 @@ def test_daemon_sets_take_space_of_the_types_that_they_match() -> None:
     assert buy(agent, *pods(1), catalog=[SMALL])["price"] == 1
 
 
-def test_a_daemon_set_is_known_by_its_pods_alone() -> None:
+@pytest.mark.parametrize("placed", ["pending", "all"])
+def test_a_daemon_set_is_known_by_its_pods_alone(placed: str) -> None:
     owner = {"kind": "DaemonSet", "name": "agent", "apiVersion": "apps/v1", "uid": "u", "controller": True}
     running = pod("agent-x", on="old", requests={"cpu": "2"})
     running["metadata"]["ownerReferences"] = [owner]
-    row = buy(node("old", cpu="2"), running, *pods(1), catalog=[SMALL, LARGE])
+    row = buy(node("old", cpu="2"), running, *pods(1), catalog=[SMALL, LARGE], workload=placed)
     assert bought(row) == {"large": 1}
 
 
