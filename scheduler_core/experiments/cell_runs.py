@@ -21,14 +21,13 @@ from scheduler_core.experiments.cell import Cell, Result
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.move_board import as_new
 from scheduler_core.experiments.node_catalog import daemon_pods, daemon_sets, new_node
-from scheduler_core.experiments.node_loss import Raw, create_again, loss_changes
+from scheduler_core.experiments.node_loss import Raw, create_again, deletion, loss_changes
 from scheduler_core.experiments.packing import PlacedWorkload
 from scheduler_core.experiments.parameters import BuyParameters, MovesParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
 
-OF_A_RUN = {"outcomes"}  # parameters of cells that compute one run
 OUTAGE = "An outage continues a single pass in virtual time, and no run does that."
 SEVERAL = "This cell computes {number:,} losses. Open each of them as a run."
 GROWTH = "A run cannot multiply its pods or their requests."
@@ -53,13 +52,18 @@ def why_not(cell: Cell, metrics: Mapping[str, float], place: int | None = None) 
     if cell.question == "loss":
         if "outage" in parameters:
             return OUTAGE
-        return (
-            SEVERAL.format(number=len(parameters["losses"])) if place is None and len(parameters["losses"]) > 1 else ""
-        )
+        losses = len(parameters["losses"]) if place is None else 1
+        return SEVERAL.format(number=losses) if losses > 1 else ""
     if cell.question == "packing" and parameters["measure"] != "compaction":
         return GROWTH
     number = {"capacity": metrics.get("fit", 0) + 1, "buy": metrics.get("nodes_bought", 0)}.get(cell.question, 0)
     return TOO_MANY.format(number=number, most=MOST) if number > MOST else ""
+
+
+def refuse_many(number: int) -> None:
+    """Raise InputError if a fork cannot have so many changes."""
+    if number > MOST:
+        raise InputError("", "", TOO_MANY.format(number=number, most=MOST))
 
 
 def has_fork(cell: Cell, result: Result) -> bool:
@@ -78,15 +82,9 @@ def run_of(cell: Cell, result: Result, scenario: ScenarioInput, place: int = 0) 
 
 def checked(changes: list[Raw]) -> list[Raw]:
     """Return the changes as JSON data. Raises InputError if a fork cannot have so many."""
-    if len(changes) > MOST:
-        raise InputError("", "", TOO_MANY.format(number=len(changes), most=MOST))
+    refuse_many(len(changes))
     found: list[Raw] = msgspec.json.decode(msgspec.json.encode(changes))
     return found
-
-
-def _named(kind: str, key: str) -> Raw:
-    namespace, _, name = key.rpartition("/")
-    return {"kind": kind, "namespace": namespace, "name": name}
 
 
 def _create(obj: Object) -> Raw:
@@ -103,8 +101,7 @@ def _loss(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -> Ce
         loaded = LoadedCluster(cell, scenario, lambda: None)
         return loss_changes(loaded.continuation(), one["nodes"], mode)
 
-    if one["pods"] + len(one["nodes"]) > MOST:  # known without another run
-        raise InputError("", "", TOO_MANY.format(number=one["pods"] + len(one["nodes"]), most=MOST))
+    refuse_many(one["pods"] + len(one["nodes"]))  # known without another run
     return CellRun({}, f"{mode} of {one['name']}", changes)
 
 
@@ -118,7 +115,7 @@ def _moves(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -> C
     def changes() -> list[Raw]:
         simulation = scenario.changed_simulation(cell)
         pods = {pod.key: pod for pod in (*simulation.pending, *simulation.cluster.pods.values())}
-        found = [{"delete": _named("Pod", key)} for key in (*moved, *result["wanted"])]
+        found = [deletion("Pod", key) for key in (*moved, *result["wanted"])]
         for again in (moved, result["wanted"]):  # the pending pods last
             found += create_again(simulation, [as_new(pods[key]) for key in again])
         return found + [{"place": {"pod": pod, "node": node}} for pod, node in moved.items()]
@@ -140,7 +137,9 @@ def _capacity(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -
             nodes = node_groups([obj for obj in prepared if isinstance(obj, Node)], parameters["group_label"])
         labels = {"metadata": {"labels": {GROUP_LABEL: group}}}
         found: list[Raw] = [
-            {"patch": {**_named("Node", node), "patch": labels}} for node, of in nodes.items() if of == group
+            {"patch": {"kind": "Node", "namespace": "", "name": node, "patch": labels}}
+            for node, of in nodes.items()
+            if of == group
         ]
         templates = msgspec.convert(parameters["pods"], list[PodToCopy])
         copies = [PodCopies(one, simulation.cluster, {GROUP_LABEL: group} if group else {}) for one in templates]
@@ -205,7 +204,7 @@ def _packing(cell: Cell, result: Result, scenario: ScenarioInput, place: int) ->
 
 def _without(nodes: Iterable[str], pods: Sequence[PodInfo]) -> list[Raw]:
     """Return the changes that delete nodes and the pods that stay there."""
-    return [{"delete": _named("Pod", pod.key)} for pod in pods] + [{"delete": _named("Node", node)} for node in nodes]
+    return [deletion("Pod", pod.key) for pod in pods] + [deletion("Node", node) for node in nodes]
 
 
 CELL_RUNS: dict[str, Callable[[Cell, Result, ScenarioInput, int], CellRun]] = {

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler_core.experiments import linear_program as lp
-from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.pattern_search import PatternSearch
 from scheduler_core.experiments.purchase_model import Bool, Float64, Int64, PurchaseModel
 
@@ -40,9 +39,9 @@ class Fractions(NamedTuple):
 class ConfigurationLP:
     """`bound`: the best lower bound so far, in units. `y`: the dual price of each shape."""
 
-    def __init__(self, model: PurchaseModel, check: Check) -> None:
-        self._model, self._check = model, check
-        self.search = PatternSearch(model, check)
+    def __init__(self, model: PurchaseModel) -> None:
+        self._model = model
+        self.search = PatternSearch(model)
         self.y = np.zeros(len(model.demand))
         self.bound = self._resource_bound()
 
@@ -106,7 +105,7 @@ class ConfigurationLP:
         pools, first = self._add_pools(program, demand), program.getNumCol()
         costless, sent = self._costless(), 0
         for iteration in range(1, MAX_ITERATIONS + 1):
-            self._check()
+            self._model.check()
             for pattern in model.patterns[sent:]:
                 add_pattern(program, model, pattern, demand, limits)
             sent = len(model.patterns)

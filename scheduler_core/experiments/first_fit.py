@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.purchase_model import Bool, Int64, PackedNodes, PurchaseModel, fitting_alone
 
 MAX_ROW_SHAPES = 20_000_000  # existing nodes times shapes, up to which pooled nodes are used
@@ -48,8 +47,8 @@ class _OpenNodes:
 class FirstFit:
     """First fit decreasing in a model."""
 
-    def __init__(self, model: PurchaseModel, check: Check) -> None:
-        self._model, self._check = model, check
+    def __init__(self, model: PurchaseModel) -> None:
+        self._model = model
 
     def best(self) -> tuple[list[PackedNodes], int | None, Int64]:
         """Return the cheapest packing of all pods over the preferred offers, its price (None if it leaves pods) and its
@@ -90,7 +89,7 @@ class FirstFit:
         for number in range(model.bought, len(offers)):
             nodes.open(number, offers[number].capacity, counts[number])
         for shape in np.lexsort((-model.sizes.sum(axis=1), -model.sizes.max(axis=1, initial=0.0))):
-            self._check()
+            self._model.check()
             if nodes.offer and left[shape]:
                 self._put(nodes, shape, left, fits)
             while left[shape]:

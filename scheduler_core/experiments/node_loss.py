@@ -61,12 +61,12 @@ def loss_changes(simulation: Simulation, nodes: Sequence[str], mode: Mode) -> li
         changes.append({"drain": node})
         for info in pods:
             if mode == "loss" and info.pod.stays_in_drain:
-                changes.append({"delete": _named("Pod", info.pod)})
+                changes.append(deletion("Pod", info.key))
             if info.pod.created_again:
                 again.append(_pending(info.pod))
                 created += _claims_again(cluster, info)
         if mode == "loss":
-            changes.append({"delete": {"kind": "Node", "namespace": "", "name": node}})
+            changes.append(deletion("Node", node))
     return changes + created + create_again(simulation, [PodInfo(pod, cluster.release) for pod in again])
 
 
@@ -100,15 +100,17 @@ def _claims_again(cluster: Cluster, info: PodInfo) -> list[Raw]:
         claim = cluster.claims.get(f"{info.namespace}/{info.name}-{volume.name}") if volume.ephemeral else None
         if claim is None or claim.metadata.deletion_timestamp:
             continue
-        changes.append({"delete": _named("PersistentVolumeClaim", claim)})
+        changes.append(deletion("PersistentVolumeClaim", claim.key))
         template = (volume.ephemeral.volume_claim_template or {}) if volume.ephemeral else {}
         raw = _raw(replace(claim, metadata=replace(claim.metadata, annotations={})))
         changes.append({"create": raw | {"spec": template.get("spec") or {}, "status": {}}})
     return changes
 
 
-def _named(kind: str, obj: Object) -> Raw:
-    return {"kind": kind, "namespace": obj.namespace, "name": obj.name}
+def deletion(kind: str, key: str) -> Raw:
+    """Return the change that deletes an object."""
+    namespace, _, name = key.rpartition("/")
+    return {"delete": {"kind": kind, "namespace": namespace, "name": name}}
 
 
 def _raw(obj: Object) -> Raw:

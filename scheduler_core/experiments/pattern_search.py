@@ -15,7 +15,6 @@ import time
 import numpy as np
 
 from scheduler_core.experiments import linear_program as lp
-from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.purchase_model import NO_LIMIT, Float64, Int64, PurchaseModel, fitting_alone
 
 MANY_SHAPES = 200  # of more, quick searches use only the important ones
@@ -26,8 +25,8 @@ KNAPSACK_SECONDS = 1.0  # for one knapsack problem; then its own upper bound cou
 class PatternSearch:
     """Adds patterns to a model."""
 
-    def __init__(self, model: PurchaseModel, check: Check) -> None:
-        self._model, self._check = model, check
+    def __init__(self, model: PurchaseModel) -> None:
+        self._model = model
         self._knapsacks: dict[int, lp.Solver] = {}
         self._random = np.random.default_rng(0)
 
@@ -37,7 +36,7 @@ class PatternSearch:
         model = self._model
         few = len(model.demand) <= MANY_SHAPES
         for number, most in enumerate(model.most):
-            self._check()
+            self._model.check()
             for shape in np.flatnonzero(most) if few else self._important(np.flatnonzero(most), y):
                 pattern = np.zeros(len(most), np.int64)
                 pattern[shape] = most[shape]
@@ -65,7 +64,7 @@ class PatternSearch:
         model, new = self._model, False
         least = lp.TOLERANCE * max(1.0, float(model.cost.max()))
         for number, most in enumerate(model.most):
-            self._check()
+            self._model.check()
             shapes = self._important(np.flatnonzero((most > 0) & (y > 0)), y)
             if not len(shapes):
                 continue
@@ -110,7 +109,7 @@ class PatternSearch:
         left = model.demand.copy()
         values = y + lp.TOLERANCE * model.sizes.sum(axis=1)  # of equally worth pods, the larger ones
         for row in sorted(model.used_rows, key=lambda row: (float((free[row] / model.scale).sum()), row)):
-            self._check()
+            self._model.check()
             if time.process_time() >= deadline:
                 break
             able = model.problem.usable[row]
@@ -127,7 +126,7 @@ class PatternSearch:
         of each offer, and whether a pattern is new."""
         values, new = [], False
         for number, price in enumerate(worth):
-            self._check()
+            self._model.check()
             value, pods = self._knapsack(number, y, gap)
             values.append(value)
             if pods is not None and float(pods @ y) > price + lp.TOLERANCE * max(1.0, price):

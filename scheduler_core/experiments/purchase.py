@@ -52,9 +52,8 @@ def purchase(problem: Problem, seconds: float, check: Check) -> Purchase:
     """
     start = time.process_time()
     deadline = start + seconds
-    model = PurchaseModel(problem)
-    first_fit = FirstFit(model, check)
-    lp = ConfigurationLP(model, check)
+    model = PurchaseModel(problem, check)
+    first_fit, lp = FirstFit(model), ConfigurationLP(model)
     resource_bound = lp.bound
     first, first_price, on_pooled = first_fit.best()
     for packing in first:
@@ -68,7 +67,7 @@ def purchase(problem: Problem, seconds: float, check: Check) -> Purchase:
         fillings = [on_pooled, lp.search.fill_pooled(lp.y, now + FILL_SHARE * (deadline - now))]
         packings, existing = _after_filling(problem, fillings, deadline, check)
     else:
-        packings = WholeNodes(model, first_fit, lp.bound, deadline, check).best(first, solved.amounts)
+        packings = WholeNodes(model, first_fit, lp.bound, deadline).best(first, solved.amounts)
         model.place_existing(packings, existing)
     bought = [packing for packing in packings if packing.offer < model.bought]
     unplaced = model.demand - model.placed(bought) - existing.sum(axis=0)
@@ -105,4 +104,4 @@ def _after_filling(
 
 def first_fit(problem: Problem) -> list[PackedNodes]:
     """Return the nodes to buy for new pods by first fit decreasing; pods that no offer holds are left out."""
-    return FirstFit(PurchaseModel(problem), lambda: None).best()[0]
+    return FirstFit(PurchaseModel(problem)).best()[0]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.linear_program import TOLERANCE
 
 Int64 = npt.NDArray[np.int64]
@@ -87,8 +88,8 @@ class PurchaseModel:
     each resource; `sizes`: the requests as shares of it. `patterns`: (offer, pods of each shape).
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, check: Check = lambda: None) -> None:
+        self.problem, self.check = problem, check
         self.demand, self.requests = problem.demand, problem.requests
         self.total = int(self.demand.sum())
         fits = self._fitting(problem.offers) > 0

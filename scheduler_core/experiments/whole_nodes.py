@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from scheduler_core.experiments import linear_program as lp
-from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.configuration_lp import add_pattern, add_penalties, demand_rows, limit_rows
 from scheduler_core.experiments.first_fit import FirstFit, grouped
 from scheduler_core.experiments.purchase_model import Int64, PackedNodes, PurchaseModel
@@ -27,9 +26,8 @@ MOST_SHARED = 20  # HiGHS measures the time of the clock: its limit for a proces
 class WholeNodes:
     """Packings of a model without pools. `bound`: of the price, in units. `deadline`: of the processor time."""
 
-    def __init__(self, model: PurchaseModel, first_fit: FirstFit, bound: float, deadline: float, check: Check) -> None:
-        self._model, self._first_fit, self._bound = model, first_fit, bound
-        self._deadline, self._check = deadline, check
+    def __init__(self, model: PurchaseModel, first_fit: FirstFit, bound: float, deadline: float) -> None:
+        self._model, self._first_fit, self._bound, self._deadline = model, first_fit, bound, deadline
 
     def best(self, first: Sequence[PackedNodes], amounts: Sequence[float]) -> list[PackedNodes]:
         """Return the cheapest packing found. `first`: that of first fit. `amounts`: how many nodes the linear program
@@ -109,7 +107,7 @@ class WholeNodes:
 
         def interrupt(event: Any) -> None:
             try:
-                self._check()
+                self._model.check()
             except BaseException as problem:
                 raised.append(problem)
                 event.interrupt()
