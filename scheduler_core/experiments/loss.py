@@ -38,15 +38,13 @@ class Loss(ExperimentQuestion):
             prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
             batches = list(_batches(wanted, _chosen(wanted, nodes)))
-            for batch in batches:
-                parameters = {"mode": wanted.mode, **batch}
-                labels = cell.labels | {wanted.scope: _title(batch)}
-                yield msgspec.structs.replace(cell, parameters=parameters, labels=labels)
+            kinds: list[tuple[dict[str, Any], dict[str, str]]] = [({"mode": wanted.mode}, {})]
             if wanted.scope == "zone" and wanted.mode == "loss" and wanted.virtual_time:
+                kinds.append(({"outage": seconds(wanted.outage)}, {"outage": str(wanted.outage)}))
+            for kind, shown in kinds:
                 for batch in batches:
-                    parameters = {"outage": seconds(wanted.outage), **batch}
-                    labels = cell.labels | {"zone": _title(batch), "outage": str(wanted.outage)}
-                    yield msgspec.structs.replace(cell, parameters=parameters, labels=labels)
+                    labels = cell.labels | {wanted.scope: _title(batch)} | shown
+                    yield msgspec.structs.replace(cell, parameters=kind | batch, labels=labels)
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         loaded = LoadedCluster(cell, scenario, check)
@@ -60,10 +58,7 @@ class Loss(ExperimentQuestion):
         mode = cell.parameters["mode"]
         budgets = DisruptionBudgets(cluster, loaded.end.pending, scenario.objects) if mode == "drain" else None
         batch = NodeLosses(loaded, mode, workload_of, budgets)
-        losses = []
-        for one in cell.parameters["losses"]:
-            check()
-            losses.append(batch.run(one["name"], _existing(one, loaded), check))
+        losses = [batch.run(one["name"], _existing(one, loaded), check) for one in cell.parameters["losses"]]
         pending = sum(pods_down(one) for one in losses)
         return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": losses}
 

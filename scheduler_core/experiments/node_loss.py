@@ -130,6 +130,7 @@ class NodeLosses:
 
     def run(self, name: str, nodes: Sequence[str], check: Check) -> Raw:
         """Return the result of one loss, as docs/experiments.md describes it."""
+        check()
         self._runs += 1
         if self._runs % COLLECT_EVERY == 0:
             gc.collect()  # restored clusters are in the oldest generation, which Python rarely collects

@@ -86,13 +86,13 @@ class PackingQuestion(ExperimentQuestion):
         pods, nodes = len(workload.pods), len(workload.nodes)
         found: float | None = None
         complete = True
-        if not pods:
-            found = None
-        elif measure == "compaction":
-            found = smallest(trial, nodes)
-        else:
+        if measure == "compaction":
+            found = smallest(trial, nodes) if pods else None
+        elif pods:
             whole = pods if measure == "replicas" else PERCENT
-            limit = min(whole * MAX_FACTOR, max(MAX_PODS, whole)) if measure == "replicas" else whole * MAX_FACTOR
+            limit = whole * MAX_FACTOR
+            if measure == "replicas":
+                limit = min(limit, max(MAX_PODS, whole))
             size = largest(trial, whole, limit)
             complete = size < limit
             found = round(size / whole, 4) if size else None
@@ -127,14 +127,7 @@ def smallest(trial: Trial, most: int) -> int | None:
     fit. Size 0 never fits."""
     if most < 1 or not trial(most):
         return None
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        if trial(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return _neighbours(trial, 0, most, low_fits=False)[1]
 
 
 def largest(trial: Trial, start: int, limit: int) -> int:
@@ -146,13 +139,15 @@ def largest(trial: Trial, start: int, limit: int) -> int:
         if high == limit:
             return limit
         high = min(high * 2, limit)
+    return _neighbours(trial, low, high, low_fits=True)[0]
+
+
+def _neighbours(trial: Trial, low: int, high: int, low_fits: bool) -> tuple[int, int]:
+    """Return, by bisection, a size and the next larger one, of which one fits as the first or the last size does."""
     while high - low > 1:
         middle = (low + high) // 2
-        if trial(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+        low, high = (middle, high) if trial(middle) == low_fits else (low, middle)
+    return low, high
 
 
 class PlacedWorkload:

@@ -108,9 +108,10 @@ class ScenarioInput:
     def stable_names(self, cell: Cell) -> dict[str, str]:
         """Map pods that were created for workloads to the names that they have with seed 0, so that the outcomes of
         different seeds can be compared. Raises InputError."""
-        made = self.prepared(cell.release, cell.configuration, cell.seed).made
-        first = self.prepared(cell.release, cell.configuration).made if cell.seed else made
-        return {pod.key: stable.key for pod, stable in zip(made, first, strict=True)} if cell.seed else {}
+        if not cell.seed:
+            return {}
+        made, first = (self.prepared(cell.release, cell.configuration, seed).made for seed in (cell.seed, 0))
+        return {pod.key: stable.key for pod, stable in zip(made, first, strict=True)}
 
     def workload_of(self, cell: Cell) -> dict[str, str]:
         """Map each pod of the scenario to its workload (`metrics.groups.workloads`). Raises InputError."""
