@@ -181,8 +181,9 @@ class Scheduler:
             trace.share(state.equivalent)
         if self.batches and not self.extenders:
             state.signature = state.of_class("signature", lambda: (framework.batching.sign(pod),))[0]
-            nodes = self.cluster.nodes
-            trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
+            if state.signature is not None:
+                nodes = self.cluster.nodes
+                trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
         if self.cluster.nominator:
             self._filter_with_nominated_pods(framework, state, pod, trace)
         self._evaluate_nodes(framework, state, pod, trace)

@@ -92,7 +92,7 @@ class UsageColumns:
         for plugin, weight in self._scores:
             found.append(plugin.score(state, pod, rows))
             total += found[-1] * weight
-        return np.stack([*found, total])
+        return np.array([*found, total])
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""

@@ -25,12 +25,12 @@ class Picker:
 
     def begin(self, pod: str, attempt: int) -> None:
         """Begin another cycle."""
-        self._cycle = f"{self._seed}/{pod}/{attempt}/"
-        self._draws = 0
+        self._pod, self._attempt, self._draws = pod, attempt, 0
 
     def _below(self, size: int) -> int:
         self._draws += 1
-        digest = blake2b(f"{self._cycle}{self._draws}".encode(), digest_size=8).digest()
+        drawn = f"{self._seed}/{self._pod}/{self._attempt}/{self._draws}"
+        digest = blake2b(drawn.encode(), digest_size=8).digest()
         return int.from_bytes(digest) % size
 
     def pick(self, names: Sequence[str]) -> str:
