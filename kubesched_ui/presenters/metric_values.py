@@ -27,8 +27,10 @@ def cell_metric_text(name: str, value: float | None) -> str:
         return "–"
     try:
         return metric_text(name, value)
-    except KeyError:
-        return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+    except KeyError:  # of a question only
+        if name == "gap":
+            return f"{_number(100 * value)}%"
+        return f"{value:.2g}" if 0 < abs(value) < 0.01 else _number(value)
 
 
 def metric_text(name: str, value: float | None) -> str:
