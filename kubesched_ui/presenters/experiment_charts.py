@@ -67,6 +67,7 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
             }
         )
     figure = axes_figure([trace for trace in data if trace["x"]], x, y)
+    figure["layout"]["yaxis"]["rangemode"] = "normal"  # points that differ little are apart
     for axis, values in (("xaxis", [point.x for point in points]), ("yaxis", [point.y for point in points])):
         if all(value == round(value) for value in values):
             figure["layout"][axis] |= counts_axis(max(values, default=0) - min(values, default=0))
@@ -75,7 +76,7 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
 
 def _side(x: float, points: Sequence[ChartPoint], above: str) -> str:
     """Return where a label is, `above` or below its point: it does not extend beyond the plot."""
-    lowest, highest = min(point.x for point in points), max(point.x for point in points)
+    lowest, highest = min(one.x - one.spread[0] for one in points), max(one.x + one.spread[0] for one in points)
     share = (x - lowest) / (highest - lowest) if highest > lowest else 0.5
     return f"{above} {'right' if share < 0.3 else 'left' if share > 0.7 else 'center'}"
 

@@ -9,7 +9,7 @@ from django.test import Client
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.experiment_charts import ChartPoint
-from kubesched_ui.presenters.metric_values import mean_text, metric_text, plotted, plotted_title
+from kubesched_ui.presenters.metric_values import cell_metric_text, mean_text, metric_text, plotted, plotted_title
 from kubesched_ui.views.experiments import compare
 from tests.kubesched_ui.pages import Page, get, source
 from tests.kubesched_ui.recordings import node, pod, scenario
@@ -177,6 +177,13 @@ def test_points_with_equal_coordinates_are_merged_and_escaped() -> None:
 
 def test_values_have_units() -> None:
     assert metric_text("pending", 1234) == "1,234"
+    texts = {
+        ("price", 123456.78): "123,457",
+        ("price", 0.3): "0.30",
+        ("price", 0.00012): "0.00012",
+        ("gap", 0.0036): "0.36%",
+    }
+    assert {of: cell_metric_text(*of) for of in texts} == texts
     assert metric_text("wait:p95", 2.5) == "2.50 s"
     assert metric_text("requested_share:cpu:mean", 0.256) == "25.6%"
     assert metric_text("stranded:cpu", 1500) == "1.50 cores"
@@ -188,3 +195,12 @@ def test_values_have_units() -> None:
     assert mean_text("requested_share:cpu:mean", {"mean": 0.5, "stddev": 0.000001}) == "50%"
     assert plotted("stranded:memory", 1 << 30) == 1
     assert plotted_title("stranded:cpu") == "Stranded cpu, cores<br>(lower is better)"
+
+
+def test_labels_of_points_are_within_the_plot_with_its_error_bars() -> None:
+    def sides(*points: ChartPoint) -> list[str]:
+        (trace,) = experiment_charts.scatter(points, range(len(points)), "x", "y")["data"]
+        return [side.removeprefix("top ") for side in trace["textposition"]]
+
+    assert sides(ChartPoint("a", 0, 0), ChartPoint("b", 2, 1)) == ["right", "left"]
+    assert sides(ChartPoint("a", 0, 0), ChartPoint("b", 2, 1, (2.0, 0.0))) == ["right", "center"]
