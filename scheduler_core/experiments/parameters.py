@@ -10,8 +10,9 @@ import msgspec
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
 from scheduler_core.errors import InputError
-from scheduler_core.metrics.catalog import metric_of
+from scheduler_core.metrics.catalog import PENDING_BY, metric_of
 from scheduler_core.metrics.pareto import Direction
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.virtual_time.scenario import Duration, StrictStruct
 
 MAX_MIX = 20  # pods of a capacity mix
@@ -213,6 +214,9 @@ class TuneAim(Section, kw_only=True):
             known = metric_of(self.metric[:MAX_TEXT]).better
         except KeyError:
             raise InputError("", f"{path}.metric", f"{self.metric[:MAX_TEXT]!r} is not a metric") from None
+        plugin = self.metric.removeprefix(PENDING_BY)
+        wrong = plugin != self.metric and plugin not in PLUGINS
+        refuse(wrong, f"{path}.metric", f"{plugin[:MAX_TEXT]!r} is not a plugin")
         wrong = self.better is None and known is None
         refuse(wrong, f"{path}.better", f"is missing: {self.metric} has no better direction of its own")
         wrong = not 0 < self.weight <= MAX_WEIGHT

@@ -28,7 +28,7 @@ from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.tuned_configuration import RATIO, Choices, SearchSpace, choices_of
-from scheduler_core.metrics.catalog import metric_of
+from scheduler_core.metrics.catalog import PENDING_BY, metric_of
 from scheduler_core.metrics.pareto import pareto_front
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Tune(ExperimentQuestion):
         yield from _cells(experiment, first, 0, 0)
 
     def next_round(self, experiment: Experiment, done: Sequence[Done]) -> Sequence[Cell]:
-        parameters, trials = _parameters(experiment), trials_of(done)
+        parameters = _parameters(experiment)
+        trials = trials_of(done, parameters.aims)
         turn, number = trials[-1].round + 1, min(parameters.batch, parameters.trials - len(trials))
         found = self._suggestions(experiment, trials, turn, number)
         return list(_cells(experiment, found, len(trials), turn))
@@ -79,7 +80,7 @@ class Tune(ExperimentQuestion):
         return result_of(run_of(scenario, cell, check))
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
-        return _Summary(experiment, trials_of(done)).result()
+        return _Summary(experiment, trials_of(done, _parameters(experiment).aims)).result()
 
     def _suggestions(self, experiment: Experiment, trials: Sequence[TrialResult], turn: int, number: int) -> list[str]:
         """Return the configurations of the next trials."""
@@ -118,8 +119,9 @@ def _cells(experiment: Experiment, configurations: Iterable[str], first: int, tu
             yield msgspec.structs.replace(cell, configuration=configuration, parameters={}, labels=labels)
 
 
-def trials_of(done: Sequence[Done]) -> list[TrialResult]:
+def trials_of(done: Sequence[Done], aims: Sequence[TuneAim]) -> list[TrialResult]:
     """Return the trials in order, with the means of their cells' metrics."""
+    none_pending = {aim.metric: 0.0 for aim in aims if aim.metric.startswith(PENDING_BY)}
     found: dict[int, TrialResult] = {}
     metrics, values = metrics_of(done), dict[int, list[Metrics]]()
     for position, one in enumerate(done):
@@ -133,7 +135,7 @@ def trials_of(done: Sequence[Done]) -> list[TrialResult]:
             values[number].append(metrics[position])
     for number, trial in found.items():
         if not trial.error:
-            trial.metrics = _means(values[number])
+            trial.metrics = none_pending | _means(values[number])
     return [found[number] for number in sorted(found)]
 
 

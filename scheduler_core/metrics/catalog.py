@@ -12,6 +12,7 @@ from scheduler_core.metrics.distribution import FIGURES
 from scheduler_core.metrics.pareto import Direction
 
 PERCENTILES = (50, 95, 99)
+PENDING_BY = "pending_by:"  # begins the names of metrics that only runs with such pods have
 
 
 class Metric(NamedTuple):
@@ -73,5 +74,5 @@ def metric_of(name: str) -> Metric:
 def with_counts(metrics: Sequence[Mapping[str, float | None]]) -> list[dict[str, float | None]]:
     """Return the metrics of runs. A number of pending pods by plugin that only some of the runs have is 0 in the
     others."""
-    counts = dict.fromkeys(name for of in metrics for name in of if name.startswith("pending_by:"))
+    counts = dict.fromkeys(name for of in metrics for name in of if name.startswith(PENDING_BY))
     return [{**of, **{name: 0 for name in counts if name not in of}} for of in metrics]

@@ -77,6 +77,8 @@ def test_a_trial_with_which_a_plugin_leaves_no_pod_pending_is_the_best() -> None
     tune = {"aims": [aim("pending_by:NodeResourcesFit")], "trials": 3, "strategies": ["MostAllocated"]}
     found = answer(document(tune), objects)
     assert (found["metrics"], strategy(found)) == ({"pending_by:NodeResourcesFit": 0}, "MostAllocated")
+    found = answer(document({"aims": [aim("pending_by:TaintToleration")], "trials": 2}), objects)
+    assert (found["metrics"], found["best"]) == ({"pending_by:TaintToleration": 0}, 0)
 
 
 def test_the_given_configuration_is_the_best_of_equals() -> None:
@@ -220,6 +222,7 @@ def test_a_mix_weighs_relative_changes() -> None:
     [
         ({"aims": []}, "spec.tune.aims: must have 1..8 aims"),
         ({"aims": [aim("speed")]}, "spec.tune.aims[0].metric: 'speed' is not a metric"),
+        ({"aims": [aim("pending_by:Fit")]}, "spec.tune.aims[0].metric: 'Fit' is not a plugin"),
         ({"aims": [aim("nodes")]}, "spec.tune.aims[0].better: is missing"),
         ({"aims": [aim(PACKS), aim(PACKS)]}, "spec.tune.aims[1].metric: nodes_used occurs twice"),
         ({"aims": [aim(PACKS)], "front": True}, "spec.tune.front: needs at least two aims"),
