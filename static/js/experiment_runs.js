@@ -2,7 +2,8 @@
 // Counts the runs of an experiment's form.
 
 /**
- * Return the number of runs of a form: configurations × releases × seeds. A form without a field has one of it.
+ * Return the number of runs of a form: configurations (or trials) × releases × seeds. A form without a field has one of
+ * it.
  * @param {FormData} form
  */
 export function runsOf(form) {
@@ -10,7 +11,7 @@ export function runsOf(form) {
   if (String(form.get("config") ?? "").trim()) configurations += 1;
   const file = form.get("config_file");
   if (file instanceof File && file.name) configurations += 1;
-  if (!form.has("config")) configurations = 1;
+  if (!form.has("config")) configurations = Math.max(0, Number(form.get("trials") ?? 1) || 0);
   const releases = form.has("config") ? form.getAll("releases").length : 1;
   const seeds = Number(form.get("seeds"));
   return Number.isInteger(seeds) && seeds > 0 ? configurations * releases * seeds : 0;

@@ -8,6 +8,13 @@ function form(fields) {
   return data;
 }
 
+test("runs of a search are trials × seeds", () => {
+  const seeds = ["seeds", "2"];
+  assert.equal(runsOf(form([["trials", "40"], seeds])), 80);
+  assert.equal(runsOf(form([["trials", ""], seeds])), 0);
+  assert.equal(runsOf(form([seeds])), 2);
+});
+
 test("runs are configurations × releases × seeds", () => {
   const fields = [
     ["configurations", "default"],
