@@ -94,7 +94,7 @@ class Board:
         every = [*self.targets, *self.moved.values()]
         self.local = all(is_local(self.framework(pod), pod) for pod in every)
         self.bounded = all(any(plugin.name in FITS for plugin in self.framework(pod).filter) for pod in every)
-        self._bounds = [MoveBound(self, pod) for pod in self.targets if self.bounded]
+        self._able = [(pod, self._able_rows(pod)) for pod in self.targets if self.bounded]
 
     def framework(self, pod: PodInfo) -> Framework:
         return self.simulation.scheduler.framework_of(pod)
@@ -223,8 +223,33 @@ class Board:
                     nominator.nominate(pod, promised[pod.key])
 
     def lower_bound(self) -> int:
-        """Return a number of moves below which no target can fit, by resources; UNREACHABLE if none suffices."""
-        return max((bound.now() for bound in self._bounds), default=0)
+        """Return a number of moves below which no target can fit: the fewest pods that have to leave some node until
+        the cpu, the memory and the number of pods suffice. These are necessary on every node, whatever else the plugins
+        require. UNREACHABLE if no moves suffice."""
+        return max((self._fewest_on(pod, rows) for pod, rows in self._able), default=0)
+
+    def _able_rows(self, pod: PodInfo) -> npt.NDArray[np.intp]:
+        """Return the nodes that may take the pod, whatever pods run there."""
+        found = self.filter(pod)
+        if found is None:
+            return np.arange(len(self.names))
+        mask = found.inside.copy()
+        for name, verdict in found.verdicts.items():
+            if name in _NODE_PLUGINS and verdict.codes is not None:
+                final = [False, *(status.code == UNRESOLVABLE for status in verdict.statuses)]
+                mask &= ~np.array(final, np.bool_)[verdict.codes]
+        return np.flatnonzero(mask)
+
+    def _fewest_on(self, pod: PodInfo, rows: npt.NDArray[np.intp]) -> int:
+        short = shortfalls(self, pod, rows)
+        if len(rows) and not (short.max(axis=0) > 0).all():
+            return 0
+        best = UNREACHABLE
+        for place, row in enumerate(rows.tolist()):
+            best = min(best, fewest(short[:, place].tolist(), self.movable_on(row)))
+            if best == 1:
+                break
+        return best
 
     def never(self) -> bool:
         """Return whether some pending pod can never fit: no node could take it without its movable pods, or the free
@@ -254,33 +279,6 @@ class Board:
             if there and self.fits_without(found, pod, row, there):
                 return True
         return False
-
-
-class MoveBound:
-    """A lower bound of the moves for one pending pod: the fewest pods that have to leave some node until the cpu, the
-    memory and the number of pods suffice. These are necessary on every node, whatever else the plugins require."""
-
-    def __init__(self, board: Board, pod: PodInfo) -> None:
-        self._board, self._pod = board, pod
-        found = board.filter(pod)
-        mask = np.ones(len(board.names), np.bool_) if found is None else found.inside.copy()
-        for name, verdict in found.verdicts.items() if found is not None else ():
-            if name in _NODE_PLUGINS and verdict.codes is not None:
-                final = [False, *(status.code == UNRESOLVABLE for status in verdict.statuses)]
-                mask &= ~np.array(final, np.bool_)[verdict.codes]
-        self._able = np.flatnonzero(mask)
-
-    def now(self) -> int:
-        """Return the bound in the present state; UNREACHABLE if no moves suffice."""
-        short = shortfalls(self._board, self._pod, self._able)
-        if len(self._able) and not (short.max(axis=0) > 0).all():
-            return 0
-        best = UNREACHABLE
-        for place, row in enumerate(self._able.tolist()):
-            best = min(best, fewest(short[:, place].tolist(), self._board.movable_on(row)))
-            if best == 1:
-                break
-        return best
 
 
 def shortfalls(board: Board, pod: PodInfo, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:

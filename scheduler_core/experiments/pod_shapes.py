@@ -7,8 +7,9 @@ topology spread, is outside, so every way to place the pods is also one in the m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,53 +75,38 @@ class Shapes:
         return found
 
 
-@dataclass
-class _Class:
-    """Pods that all plugins of the model treat alike."""
-
-    needs: dict[Hashable, int]
-    pods: list[PodInfo] = field(default_factory=list)
-
-
 def shapes_of(simulation: Simulation, pods: Sequence[PodInfo], samples: Sequence[int], check: Check) -> Shapes:
     """Return the shapes of pending pods, in queue order. `samples`: rows of empty nodes, one of each node type."""
     simulation.cluster.nodes.refresh()
     known = (*simulation.cluster.pods.values(), *pods)
     labels_count = any(pod.required_anti_affinity for pod in known)
-    classes: dict[Hashable, _Class] = {}
-    exclusive: dict[Hashable, int] = {}
+    classes: dict[Hashable, list[PodInfo]] = {}  # pods that all plugins of the model treat alike
+    exclusive = Counter[Hashable]()
     for pod in pods:
         check()
-        framework = simulation.scheduler.framework_of(pod)
-        alone = _exclusive(framework, pod)
-        for one in alone:
-            exclusive[one] = exclusive.get(one, 0) + 1
-        key = _key(pod, alone, labels_count)
-        if key not in classes:
-            classes[key] = _Class(_needs(simulation, framework, pod) | dict.fromkeys(alone, 1))
-        classes[key].pods.append(pod)
-    shared = sorted((one for one, count in exclusive.items() if count > 1), key=lambda one: -exclusive[one])
-    kept = set(shared[:MAX_EXCLUSIVE])
-    merged: dict[Hashable, tuple[_Class, Bool, list[str]]] = {}
-    for one in classes.values():
+        alone = _exclusive(simulation.scheduler.framework_of(pod), pod)
+        exclusive.update(alone)
+        classes.setdefault(_key(pod, alone, labels_count), []).append(pod)
+    kept = {one for one, count in exclusive.most_common(MAX_EXCLUSIVE) if count > 1}
+    merged: dict[Hashable, tuple[dict[Hashable, int], list[PodInfo], Bool, list[str]]] = {}
+    for alike in classes.values():
         check()
-        allowed, reasons = _verdicts(simulation, one.pods[0], samples)
-        needs = {name: amount for name, amount in one.needs.items() if isinstance(name, str) or name in kept}
+        framework = simulation.scheduler.framework_of(alike[0])
+        alone = [one for one in _exclusive(framework, alike[0]) if one in kept]
+        needs = _needs(simulation, framework, alike[0]) | dict.fromkeys(alone, 1)
+        allowed, reasons = _verdicts(simulation, alike[0], samples)
         key = tuple(sorted(needs.items(), key=repr)), allowed.tobytes()
-        if key in merged:
-            merged[key][0].pods.extend(one.pods)
-        else:
-            merged[key] = _Class(needs, list(one.pods)), allowed, reasons
+        merged.setdefault(key, (needs, [], allowed, reasons))[1].extend(alike)
     order = {pod.key: number for number, pod in enumerate(pods)}
     rows = list(merged.values())
-    names = sorted({name for one, _, _ in rows for name in one.needs}, key=repr)
-    requests = np.array([[one.needs.get(name, 0) for name in names] for one, _, _ in rows], np.int64)
+    names = sorted({name for needs, *_ in rows for name in needs}, key=repr)
+    requests = np.array([[needs.get(name, 0) for name in names] for needs, *_ in rows], np.int64)
     return Shapes(
-        [sorted(one.pods, key=lambda pod: order[pod.key]) for one, _, _ in rows],
+        [sorted(members, key=lambda pod: order[pod.key]) for _, members, _, _ in rows],
         names,
         requests.reshape(len(rows), len(names)),
-        np.array([allowed for _, allowed, _ in rows], np.bool_).reshape(len(rows), len(simulation.cluster.nodes)),
-        [reasons for _, _, reasons in rows],
+        np.array([allowed for *_, allowed, _ in rows], np.bool_).reshape(len(rows), len(simulation.cluster.nodes)),
+        [reasons for *_, reasons in rows],
     )
 
 
