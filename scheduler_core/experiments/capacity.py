@@ -168,15 +168,15 @@ def _simulation(
     objects: list[Object] = scenario.prepared(cell.release, cell.configuration, cell.seed).objects
     groups = node_groups([obj for obj in objects if isinstance(obj, Node)], label)
     if group is not None:
-        objects = [_labelled(obj, group) if groups.get(obj.name) == group else obj for obj in objects]
+        objects = [
+            _labelled(obj, group) if isinstance(obj, Node) and groups[obj.name] == group else obj for obj in objects
+        ]
     return scenario.simulation(cell, objects), groups
 
 
-def _labelled(obj: Object, group: str) -> Object:
-    if not isinstance(obj, Node):
-        return obj
-    labels = {**obj.metadata.labels, GROUP_LABEL: group}
-    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, labels=labels))
+def _labelled(node: Node, group: str) -> Node:
+    labels = {**node.metadata.labels, GROUP_LABEL: group}
+    return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels))
 
 
 def _leave_out_pending(simulation: Simulation) -> None:

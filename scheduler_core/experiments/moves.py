@@ -51,7 +51,6 @@ class Moves(ExperimentQuestion):
         budgets = DisruptionBudgets(simulation.cluster, pending, scenario.objects)
         movable, fixed = sort_pods(simulation, budgets)
         board = Board(simulation, waiting, movable, wanted.effort, check)
-        costs = _Costs(simulation.cluster, budgets)
         found = search_moves(board, wanted.most)
         result = {
             "pods": names,
@@ -65,7 +64,8 @@ class Moves(ExperimentQuestion):
         }
         if found.moves is None:
             return {**result, "metrics": {}, "reason": _gated(simulation, waiting) or _why_none(found, wanted, movable)}
-        moves = [costs.move_cost(board.original[move.pod], move) for move in found.moves]
+        replicas = Counter(map(_controller, simulation.cluster.pods.values()))
+        moves = [_move_cost(board.original[move.pod], move, replicas, budgets) for move in found.moves]
         placed, problem = verify(cell, scenario, wanted, found, check)
         return {
             **result,
@@ -75,7 +75,7 @@ class Moves(ExperimentQuestion):
             "minimal": found.at_least >= len(moves),
             "verified": not problem,
             "problem": problem,
-            "cost": costs.total(moves),
+            "cost": _total_cost(moves),
             "nodes": _nodes_of(simulation.cluster, found),
             "wanted": {pod.key: _requested(pod.requests) for pod in waiting},
         }
@@ -185,42 +185,36 @@ def _fixed(pod: PodInfo, simulation: Simulation, budgets: DisruptionBudgets) -> 
 # ---- costs
 
 
-class _Costs:
-    """What moves cost in a cluster."""
+def _move_cost(
+    pod: PodInfo, move: PodMove, replicas: Mapping[tuple[str, str, str], int], budgets: DisruptionBudgets
+) -> Result:
+    """Return a move with what it disturbs. `replicas`: the running pods of each controller."""
+    return {
+        "pod": move.pod,
+        "from": move.origin,
+        "to": move.node,
+        "priority": pod.priority,
+        "requests": {name: amount(name, number) for name, number in _requested(pod.requests).items()},
+        "cpu": pod.requests.get(resources.CPU, 0),
+        "memory": pod.requests.get(resources.MEMORY, 0),
+        "controller": " ".join(_controller(pod)[1:]),
+        "replicas": replicas[_controller(pod)],
+        "budgets": sorted(budgets.selecting(pod.key)),
+    }
 
-    def __init__(self, cluster: Cluster, budgets: DisruptionBudgets) -> None:
-        self._budgets = budgets
-        self._replicas = Counter(_controller(pod) for pod in cluster.pods.values())
 
-    def move_cost(self, pod: PodInfo, move: PodMove) -> Result:
-        """Return a move with what it disturbs. `replicas`: the running pods of its controller."""
-        return {
-            "pod": move.pod,
-            "from": move.origin,
-            "to": move.node,
-            "priority": pod.priority,
-            "requests": {name: amount(name, number) for name, number in _requested(pod.requests).items()},
-            "cpu": pod.requests.get(resources.CPU, 0),
-            "memory": pod.requests.get(resources.MEMORY, 0),
-            "controller": " ".join(_controller(pod)[1:]),
-            "replicas": self._replicas[_controller(pod)],
-            "budgets": sorted(self._budgets.selecting(pod.key)),
-        }
-
-    @staticmethod
-    def total(moves: Sequence[Result]) -> Result:
-        """Return the cost of all moves together. `single`: the disturbed pods that are the only one of their
-        controller."""
-        pods = {move["pod"]: move for move in moves}
-        return {
-            "pods": len(pods),
-            "restarts": len(moves),
-            "highest_priority": max((move["priority"] for move in moves), default=None),
-            "cpu": sum(move["cpu"] for move in pods.values()),
-            "memory": sum(move["memory"] for move in pods.values()),
-            "single": [name for name, move in pods.items() if move["replicas"] == 1],
-            "budgets": sorted({budget for move in moves for budget in move["budgets"]}),
-        }
+def _total_cost(moves: Sequence[Result]) -> Result:
+    """Return the cost of all moves together. `single`: the disturbed pods that are the only one of their controller."""
+    pods = {move["pod"]: move for move in moves}
+    return {
+        "pods": len(pods),
+        "restarts": len(moves),
+        "highest_priority": max((move["priority"] for move in moves), default=None),
+        "cpu": sum(move["cpu"] for move in pods.values()),
+        "memory": sum(move["memory"] for move in pods.values()),
+        "single": [name for name, move in pods.items() if move["replicas"] == 1],
+        "budgets": sorted({budget for move in moves for budget in move["budgets"]}),
+    }
 
 
 def _controller(pod: PodInfo) -> tuple[str, str, str]:
