@@ -50,6 +50,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     sys.stdout.flush()
     sys.stderr.flush()
+    gc.freeze()  # a collection writes to each object that it examines, and so copies its page, in both processes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child uses none of their locks
         pid = os.fork()
@@ -60,6 +61,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         with open(reading, "rb", buffering=1 << 16) as pipe:
             yield from _received(pipe)
     finally:
+        gc.unfreeze()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         with suppress(ChildProcessError):
@@ -91,7 +93,6 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         keep = writing
         os.closerange(3, keep)
         os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
-        gc.freeze()  # objects of the worker stay; collecting them would copy their pages
         gc.disable()
         gc.set_threshold(YOUNG_OBJECTS)
         connection.execute_wrappers.append(_refuse)
