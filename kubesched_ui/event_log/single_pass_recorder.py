@@ -1,7 +1,7 @@
 """Converts the cycles of a single pass to batches of rows. It needs no database, so another process can do it."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,15 +21,17 @@ from kubesched_ui.event_log.rows import (
     SingleCycle,
     pod_result,
 )
+from scheduler_core.cluster.change_log import TRIED, LoggedChange
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.cycle.trace_batch import TraceBatchEncoder
-from scheduler_core.debugger.cycle_index import PlainFacts
-from scheduler_core.debugger.recording import Recorder
+from scheduler_core.cycle.trace_batch import MAX_CYCLES, TraceBatchEncoder
+from scheduler_core.debugger.recording import Recorder, only_places
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.simulation import Simulation
 
 Computed = RecordedBatch | Repeated | Ended
+BEGUN_AND_PLACED = 2  # changes of a cycle that only placed its pod
+VALUES_KEPT = 640_000  # nodes of the cycles that are added together, whose columns are kept until then
 
 
 @dataclass
@@ -53,6 +55,8 @@ class SinglePassRecorder:
 
     def __post_init__(self) -> None:
         self._batch = TraceBatchEncoder()
+        # cycles that only placed their pods and are not added yet: number, trace, that change, seconds
+        self._placed: list[tuple[int, CycleTrace, LoggedChange, float]] = []
         self._next = self.first
 
     def run(self) -> Generator[Computed, None, None]:
@@ -65,44 +69,64 @@ class SinglePassRecorder:
         except InputError:
             yield self._taken()
             raise
+        self._add_placed()
         if self.is_fork:
             self.recorder.rest()
         yield self._taken()
         yield Ended(dict(self.simulation.cluster.nominator.nominations()))
 
     def _cycles(self) -> Iterator[Computed]:
-        simulation, recorder = self.simulation, self.recorder
-        most, long = settings.RUN_BATCH_CYCLES, settings.RUN_BATCH_S
-        cycles, since = 0, time.monotonic()
-        before = time.perf_counter()
+        simulation, recorder, placed = self.simulation, self.recorder, self._placed
+        together = max(1, min(MAX_CYCLES, VALUES_KEPT // max(1, len(self.nodes))))
+        last = self.first + len(simulation.to_try) - 1  # if no cycle is repeated or left out
+        ends = self.stored + _most(last - self.stored)
+        since = before = time.perf_counter()
         for number, trace in enumerate(simulation.run(), self.first):
-            took = time.perf_counter() - before
-            facts = recorder.cycle(trace, took)
+            now = time.perf_counter()
             if self.is_fork and simulation.nodes != self.nodes:  # its changes apply before its first cycle
                 self._share()
                 self.nodes, self.version = list(simulation.nodes), self.version + 1
                 self.items.append(NodeNames(self.version, self.nodes))
+            trace.selection()  # the next cycle changes what it is made from
+            changes, complete = recorder.changes(), True
+            if only_places(trace, changes):
+                placed.append((number, trace, changes[1], now - before))
+                if len(placed) >= together or number == self.stored or simulation.stages:  # these may remove the pod
+                    self._add_placed()
+            else:
+                self._add_placed()
+                complete = self._add(number, trace, changes, now - before)
             if number == self.stored:
                 yield Repeated(number, trace.pod, trace.result)
-            if number > self.stored:
-                complete = self._add(number, trace, facts, took)
-                cycles += 1
-                if complete and (cycles >= most or time.monotonic() - since > long):
-                    yield self._taken()
-                    cycles, since = 0, time.monotonic()
+            elif complete and number > self.stored and (number >= ends or now - since > settings.RUN_BATCH_S):
+                yield self._taken()
+                ends, since = number + _most(last - number), time.perf_counter()
             before = time.perf_counter()
 
-    def _add(self, number: int, trace: CycleTrace, facts: PlainFacts | None, took: float) -> bool:
+    def _add_placed(self) -> None:
+        """Add the cycles that only placed their pods.
+
+        They are added together because that takes half the time: between two cycles, the processor's caches hold
+        nothing of this.
+        """
+        for number, trace, change, took in self._placed:
+            if self.recorder.placed(trace, change, took):
+                events = UNSCORED_EVENTS if trace.selection() is None else SCORED_EVENTS
+                self._add_shared(number, trace, None, events)
+            else:
+                self._add(number, trace, [LoggedChange(TRIED, trace.pod), change], took)
+        self._placed.clear()
+
+    def _add(self, number: int, trace: CycleTrace, changes: Iterable[LoggedChange], took: float) -> bool:
         """Add a cycle. Return whether a batch may end here."""
-        if facts is not None:
-            self._batch.add(trace, events := UNSCORED_EVENTS if facts.score is None else SCORED_EVENTS)
-            self._added(None, number, events)
+        self.recorder.changed(trace, changes)
+        if number <= self.stored:
             return True
         group, evicted = group_of(self.simulation, trace)
         listed = cycle_events(trace, self.nodes, evicted=evicted)
         row = pod_result(listed, number, "", took)
-        if not (trace.group or trace.victims) and self._batch.add(trace, len(listed)):
-            self._added(row, number, len(listed))
+        if trace.has_shared_parts and not (trace.group or trace.victims):
+            self._add_shared(number, trace, row, len(listed))
             return True
         self._share()
         namespace, _, name = trace.pod.partition("/")
@@ -110,11 +134,13 @@ class SinglePassRecorder:
         self.items.append(SingleCycle(cycle, row, listed, trace.victims if evicted is None else evicted, group))
         return group != {}
 
-    def _added(self, result: ResultRow | None, number: int, events: int) -> None:
+    def _add_shared(self, number: int, trace: CycleTrace, result: ResultRow | None, events: int) -> None:
+        """Add a cycle to those that are stored together. `result`: None for a plain cycle."""
         if not self.results:
             self._next = number
         self.results.append(result)
         self.events += events
+        self._batch.add(trace, events, result is None)
         if self._batch.full:
             self._share()
 
@@ -126,9 +152,16 @@ class SinglePassRecorder:
             self.results, self.events = [], 0
 
     def _taken(self) -> RecordedBatch:
+        self._add_placed()
         self._share()
         items, self.items = self.items, []
         return RecordedBatch(items, self.recorder.take())
+
+
+def _most(remaining: int) -> int:
+    """Return the number of cycles of the next batch. The last batches are smaller, since little else happens while they
+    are written."""
+    return min(settings.RUN_BATCH_CYCLES, max(MAX_CYCLES, remaining // 2))
 
 
 def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:

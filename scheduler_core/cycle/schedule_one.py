@@ -132,10 +132,7 @@ class Scheduler:
             trace.result = "error"
             return
         if place is None:
-            best = self.select_host(framework, trace, state.ranking)
-            if state.ranking is not None:
-                trace.rank(state.ranking, state.ranking_offset, best)
-                self._ranked = trace
+            self.select_host(framework, state, trace)
             if self.batches:
                 self._store_batch_result(framework, state, trace)
         else:
@@ -349,27 +346,25 @@ class Scheduler:
             self.extenders.prioritize(pod, trace)
         trace.durations["score"] = self.timer() - start
 
-    def select_host(
-        self, framework: Framework, trace: CycleTrace, ranking: npt.NDArray[np.int64] | None = None
-    ) -> Rows:
-        """Choose the node with the highest total score and return the rows of all such nodes. The seed or the name
-        decides among them.
-
-        `ranking`: numbers over the feasible nodes in the order of the total scores; None to use these.
-        """
+    def select_host(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
+        """Choose the node with the highest total score. The seed or the name decides among several."""
         rows: Rows | None = trace.feasible
         if not trace.made_scores:
             best = trace.feasible_rows()
             if len(best) > 1 and not framework.score and self.cluster.release.stops_at_first_feasible:
                 best = best[:1]
         else:
+            ranking = state.ranking  # numbers over the feasible nodes in the order of the total scores
             total = trace.total() if ranking is None else ranking
-            best = (total == total[total.argmax()]).nonzero()[0]
+            first = total.argmax()
+            best = (total == total[first]).nonzero()[0]
             if rows is not None:
                 best = rows[best]
+            if ranking is not None:
+                trace.rank(ranking, state.ranking_offset, best, first)
+                self._ranked = trace
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
         trace.node = self.cluster.nodes.names[trace.selected_row]
-        return best
 
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""

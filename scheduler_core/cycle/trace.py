@@ -81,7 +81,8 @@ class FilterOutcome:
     rows: Rows | None  # those that pass, None for all
     refused: Rows | None  # the others, if they are known
     statuses: list[tuple[fwk.Status, Rows]] | None = None
-    packed: tuple[tuple[str, ...], bytes] | None = None  # the plugins and their encoded verdicts
+    plugins: tuple[str, ...] = ()
+    packed: bytes | None = None  # the encoded verdicts
     potential: dict[bool, Rows] = field(default_factory=dict)  # the argument of `potential_rows` -> its result
 
     @staticmethod
@@ -94,7 +95,7 @@ class FilterOutcome:
         """Return the outcome of these verdicts."""
         passing = None if decisive is None else decisive == 0
         rows = None if passing is None else np.flatnonzero(passing)
-        return FilterOutcome(source, refusing, decisive, passing, rows, refused)
+        return FilterOutcome(source, refusing, decisive, passing, rows, refused, plugins=tuple(source))
 
 
 class Equals(Protocol):
@@ -201,8 +202,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     _merged: fwk.Verdict | None = None
     _statuses: list[tuple[fwk.Status, Rows]] | None = None
     _total: fwk.Int64 | None = None
-    _ranking: tuple[fwk.Int64, int] | None = None
-    _best: Rows | None = None
+    _ranking: tuple[fwk.Int64, int, Rows, np.intp] | None = None
     _selection: Selection | bool | None = False  # False: not computed
 
     # ---- values computed from the columns
@@ -215,8 +215,13 @@ class CycleTrace(msgspec.Struct, eq=False):
         return self.made_scores
 
     @property
+    def has_shared_parts(self) -> bool:
+        """Whether cycles of equal pods have parts of the encoding in common."""
+        return self._outcome is not None and self._layouts is not None
+
+    @property
     def parts_key(self) -> tuple[int, int]:
-        """A key of the pod's class and of the verdicts, as long as the trace exists."""
+        """Keys of the pod's class and of the verdicts, as long as the trace exists."""
         return id(self._layouts), id(self._outcome)
 
     @property
@@ -459,14 +464,14 @@ class CycleTrace(msgspec.Struct, eq=False):
             self._total = np.zeros(len(self.feasible_rows()), np.int64) if result is None else result
         return self._total
 
-    def rank(self, ranking: fwk.Int64, offset: int, best: Rows) -> None:
-        """Keep `ranking` and `ranking_offset` of CycleState, and the rows with the highest score, until the next cycle
-        calls `unrank` because it changes them."""
-        self._ranking, self._best = (ranking, offset), best
+    def rank(self, ranking: fwk.Int64, offset: int, best: Rows, place: np.intp) -> None:
+        """Keep `ranking` and `ranking_offset` of CycleState, the rows with the highest score, and the index of the
+        first of them in `ranking`, until the next cycle calls `unrank` because it changes them."""
+        self._ranking = ranking, offset, best, place
 
     def unrank(self) -> None:
         """Remove what `rank` kept."""
-        self._ranking = self._best = None
+        self._ranking = None
 
     def selection(self) -> Selection | None:
         """Return how the selected row compares. None if no scores decided: there are none, the row is not feasible
@@ -479,18 +484,21 @@ class CycleTrace(msgspec.Struct, eq=False):
         row, rows = self.selected_row, self.feasible
         if row < 0 or not self.made_scores or (self.nodes if rows is None else len(rows)) < 2:
             return None
-        place = row if rows is None else int(rows.searchsorted(row))
-        if rows is not None and (place == len(rows) or rows[place] != row):
-            return None
-        total, offset = (self.total(), 0) if self._ranking is None else self._ranking
-        score, best = int(total[place]), self._best
-        if best is not None and len(best) > 1:
-            first = int(best[0])
-            return Selection(score + offset, len(best), first if first != row else int(best[1]), 0)
-        others = total.copy()
+        if self._ranking is None:
+            place = row if rows is None else int(rows.searchsorted(row))
+            if rows is not None and (place == len(rows) or rows[place] != row):
+                return None
+            total, offset = self.total(), 0
+            ties = int(np.count_nonzero(total == total[place]))
+        else:
+            total, offset, best, first = self._ranking
+            place, ties = int(first), len(best)
+            if ties > 1:
+                other = int(best[0])
+                return Selection(int(total[place]) + offset, ties, other if other != row else int(best[1]), 0)
+        score, others = int(total[place]), total.copy()
         others[place] = np.iinfo(np.int64).min
         other = int(others.argmax())
-        ties = 1 if best is not None else int(np.count_nonzero(total == score))
         return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(others[other]))
 
     # ---- the format of the conformance cases
@@ -597,16 +605,16 @@ class CycleTrace(msgspec.Struct, eq=False):
         frame, patches = b"", _NO_PATCHES
         if keyframe is not None:
             frame, patches = pack_keyframe(keyframe), _pack_patches(keyframe, patch_count)
-        document = _ENCODE((*self._own_parts(), layout, verdicts, frame, patches, columns))
+        document = _ENCODE((*self.own_parts(), layout, verdicts, frame, patches, columns))
         if len(document) >= _LONG:
             return _SHARED_DEFLATED + zlib.compress(document, 1)
         return _SHARED_PLAIN + document
 
-    def shared_parts(self) -> EncodedParts | None:
-        """Return the parts of the encoding that cycles of equal pods have in common; None if there are none. They are
-        not deflated, since the batch is."""
-        if self._outcome is None or self._layouts is None:
-            return None
+    def shared_parts(self) -> EncodedParts:
+        """Return the parts of the encoding that cycles of equal pods have in common, if there are any. They are not
+        deflated, since the batch is."""
+        assert self._outcome is not None
+        assert self._layouts is not None
         return self._parts(self._outcome, self._layouts, _ENCODE)
 
     def keyframe(self) -> tuple[Keyframe | None, int]:
@@ -615,31 +623,30 @@ class CycleTrace(msgspec.Struct, eq=False):
         made = self.made_scores
         return (made.keyframe, made.count) if isinstance(made, ClassScores) and made.usage else (None, 0)
 
-    def has_parts_of(self, other: CycleTrace) -> bool:
-        """Return whether `shared_parts` of the cycles differ by the state of the keyframe at most, and neither has
-        columns of its own. False may also be wrong."""
-        made, others = self.made_scores, other.made_scores
+    def has_layout_of(self, other: CycleTrace) -> bool:
+        """Return whether `shared_parts` of two cycles of a class have the same layout, and neither has columns of its
+        own. False may also be wrong."""
+        made, outcome, others = self.made_scores, self._outcome, other._outcome
         return (
-            self._outcome is other._outcome
-            and self._layouts is other._layouts
-            and self.feasible is other.feasible
+            outcome is not None
+            and others is not None
+            and self.feasible is outcome.rows
+            and isinstance(made, ClassScores)
+            and isinstance(other.made_scores, ClassScores)
+            and not made.varying
             and self.skipped_filter == other.skipped_filter
             and self.skipped_score == other.skipped_score
-            and isinstance(made, ClassScores)
-            and isinstance(others, ClassScores)
-            and not (made.varying or others.varying)
+            and outcome.plugins == others.plugins
             and self.looked is None
             and self.subset is None
             and self.placement is None
             and not self.nominated
         )
 
-    def encode_own(self, layout: int, verdicts: int, keyframe: int, count: int, columns: bytes | None) -> bytes:
-        """Return the part of the encoding that other cycles do not share. The numbers refer to shared parts; a keyframe
-        of -1 means none. `count`: the number of its patches that precede the cycle."""
-        return _ENCODE((*self._own_parts(), layout, verdicts, keyframe, count, columns))
-
-    def _own_parts(self) -> tuple[Any, ...]:
+    def own_parts(self, plain: bool = False) -> tuple[Any, ...]:
+        """Return the values that other cycles do not share, as `trace_from` takes them. `plain`: whether `is_plain`."""
+        if plain:
+            return _OWN_OF(self), None, None, None
         statuses = _STATUSES_OF(self)
         return (
             _OWN_OF(self),
@@ -654,21 +661,17 @@ class CycleTrace(msgspec.Struct, eq=False):
         layouts: dict[tuple[tuple[str, ...], ...], bytes],
         encode: Callable[[Sequence[Any]], bytes],
     ) -> EncodedParts:
-        plugins = tuple(self.verdicts)
-        if outcome.packed is None or outcome.packed[0] != plugins:
-            outcome.packed = (
-                plugins,
-                encode(
-                    [
-                        (i, [_pack_status(s) for s in v.statuses], pack_codes(v.codes, v.refused))
-                        for i, v in enumerate(self.verdicts.values())
-                        if v.codes is not None
-                    ]
-                ),
+        if outcome.packed is None:
+            outcome.packed = encode(
+                [
+                    (i, [_pack_status(s) for s in v.statuses], pack_codes(v.codes, v.refused))
+                    for i, v in enumerate(self.verdicts.values())
+                    if v.codes is not None
+                ]
             )
         made, (keyframe, patch_count) = self.made_scores, self.keyframe()
         scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
-        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), plugins
+        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), outcome.plugins
         layout = layouts.get(key)
         if layout is None:
             layout = layouts[key] = _deflated(self._layout())
@@ -687,7 +690,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             feasible = None if derived else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
             columns = encode((*map(pack_optional, own), feasible, varying))
-        return EncodedParts(layout, outcome.packed[1], keyframe, patch_count, columns)
+        return EncodedParts(layout, outcome.packed, keyframe, patch_count, columns)
 
     def _layout(self) -> tuple[Any, ...]:
         """Return what the cycles of a class have in common besides the verdicts.

@@ -1,7 +1,7 @@
 """Cycles of equal pods that follow each other, encoded together.
 
 A batch contains the parts that its cycles share once, and is deflated as a whole. So a cycle takes a tenth of the bytes
-that it takes alone, and it is decoded from its batch. Only cycles with `shared_parts` can be in a batch.
+that it takes alone, and it is decoded from its batch. Only cycles with shared parts can be in a batch.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -26,7 +27,9 @@ _DECODER = msgspec.msgpack.Decoder()
 
 class _Document(msgspec.Struct, array_like=True, frozen=True):
     """A batch. `parts`: shared parts of traces. `keyframes`: encoded columns and their patches, which follow each
-    other. `counts`: the events of each cycle. `cycles`: what `CycleTrace.encode_own` returns."""
+    other. `counts`: the events of each cycle. `cycles`: `CycleTrace.own_parts`, then the index of the layout, that of
+    the verdicts, that of the keyframe or -1, the number of its patches that precede the cycle, and the columns of its
+    own."""
 
     parts: list[bytes]
     keyframes: list[tuple[bytes, int, bytes]]
@@ -41,14 +44,15 @@ class TraceBatchEncoder:
     """Collects cycles. `encoded` returns them and empties the batch."""
 
     def __init__(self) -> None:
-        self._cycles: list[msgspec.Raw] = []
+        self._cycles: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
         self._parts: dict[int, tuple[int, bytes]] = {}  # id of the bytes, which are kept -> their number
         self._keyframes: dict[int, list[int]] = {}  # id -> number, number of patches
         self._frames: list[Keyframe] = []
         self._size = 0
-        # key of parts -> the latest such cycle without columns of its own, and the numbers of its parts
-        self._latest: dict[tuple[int, int], tuple[CycleTrace, int, int]] = {}
+        # keys of a cycle without columns of its own (`parts_key`) -> the cycle, and the number of its part
+        self._layouts: dict[int, tuple[CycleTrace, int]] = {}
+        self._verdicts: dict[int, tuple[CycleTrace, int]] = {}
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -57,22 +61,21 @@ class TraceBatchEncoder:
     def full(self) -> bool:
         return len(self._cycles) >= MAX_CYCLES or self._size >= _MAX_BYTES
 
-    def add(self, trace: CycleTrace, events: int) -> bool:
-        """Add a cycle with this number of events. Return False if it has to be encoded alone."""
-        key = trace.parts_key
-        latest = self._latest.get(key)
-        if latest is not None and trace.has_parts_of(latest[0]):
-            _, layout, verdicts = latest
-            columns = None
+    def add(self, trace: CycleTrace, events: int, plain: bool = False) -> None:
+        """Add a cycle that has shared parts, with this number of events. `plain`: as in `own_parts`."""
+        of_class, of_outcome = trace.parts_key
+        known_layout, known_verdicts = self._layouts.get(of_class), self._verdicts.get(of_outcome)
+        if known_layout and known_verdicts and trace.has_layout_of(known_layout[0]):
+            layout, verdicts, columns = known_layout[1], known_verdicts[1], None
             keyframe, patch_count = trace.keyframe()
         else:
             found = trace.shared_parts()
-            if found is None:
-                return False
             layout, verdicts, columns = self._number(found.layout), self._number(found.verdicts), found.columns
             keyframe, patch_count = found.keyframe, found.patch_count
             if columns is None:
-                self._latest[key] = trace, layout, verdicts
+                self._layouts[of_class], self._verdicts[of_outcome] = (trace, layout), (trace, verdicts)
+            else:
+                self._size += len(columns)
         number = -1
         if keyframe is not None:
             known = self._keyframes.get(id(keyframe))
@@ -81,12 +84,10 @@ class TraceBatchEncoder:
                 self._frames.append(keyframe)
                 self._size += len(pack_keyframe(keyframe))
             number = known[0]
-            known[1] = max(known[1], patch_count)
-        own = trace.encode_own(layout, verdicts, number, patch_count, columns)
-        self._cycles.append(msgspec.Raw(own))
+            if patch_count > known[1]:
+                known[1] = patch_count
+        self._cycles.append((*trace.own_parts(plain), layout, verdicts, number, patch_count, columns))
         self._counts.append(events)
-        self._size += len(own)
-        return True
 
     def _number(self, part: bytes) -> int:
         known = self._parts.get(id(part))
@@ -102,7 +103,7 @@ class TraceBatchEncoder:
             for frame, (_, count) in zip(self._frames, self._keyframes.values(), strict=True)
         ]
         parts = [part for _, part in self._parts.values()]
-        data = _ENCODE(_Document(parts, frames, self._counts, self._cycles))
+        data = _ENCODE((parts, frames, self._counts, self._cycles))  # as _Document
         self.__init__()  # type: ignore[misc]
         return data
 

@@ -30,7 +30,7 @@ from scheduler_core.cluster import change_log, resources
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
-from scheduler_core.cycle.trace import CycleTrace, Selection
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
 from scheduler_core.debugger.cycle_index import SCHEMA as FACTS
 from scheduler_core.debugger.cycle_index import (
@@ -49,14 +49,14 @@ VERSION = 1
 _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 _PLAIN = msgspec.msgpack.Decoder(list[PlainFacts])
 _ENCODE = msgspec.msgpack.Encoder().encode
-_NO_PLAIN = _ENCODE([])
-_UNSCORED = Selection(score=0, ties=1, runner_up=-1, margin=0)
+_UNSCORED = None, 1, -1, 0  # score, ties, runner-up, margin
 
 Row = tuple[Any, ...] | None  # None: a plain cycle's, which is made from its facts
 
 MOVES_PART, FACTS_PART, OBJECTS_PART = "moves", "facts", "objects"
 OBJECTS_PER_BLOCK = 1000
 REFUSED_KEPT = 64
+ENCODED_AT_ONCE = 128  # facts of plain cycles
 
 # State of a pod. An assumed pod counts on its node only for the scheduler: Permit holds it, or its binding is in
 # progress.
@@ -146,13 +146,15 @@ class Recorder:
         self._names: dict[str, int] = {}
         self._new_names: list[str] = []
         self._facts: list[Row] = []
-        self._plain: list[bytes] = []
+        self._plain: list[tuple[Any, ...]] = []  # as PlainFacts
+        self._encoded: list[bytes] = []  # earlier ones
         self._refusals: list[Refused] = []
         self._refused: dict[int, tuple[object, Refused]] = {}  # id of a list of statuses, which is kept
         self._indexes: dict[int, tuple[object, int]] = {}  # id of such a list -> index of its refusals
         self._bits: list[bytes] = []
         self._objects: list[tuple[str, bytes]] = []
-        self._counts = {"pods": 0, "nodes": 0, "objects": 0, "cycles": 0}
+        self._counts = {"pods": 0, "nodes": 0, "objects": 0}
+        self._cycles = 0
         self._drained = {"moves": stored + 1, "cycles": 0, "objects": 0}
         self._pods: dict[str, PodState] = {}
         self._t = -1.0
@@ -161,86 +163,64 @@ class Recorder:
 
     # ---- input
 
-    def cycle(self, trace: CycleTrace, seconds: float = 0.0) -> PlainFacts | None:
-        """Record the next cycle of a single pass, which took so many seconds. Call this before the next cycle begins.
+    def cycle(self, trace: CycleTrace, seconds: float = 0.0) -> None:
+        """Record the next cycle of a single pass, which took so many seconds, before the one after it begins."""
+        changes = self.changes()
+        if not (only_places(trace, changes) and self.placed(trace, changes[1], seconds)):
+            self.changed(trace, changes)
 
-        Returns the facts of a cycle that only placed its pod, as most do; None for others, and up to step `stored`.
-        """
-        changes_so_far = self._take()
-        if len(changes_so_far) == 2 and trace.is_plain and (pod := self._only_placed(trace, *changes_so_far)):
-            return self._add_plain(trace, pod, seconds) if self._fresh else None
-        if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
-            changes_so_far.append(LoggedChange(change_log.BOUND, self._cluster.pods[trace.pod]))
-        self._begin_step(self._counts["cycles"] + 1)
-        changes: list[LoggedChange] = []
-        for change in changes_so_far:
-            if change.kind == change_log.TRIED:
-                self._apply(self._moment, changes)
-                self._moment, changes = self._moment + 1, []
-            else:
-                changes.append(change)
-        self._apply(self._moment, changes)
-        self._cycle(trace.number, 0.0, trace, None)
-        return None
-
-    def _only_placed(self, trace: CycleTrace, tried: LoggedChange, placed: LoggedChange) -> PodState | None:
-        """Note what `_apply` and `_show` note if these changes only place the pod of the cycle. Return the pod; None if
-        they do not."""
+    def placed(self, trace: CycleTrace, change: LoggedChange, seconds: float) -> bool:
+        """Record a cycle that `only_places` its pod by this change, if it is plain. Return whether it was. Cycles that
+        follow each other may be recorded together, after the last one."""
+        if not self._fresh or not trace.is_plain:
+            return False
         pod = self._pods.get(trace.pod)
-        if pod is None or tried.kind != change_log.TRIED or placed.kind != change_log.PLACED:
-            return None
+        if pod is None:
+            return False
         info, row = pod.stored_info, pod.stored
-        if info is None or placed.subject is not info or pod.placed != -1 or pod.written_row not in (-1, row):
-            return None
-        if info.held != info.requests or trace.group:
-            return None
+        if info is None or change.subject is not info or pod.placed != -1 or pod.written_row not in (-1, row):
+            return False
         self._moment += 1
-        count = self._counts["cycles"] = self._counts["cycles"] + 1
-        self._begin_step(count)
-        node = self._names.get(placed.node)
-        if node is None:
-            node = self._name(placed.node)
-        pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, node, False
-        pod.written_row, pod.written_place = row, (node, BOUND)
-        if not self._fresh:
-            self._drained["cycles"] = count
-        return pod
-
-    def _add_plain(self, trace: CycleTrace, pod: PodState, seconds: float) -> PlainFacts:
-        """Add and return the facts of a cycle that only placed its pod. Its rows are made from them."""
-        assert pod.placed_info is not None
+        self._cycles = number = self._cycles + 1
+        self._begin_step(number)
+        place = self._name(change.node)
+        pod.placed, pod.placed_info, pod.node, pod.assumed = row, info, place, False
+        pod.written_row, pod.written_place = row, (place, BOUND)
         statuses = trace.decisive_statuses()
         known = self._indexes.get(id(statuses))  # cycles of equal pods share the list
         refused = self._add_refused(trace, statuses) if known is None else known[1]
-        feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-        found = trace.selection()
-        selection = found or _UNSCORED
-        facts = PlainFacts(
-            trace.number,
-            self._moment,
-            pod.stored,
-            trace.pod,
-            trace.attempt,
-            trace.node,
-            pod.node,
-            pod.placed_info.start_time,
-            feasible,
-            trace.nodes,
-            None if found is None else selection.score,
-            selection.ties,
-            selection.runner_up,
-            selection.margin,
-            sum(trace.durations.values()),
-            seconds,
-            refused,
-        )
-        self._plain.append(_ENCODE(facts))
+        if bits := self._refusals[refused].bits:
+            self._bits.append(bits)
+        nodes, feasible, found = trace.nodes, trace.feasible, trace.selection()
+        cycle = trace.number, self._moment, row, trace.pod, trace.attempt, trace.node, place, info.start_time
+        selection = _UNSCORED if found is None else (found.score, found.ties, found.runner_up, found.margin)
+        took = sum(trace.durations.values()), seconds
+        self._plain.append((*cycle, nodes if feasible is None else len(feasible), nodes, *selection, *took, refused))
+        if len(self._plain) >= ENCODED_AT_ONCE:
+            self._encode_plain()
         self._rows["places"].append(None)
         self._rows["cycles"].append(None)
         self._facts.append(None)
-        if bits := self._refusals[refused].bits:
-            self._bits.append(bits)
-        return facts
+        return True
+
+    def changed(self, trace: CycleTrace, changes: Iterable[LoggedChange]) -> None:
+        """Record any cycle. `changes`: those since the last one. It may be recorded later as for `placed`."""
+        self._begin_step(self._cycles + 1)
+        step: list[LoggedChange] = []
+        for change in changes:
+            if change.kind == change_log.TRIED:
+                self._apply(self._moment, step)
+                self._moment, step = self._moment + 1, []
+            else:
+                step.append(change)
+        if trace.result == "scheduled" and not trace.group:  # the members of a group are bound with the last of them
+            step.append(LoggedChange(change_log.BOUND, self._pods[trace.pod].stored_info))
+        self._apply(self._moment, step)
+        self._cycle(trace.number, 0.0, trace, None)
+
+    def _encode_plain(self) -> None:
+        self._encoded.append(_ENCODE(self._plain))
+        self._plain = []
 
     def _add_refused(self, trace: CycleTrace, statuses: object) -> int:
         """Add what a cycle refused, and return its index."""
@@ -255,12 +235,12 @@ class Recorder:
 
     def rest(self) -> None:
         """Record the changes after the last cycle of a single pass."""
-        changes = self._take()
-        self._begin_step(self._counts["cycles"] + 1)
+        changes = self.changes()
+        self._begin_step(self._cycles + 1)
         self._apply(self._moment, [change for change in changes if change.kind != change_log.TRIED])
 
-    def _take(self) -> list[LoggedChange]:
-        """Return the changes since the last call."""
+    def changes(self) -> list[LoggedChange]:
+        """Return the changes of the cluster since the last call."""
         changes, self._cluster.journal.entries = self._cluster.journal.entries or [], []
         return changes
 
@@ -288,10 +268,10 @@ class Recorder:
             self._row("instants", at, t)
 
     def _cycle(self, at: int, t: float, trace: CycleTrace, outcome: Mapping[str, Any] | None) -> None:
-        self._counts["cycles"] += 1
+        self._cycles += 1
         self._row("cycles", at)
         if not self._fresh:
-            self._drained["cycles"] = self._counts["cycles"]
+            self._drained["cycles"] = self._cycles
             return
         row, bits = facts_of(trace, at, t, self._pods[trace.pod].stored, outcome)
         self._facts.append(row)
@@ -462,35 +442,49 @@ class Recorder:
             self._rows = {name: [] for name in TABLES}
             self._new_names = []
         if self._facts:
-            found.facts = self._drained["cycles"] + 1, self._counts["cycles"], self._facts, self._bits
+            found.facts = self._drained["cycles"] + 1, self._cycles, self._facts, self._bits
             self._facts, self._bits = [], []
-        self._drained["cycles"] = self._counts["cycles"]
+        self._drained["cycles"] = self._cycles
         found.objects = self._drained["objects"], self._objects
         self._objects = []
         self._drained["objects"] = self._counts["objects"]
-        found.plain = b"\xdd" + len(self._plain).to_bytes(4, "big") + b"".join(self._plain)  # a list of msgpack
+        self._encode_plain()
+        found.plain = self._encoded
         found.refusals = self._refusals
-        self._plain, self._refusals, self._indexes = [], [], {}
+        self._encoded, self._refusals, self._indexes = [], [], {}
         return found
+
+
+def only_places(trace: CycleTrace, changes: Sequence[LoggedChange]) -> bool:
+    """Return whether a cycle of a single pass changed nothing but where its pod is. `changes`: those since the last
+    one."""
+    return (
+        len(changes) == 2
+        and changes[0].kind == change_log.TRIED
+        and changes[1].kind == change_log.PLACED
+        and trace.result == "scheduled"
+        and not trace.group
+        and changes[1].subject.held == changes[1].subject.requests
+    )
 
 
 @dataclass(slots=True)
 class Unpacked:
     """What a recorder has recorded: the range of each part and its rows.
 
-    `plain`: encoded facts of cycles that only placed their pods, one after the other. Such a cycle has a None among the
-    rows of `places` and `cycles` and among the facts. `refusals`: what they refused.
+    `plain`: encoded lists of the facts of cycles that only placed their pods. Such a cycle has a None among the rows of
+    `places` and `cycles` and among the facts. `refusals`: what they refused.
     """
 
     moves: tuple[int, int, list[str], dict[str, list[Row]]] | None = None
     facts: tuple[int, int, list[Row], list[bytes]] | None = None
     objects: tuple[int, list[tuple[str, bytes]]] = (0, [])
-    plain: bytes = _NO_PLAIN
+    plain: list[bytes] = field(default_factory=list)
     refusals: list[Refused] = field(default_factory=list)
 
     def plain_cycles(self) -> list[tuple[PlainFacts, Refused]]:
         """Return the facts of the plain cycles, and what they refused."""
-        return [(facts, self.refusals[facts.refused]) for facts in _PLAIN.decode(self.plain)]
+        return [(facts, self.refusals[facts.refused]) for some in self.plain for facts in _PLAIN.decode(some)]
 
 
 def blocks_of(unpacked: Unpacked) -> list[Block]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find, unusable_claim
-from scheduler_core.cycle.trace import CycleTrace, Rows
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.framework.runtime import Framework
@@ -97,16 +97,14 @@ class GenericScheduler(Scheduler):
         if trace.nominated_node:
             trace.victims = list(trace.postfilter.candidates[trace.nominated_node][0])
 
-    def select_host(
-        self, framework: Framework, trace: CycleTrace, ranking: npt.NDArray[np.int64] | None = None
-    ) -> Rows:
+    def select_host(self, framework: Framework, state: fwk.CycleState, trace: CycleTrace) -> None:
         """Select the node with the highest total. Without priorities all nodes are equal."""
         if trace.scores:
-            return super().select_host(framework, trace, ranking)
+            super().select_host(framework, state, trace)
+            return
         best = trace.feasible_rows()
         trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
         trace.node = self.cluster.nodes.names[trace.selected_row]
-        return best
 
 
 def merged_errors(trace: CycleTrace) -> str:

@@ -173,7 +173,7 @@ class GroupScheduler:
         member = MemberTrace(trace)
         if trace.feasible is None or len(trace.feasible):
             scheduler.prioritize(framework, state, pod, trace)
-            scheduler.select_host(framework, trace, state.ranking)
+            scheduler.select_host(framework, state, trace)
             member.node = trace.node
         else:
             was, scheduler.preemption = scheduler.preemption, preempt

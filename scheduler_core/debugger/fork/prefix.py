@@ -168,8 +168,8 @@ class Continuing(Recorder):
         prefix, cluster = self._prefix, simulation.cluster
         recording = prefix.recording
         tables = recording.tables
-        self._counts = {"pods": len(tables["pods"]), "nodes": len(tables["nodes"])}
-        self._counts |= {"objects": prefix.objects, "cycles": prefix.cycle - 1}
+        self._counts = {"pods": len(tables["pods"]), "nodes": len(tables["nodes"]), "objects": prefix.objects}
+        self._cycles = prefix.cycle - 1
         self._drained |= {"cycles": prefix.cycle - 1, "objects": prefix.objects}
         self._names = {name: number for number, name in enumerate(recording.names)}
         self._moment, self._t = prefix.cycle - 1, 0.0

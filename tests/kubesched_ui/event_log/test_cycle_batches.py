@@ -38,7 +38,8 @@ class Expected:
             self.compare()
             self._nodes = list(names)
         events = cycle_events(trace, names)
-        if not (trace.group or trace.victims) and self._encoder.add(trace, len(events)):
+        if trace.has_shared_parts and not (trace.group or trace.victims):
+            self._encoder.add(trace, len(events))
             self._texts.append(msgspec.json.encode([{"seq": n, **event} for n, event in enumerate(events, self._seq)]))
             self._seq += len(events)
 
