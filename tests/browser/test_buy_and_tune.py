@@ -27,8 +27,8 @@ def test_buy_from_scenario_to_answer(page: Page, recorded: dict[str, int]) -> No
 @pytest.mark.long
 def test_tune_from_scenario_to_configuration(page: Page, recorded: dict[str, int]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/experiments/tune/")
-    page.get_by_label("Aim 1").select_option("nodes_used")
-    page.get_by_label("Aim 2").select_option("requested_share:cpu:stddev")
+    page.get_by_label("Aim 1", exact=True).select_option("nodes_used")
+    page.get_by_label("Aim 2", exact=True).select_option("requested_share:cpu:stddev")
     page.get_by_label("Configurations to try").fill("4")
     page.get_by_label("Search the Pareto front").check()
     page.get_by_role("button", name="Start the experiment").click()

@@ -34,4 +34,5 @@ def test_loss(quiet_page: Page, site: Instance) -> None:
     page.get_by_role("button", name="Open as run").click()
     page.wait_for_url("**/runs/*/")
     expect(page.locator("h1")).to_contain_text("drain of a")
-    expect(page.get_by_role("row").filter(has_text="large")).to_contain_text("Insufficient cpu", timeout=ANSWERED)
+    reason = page.get_by_role("row").filter(has_text="large").filter(has_text="Insufficient cpu")
+    expect(reason).to_be_visible(timeout=ANSWERED)
