@@ -161,7 +161,7 @@ class SinglePassRecorder:
 def _most(remaining: int) -> int:
     """Return the number of cycles of the next batch. The last batches are smaller, since little else happens while they
     are written."""
-    return min(settings.RUN_BATCH_CYCLES, max(MAX_CYCLES, remaining // 2))
+    return min(settings.RUN_BATCH_CYCLES, max(MAX_CYCLES // 2, remaining // 2))
 
 
 def group_of(simulation: Simulation, trace: CycleTrace) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
