@@ -193,10 +193,9 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
     """Add copies until one stays pending, or until `limit` pods are placed or the cycles are used up."""
     filled = FillResult()
     simulation.scheduler.preemption = False
-    order = by_weight([one.template.weight for one in copies])
+    arriving = arrivals(copies)
     cycles = max(1_000, MAX_NODE_CYCLES // max(len(simulation.nodes), 1))
-    made = copies[next(order)]
-    pod = made.next()
+    made, pod = next(arriving)
     simulation.pending.append(pod)
     simulation.to_try = tries = [pod]
     first, alone = simulation.scheduler.cycles, len(copies) == 1
@@ -215,22 +214,23 @@ def fill(simulation: Simulation, copies: Sequence[PodCopies], limit: int, check:
         alone = False
         if filled.placed.total() >= limit or trace.number - first > cycles:
             break
-        made = copies[next(order)]
-        pod = made.next()
+        made, pod = next(arriving)
         simulation.pending.append(pod)
         tries.append(pod)
     return filled
 
 
-def by_weight(weights: Sequence[int]) -> Iterator[int]:
-    """Yield indexes, each as often as its weight, evenly mixed: always the one that is furthest behind its share."""
+def arrivals(copies: Sequence[PodCopies]) -> Iterator[tuple[PodCopies, PodInfo]]:
+    """Yield the next copies without end, of each template as often as its weight, evenly mixed: always of the one that
+    is furthest behind its share."""
+    weights = [one.template.weight for one in copies]
     behind = [0] * len(weights)
     while True:
         for index, weight in enumerate(weights):
             behind[index] += weight
         first = max(range(len(weights)), key=lambda index: (behind[index], -index))
         behind[first] -= sum(weights)
-        yield first
+        yield copies[first], copies[first].next()
 
 
 def _fill(simulation: Simulation, made: PodCopies, filled: FillResult, limit: int, check: Check) -> None:

@@ -7,6 +7,7 @@ does the same with changes. A cell that tries several sizes or sets is represent
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import MOST
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.buy import empty
-from scheduler_core.experiments.capacity import GROUP_LABEL, by_weight
+from scheduler_core.experiments.capacity import GROUP_LABEL, arrivals
 from scheduler_core.experiments.cell import Cell, Result
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.move_board import as_new
@@ -143,10 +144,7 @@ def _capacity(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -
         ]
         templates = msgspec.convert(parameters["pods"], list[PodToCopy])
         copies = [PodCopies(one, simulation.cluster, {GROUP_LABEL: group} if group else {}) for one in templates]
-        order = by_weight([one.weight for one in templates])
-        for _ in range(number):
-            made = copies[next(order)]
-            pod = made.next()
+        for made, pod in islice(arrivals(copies), number):
             found += [_create(claim) for claim in made.claims]
             found.append(_create(pod.pod))
         return found
