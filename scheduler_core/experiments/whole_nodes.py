@@ -33,7 +33,7 @@ class WholeNodes:
         """Return the cheapest packing found. `first`: that of first fit. `amounts`: how many nodes the linear program
         gives each pattern."""
         model, demand = self._model, self._model.demand
-        candidates = [self._trimmed(first, demand), self._rounded(amounts, demand)]
+        candidates = [self._trimmed(first), self._rounded(amounts)]
         candidates += self._first_fit.packings(demand, model.limits)
         best = min(candidates, key=lambda packings: self._rank(packings, demand))
         if self._rank(best, demand) > (0, model.price_above(self._bound)) and not self._late:
@@ -45,14 +45,13 @@ class WholeNodes:
     def _late(self) -> bool:
         return time.process_time() >= self._deadline
 
-    def _rank(self, packings: Iterable[PackedNodes], demand: Int64) -> tuple[int, int]:
+    def _rank(self, packings: Sequence[PackedNodes], demand: Int64) -> tuple[int, int]:
         """Return (pods without a node, price)."""
-        known = list(packings)
-        return int(np.maximum(demand - self._model.placed(known), 0).sum()), self._model.price(known)
+        return int(np.maximum(demand - self._model.placed(packings), 0).sum()), self._model.price(packings)
 
-    def _trimmed(self, packings: Iterable[PackedNodes], demand: Int64) -> list[PackedNodes]:
+    def _trimmed(self, packings: Iterable[PackedNodes]) -> list[PackedNodes]:
         """Take out pods beyond the demand, and nodes that then have none."""
-        left = demand.copy()
+        left = self._model.demand.copy()
 
         def nodes() -> Iterator[tuple[int, Int64]]:
             for packing in packings:
@@ -63,13 +62,13 @@ class WholeNodes:
 
         return grouped(self._model, nodes(), self._model.limits)
 
-    def _rounded(self, amounts: Sequence[float], demand: Int64) -> list[PackedNodes]:
+    def _rounded(self, amounts: Sequence[float]) -> list[PackedNodes]:
         """Round the amounts of the linear program down, and pack the rest by first fit decreasing."""
         model = self._model
         # A packing may be of more patterns than the program knew.
         whole = [PackedNodes(*one, int(n + lp.TOLERANCE)) for one, n in zip(model.patterns, amounts, strict=False)]
-        kept = self._trimmed(whole, demand)
-        left = demand - model.placed(kept)
+        kept = self._trimmed(whole)
+        left = model.demand - model.placed(kept)
         limits = model.limits
         for packing in kept:
             limits[packing.offer] -= packing.nodes
@@ -99,7 +98,7 @@ class WholeNodes:
             return start
         amounts = np.rint(np.array(solution.col_value)).astype(np.int64)
         chosen = [PackedNodes(*pattern, int(n)) for pattern, n in zip(model.patterns, amounts, strict=False)]
-        return self._trimmed(chosen, model.demand)
+        return self._trimmed(chosen)
 
     def _run(self, program: lp.Solver) -> None:
         """Run an integer program until the deadline. `check` is called meanwhile; what it raises stops the program."""
