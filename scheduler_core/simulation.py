@@ -17,6 +17,7 @@ from scheduler_core.config import Configuration, Unknown
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.framework.equivalence import share_keys
 from scheduler_core.framework.interface import SUCCESS, CycleState, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
@@ -203,6 +204,8 @@ class Simulation:
 
     def attempts(self) -> Iterator[CycleTrace | GroupTrace]:
         """Yield the cycles as `run` does, but one GroupTrace for the cycle of a group."""
+        if not self.release.predicates:
+            share_keys(self.to_try)
         done = 0
         while True:
             if done == len(self.to_try):
