@@ -273,6 +273,8 @@ class RunLog:
     def set_nominations(self, nominations: Mapping[str, str]) -> None:
         """Write the nominated nodes of pending pods (pod -> node) at the end of the run: a nomination made by a cycle
         may be lost later, and one of the snapshot may last."""
+        if not (nominations or self.run.unschedulable):
+            return
         rows = PodResult.objects.filter(run=self.run, result=PodResult.Result.UNSCHEDULABLE)
         named = rows.exclude(nominated_node="").values_list("namespace", "name", "nominated_node")
         written = {f"{namespace}/{name}": node for namespace, name, node in named}
