@@ -69,8 +69,7 @@ class DisruptionBudgets:
                 known[key] = raw
             elif raw.get("kind") in SCALED:
                 replicas = (raw.get("spec") or {}).get("replicas")
-                title = f"{meta.get('namespace') or 'default'}/{raw['kind']} {meta.get('name')}"
-                self._replicas[title] = replicas if isinstance(replicas, int) else 1
+                self._replicas[f"{raw['kind']} {key}"] = replicas if isinstance(replicas, int) else 1
         # An empty selector selects all pods of the namespace, in policy/v1beta1 none.
         self._budgets = [
             (budget, compile_selector(budget.spec.selector))
@@ -114,8 +113,8 @@ class DisruptionBudgets:
             expected, desired = len(pods), spec.min_available
         elif spec.max_unavailable is not None or spec.min_available is not None:
             owners = self._owners(pods)
-            if failing := next((owner for owner in owners if _kind(owner) in WITHOUT_SCALE), ""):
-                why = f"{_kind(failing)} {failing.rpartition(' ')[2]} has no scale"
+            if failing := next((owner for owner in owners if owner.partition(" ")[0] in WITHOUT_SCALE), ""):
+                why = f"{failing} has no scale"
                 return BudgetState(budget.key, 0, 0, 0, always, why)
             # For a controller that is not in the scenario, the number of its pods.
             expected = sum(self._replicas.get(owner, size) for owner, size in owners.items())
@@ -157,11 +156,6 @@ class DisruptionBudgets:
 def is_healthy(pod: PodInfo) -> bool:
     """Whether a pod is ready. A pod without the condition Ready, which no kubelet has reported, counts as ready."""
     return next((one.status == "True" for one in pod.pod.status.conditions if one.type == "Ready"), True)
-
-
-def _kind(workload: str) -> str:
-    """Return the kind of a controller: `namespace/Kind name`."""
-    return workload.partition("/")[2].partition(" ")[0]
 
 
 def _scaled(value: str | int, total: int) -> int:

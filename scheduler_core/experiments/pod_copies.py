@@ -85,7 +85,7 @@ def _of_workload(
     if kind == "DaemonSet":
         raise InputError("", f"{where}.workload", "a DaemonSet has one pod per node; choose another workload")
     owners = workloads(pods)
-    title = f"{namespace}/{kind} {name}"
+    title = f"{kind} {namespace}/{name}"
     mine = next((pod for pod in pods if owners.get(pod.key) == title), None)
     if mine is not None:
         return mine, mine.key

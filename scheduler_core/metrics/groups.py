@@ -41,7 +41,7 @@ def node_groups(nodes: Iterable[Node], label: str = "") -> dict[str, str]:
 
 
 def workloads(pods: Iterable[Pod]) -> dict[str, str]:
-    """Map each pod (namespace/name) to its workload, such as `default/Deployment web`.
+    """Map each pod (namespace/name) to its workload, such as `Deployment default/web`.
 
     The workload is the controller of the pod; for a ReplicaSet of a Deployment, the Deployment. Pods without a
     controller are a workload if they are equal but for their names, named after its first pod.
@@ -56,7 +56,7 @@ def workloads(pods: Iterable[Pod]) -> dict[str, str]:
             suffix = "-" + meta.labels.get(HASH, "\0")
             if kind == "ReplicaSet" and name.endswith(suffix):
                 kind, name = "Deployment", name.removesuffix(suffix)
-            found[pod.key] = f"{meta.namespace}/{kind} {name}"
+            found[pod.key] = f"{kind} {meta.namespace}/{name}"
             continue
         labels = {key: value for key, value in meta.labels.items() if key not in OF_ONE_POD}
         spec = msgspec.structs.replace(pod.spec, node_name="")

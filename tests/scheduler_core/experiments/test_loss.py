@@ -95,7 +95,7 @@ def test_pods_of_a_lost_node():
         "Node n0 cannot be lost without leaving pods pending: 1 of 6 pods. "
         "Without a controller, and so not created again: 1 pod."
     )
-    assert found.answer["workloads"] == [{"workload": "default/ReplicaSet web", "pods": 1, "losses": 1}]
+    assert found.answer["workloads"] == [{"workload": "ReplicaSet default/web", "pods": 1, "losses": 1}]
 
 
 def test_drain_keeps_daemons_and_returns_pods_that_tolerate_everything():
@@ -242,8 +242,8 @@ def test_pending_pods_count_for_budgets():
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ({"minAvailable": "10%"}, "allows 0 disruptions (Job batch has no scale)"),
-        ({"maxUnavailable": 2}, "allows 0 disruptions (Job batch has no scale)"),
+        ({"minAvailable": "10%"}, "allows 0 disruptions (Job default/batch has no scale)"),
+        ({"maxUnavailable": 2}, "allows 0 disruptions (Job default/batch has no scale)"),
         ({}, "allows 0 disruptions (2 of 0 pods healthy, 0 required)"),
         ({"minAvailable": 1}, ""),
     ],

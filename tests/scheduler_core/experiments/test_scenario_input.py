@@ -49,7 +49,7 @@ def test_what_was_prepared_is_shared_and_bounded(tmp_path: Path) -> None:
     scenario = snapshot(tmp_path, node("n1"), workload("Deployment", pod={"containers": [{"name": "c"}]}, replicas=2))
     renamed = replace(scenario, key="other")
     assert renamed.workload_of(CELL) is scenario.workload_of(CELL)
-    assert set(scenario.workload_of(CELL).values()) == {"default/Deployment web"}
+    assert set(scenario.workload_of(CELL).values()) == {"Deployment default/web"}
     for seed in range(9):
         scenario.workload_of(Cell(question="compare", scenario="cluster", release="1.34", seed=seed))
     assert len(scenario._prepared) == len(scenario._workloads) == CACHED

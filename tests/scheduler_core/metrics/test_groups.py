@@ -50,9 +50,9 @@ def test_a_pod_belongs_to_the_controller_and_a_replica_set_to_its_deployment() -
         ]
     )
     assert found == {
-        "default/web-5d4f-x": "default/Deployment web",
-        "default/own-x": "default/ReplicaSet own",
-        "default/db-0": "default/StatefulSet db",
+        "default/web-5d4f-x": "Deployment default/web",
+        "default/own-x": "ReplicaSet default/own",
+        "default/db-0": "StatefulSet default/db",
     }
 
 

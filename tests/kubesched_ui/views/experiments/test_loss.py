@@ -54,7 +54,7 @@ def test_losses_of_nodes(client: Client, cluster: Scenario) -> None:
     assert "<b>zones</b>" not in page.source
     text = source(client, address)
     assert "1 pod down" in text
-    assert "default/ReplicaSet web" in text
+    assert "ReplicaSet default/web" in text
     assert text.index(">n1</a>") < text.index(">n2</a>")
     assert "3 nodes" in text
     found = source(client, f"{address}?q=n2")
