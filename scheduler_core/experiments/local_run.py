@@ -88,11 +88,10 @@ class _Workers:
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
             for process in active_children():
                 if process not in self._others:
                     process.terminate()
-                    process.join()
+            self._pool.shutdown(cancel_futures=True)  # its thread reaps them; if two did, one could miss the end
 
     def compute(self, cells: Sequence[Cell]) -> Iterator[tuple[Done, float]]:
         """Yield the results of cells in this order, each with the seconds that it took. Raises InputError if a process
