@@ -79,7 +79,7 @@ class SinglePassRecorder:
         simulation, recorder, placed = self.simulation, self.recorder, self._placed
         together = max(1, min(MAX_CYCLES, VALUES_KEPT // max(1, len(self.nodes))))
         last = self.first + len(simulation.to_try) - 1  # if no cycle is repeated or left out
-        ends = self.stored + _most(last - self.stored)
+        longest, ends = settings.RUN_BATCH_S, self.stored + _most(last - self.stored)
         since = before = time.perf_counter()
         for number, trace in enumerate(simulation.run(), self.first):
             now = time.perf_counter()
@@ -87,7 +87,8 @@ class SinglePassRecorder:
                 self._share()
                 self.nodes, self.version = list(simulation.nodes), self.version + 1
                 self.items.append(NodeNames(self.version, self.nodes))
-            trace.selection()  # the next cycle changes what it is made from
+            if trace.is_ranked:  # only until the next cycle
+                trace.selection()
             changes, complete = recorder.changes(), True
             if only_places(trace, changes):
                 placed.append((number, trace, changes[1], now - before))
@@ -98,7 +99,7 @@ class SinglePassRecorder:
                 complete = self._add(number, trace, changes, now - before)
             if number == self.stored:
                 yield Repeated(number, trace.pod, trace.result)
-            elif complete and number > self.stored and (number >= ends or now - since > settings.RUN_BATCH_S):
+            elif complete and number > self.stored and (number >= ends or now - since > longest):
                 yield self._taken()
                 ends, since = number + _most(last - number), time.perf_counter()
             before = time.perf_counter()

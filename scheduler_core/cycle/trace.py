@@ -40,6 +40,7 @@ _OUTCOMES = 8  # of a class of pods
 Rows = npt.NDArray[np.intp]
 
 _NO_ROWS = np.zeros(0, np.intp)
+_LEAST = np.iinfo(np.int64).min
 
 
 @dataclass(slots=True)
@@ -202,7 +203,8 @@ class CycleTrace(msgspec.Struct, eq=False):
     _merged: fwk.Verdict | None = None
     _statuses: list[tuple[fwk.Status, Rows]] | None = None
     _total: fwk.Int64 | None = None
-    _ranking: tuple[fwk.Int64, int, Rows, np.intp] | None = None
+    _ranking: tuple[fwk.Int64, int, np.intp] | None = None
+    _tied: tuple[np.int64, int, Rows] | None = None
     _selection: Selection | bool | None = False  # False: not computed
 
     # ---- values computed from the columns
@@ -465,39 +467,53 @@ class CycleTrace(msgspec.Struct, eq=False):
         return self._total
 
     def rank(self, ranking: fwk.Int64, offset: int, best: Rows, place: np.intp) -> None:
-        """Keep `ranking` and `ranking_offset` of CycleState, the rows with the highest score, and the index of the
-        first of them in `ranking`, until the next cycle calls `unrank` because it changes them."""
-        self._ranking = ranking, offset, best, place
+        """Keep what `selection` is made of: `ranking` and `ranking_offset` of CycleState, the rows with the highest
+        score, and the index of the first of them in `ranking`.
+
+        Only a single best node is compared with the others. Then the next cycle calls `unrank`, because it changes
+        `ranking`.
+        """
+        if len(best) > 1:
+            self._tied = ranking[place], offset, best
+        else:
+            self._ranking = ranking, offset, place
 
     def unrank(self) -> None:
-        """Remove what `rank` kept."""
+        """Remove what the next cycle changes."""
         self._ranking = None
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether `unrank` removes something: afterwards, `selection` takes longer."""
+        return self._ranking is not None
 
     def selection(self) -> Selection | None:
         """Return how the selected row compares. None if no scores decided: there are none, the row is not feasible
         because a change placed the pod, or it is the only feasible node."""
         if self._selection is False:
             self._selection = self._compare_selected()
+            self._tied = None
         return self._selection or None  # type: ignore[return-value]
 
     def _compare_selected(self) -> Selection | None:
         row, rows = self.selected_row, self.feasible
         if row < 0 or not self.made_scores or (self.nodes if rows is None else len(rows)) < 2:
             return None
-        if self._ranking is None:
+        if self._tied is not None:
+            top, offset, best = self._tied
+            other = int(best[0])
+            return Selection(int(top) + offset, len(best), other if other != row else int(best[1]), 0)
+        if self._ranking is not None:
+            total, offset, first = self._ranking
+            place, ties = int(first), 1
+        else:
             place = row if rows is None else int(rows.searchsorted(row))
             if rows is not None and (place == len(rows) or rows[place] != row):
                 return None
             total, offset = self.total(), 0
             ties = int(np.count_nonzero(total == total[place]))
-        else:
-            total, offset, best, first = self._ranking
-            place, ties = int(first), len(best)
-            if ties > 1:
-                other = int(best[0])
-                return Selection(int(total[place]) + offset, ties, other if other != row else int(best[1]), 0)
         score, others = int(total[place]), total.copy()
-        others[place] = np.iinfo(np.int64).min
+        others[place] = _LEAST
         other = int(others.argmax())
         return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(others[other]))
 
