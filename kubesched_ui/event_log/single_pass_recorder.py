@@ -30,7 +30,6 @@ from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.simulation import Simulation
 
 Computed = RecordedBatch | Repeated | Ended
-BEGUN_AND_PLACED = 2  # changes of a cycle that only placed its pod
 VALUES_KEPT = 640_000  # nodes of the cycles that are added together, whose columns are kept until then
 
 
