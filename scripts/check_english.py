@@ -19,7 +19,7 @@ from pathlib import Path
 
 PATHS = (
     *("kubesched_ui", "scheduler_core", "tests", "scripts", "benchmarks"),
-    *("docs", "templates", "static/js", "README.md", "CONTRIBUTING.md"),
+    *("docs", "findings", "templates", "static/js", "README.md", "CONTRIBUTING.md"),
 )
 SUFFIXES = (".py", ".js", ".md", ".html")
 MARKERS = re.compile(
