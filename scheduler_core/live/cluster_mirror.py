@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from scheduler_core.api.objects import Node, Object, Pod
+from scheduler_core.api.objects import Node, Object, PersistentVolume, Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import PodInfo
@@ -50,12 +50,21 @@ class MirrorChange:
             and not self.old.spec.node_name
         )
 
+    @property
+    def claims_volume(self) -> bool:
+        """Whether the change gave an existing volume to a claim. The scheduler does this before it binds the pod."""
+        old, new = self.old, self.new
+        if not isinstance(old, PersistentVolume) or not isinstance(new, PersistentVolume):
+            return False
+        return old.spec.claim_ref is None and new.spec.claim_ref is not None
+
 
 class ClusterMirror:
     """The state of a live cluster as the scheduler's columns, and as the objects of a Store.
 
     Bound pods count on their nodes, pods with status.nominatedNodeName are in the nominator. `pods`: all pods that have
-    not terminated; `pending`: those without a node. `undoable`: how many of the last changes `undo` can take back.
+    not terminated; `pending`: those without a node; `assumed`: those of the pending pods that count on a node already,
+    as copies. `undoable`: how many of the last changes `undo` can take back.
     """
 
     def __init__(self, release: Release, store: Store | None = None, undoable: int = 0) -> None:
@@ -64,6 +73,7 @@ class ClusterMirror:
         self.store = store if store is not None else Store()
         self.pods: dict[str, PodInfo] = {}
         self.pending: dict[str, PodInfo] = {}
+        self.assumed: dict[str, PodInfo] = {}
         self.resource_version = 0
         self.time = 0.0
         self.changes: deque[MirrorChange] = deque(maxlen=undoable)
@@ -112,6 +122,24 @@ class ClusterMirror:
         finally:
             for change in reversed(undone):
                 self.redo(change)
+
+    # ---- pods that are not bound yet
+
+    def assume(self, key: str, node: str) -> None:
+        """Count a pending pod on a node, and no longer as nominated."""
+        self.assumed[key] = pod = PodInfo(self.pending[key].pod, self.release)
+        self.cluster.nominator.forget(pod)
+        self.cluster.add_pod(pod, node)
+
+    def take_back(self, key: str) -> None:
+        """Count a pod as its status says again, if it was assumed."""
+        pod = self.assumed.pop(key, None)
+        if pod is None:
+            return
+        self.cluster.remove_pod(pod)
+        waiting = self.pending.get(key)
+        if waiting is not None and waiting.nominated_node:
+            self.cluster.nominator.nominate(waiting, waiting.nominated_node)
 
     # ---- the columns
 
@@ -168,7 +196,7 @@ class ClusterMirror:
             self.cluster.add_pod(pod, pod.node)
             return
         self.pending[pod.key] = pod
-        if pod.nominated_node:
+        if pod.nominated_node and pod.key not in self.assumed:
             self.cluster.nominator.nominate(pod, pod.nominated_node)
 
     def _leave(self, pod: PodInfo) -> None:

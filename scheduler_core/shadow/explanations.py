@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from scheduler_core.api.objects import Pod
+from scheduler_core.api.objects import Object, PersistentVolume, Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
-from scheduler_core.live.watch_events import DELETED, Item, WatchEvent
+from scheduler_core.live.watch_events import DELETED, MODIFIED, Item, WatchEvent
 from scheduler_core.shadow.judgement import ASSUMED, EARLIER, NOMINATED
 
 MAX_QUEUED = 16  # pods whose bindings may be written in another order than they were tried
@@ -127,7 +127,8 @@ class States:
         for number, change in enumerate(reversed(self._mirror.changes), 1):
             if self._time - change.time > self._bounds.seconds or len(steps) == self._bounds.changes:
                 break
-            if change.matters and not change.binds and change.key != self._key and not _arrives(change):
+            own = change.binds or change.claims_volume  # the scheduler knows what it does itself
+            if change.matters and not own and change.key != self._key and not _arrives(change):
                 steps.append(number)
         return steps
 
@@ -181,10 +182,11 @@ class States:
 
     def _later(self) -> Iterator[Any]:
         for item in self._ahead:
+            if item.kind != "Pod":
+                continue
             if item.time - self._time > self._bounds.seconds:
                 return
-            changes = isinstance(item, WatchEvent) and item.type != DELETED and isinstance(item.object, Pod)
-            if changes and item.key != self._key:  # type: ignore[union-attr]
+            if isinstance(item, WatchEvent) and item.type != DELETED and item.key != self._key:
                 yield item
 
     def _recent_bindings(self) -> list[str]:
@@ -209,13 +211,33 @@ class States:
                 for change in reversed(changes)
                 if change.binds and isinstance(change.new, Pod) and change.key != self._key
             ]
-            stack.enter_context(placed(mirror.cluster, [*bound, *pods]))
+            claimed = [change.new for change in changes if change.claims_volume and change.new is not None]
+            stack.enter_context(self._counted([*bound, *pods], claimed))
             yield
 
     @contextmanager
     def _placed(self, pods: Sequence[tuple[PodInfo, str]]) -> Iterator[None]:
-        with self._mirror.cluster.nodes.keep_image_counts(), placed(self._mirror.cluster, pods):
+        with self._mirror.cluster.nodes.keep_image_counts(), self._counted(pods):
             yield
+
+    @contextmanager
+    def _counted(self, pods: Sequence[tuple[PodInfo, str]], volumes: Sequence[Object] = ()) -> Iterator[None]:
+        """A context in which pods are on nodes and have the volumes that they get there. `volumes`: further ones that
+        are claimed."""
+        cluster = self._mirror.cluster
+        claimed = [*volumes, *volumes_of([pod for pod, _ in pods], self._ahead)]
+        before = [(volume, cluster.find(volume)) for volume in claimed]
+        for volume in claimed:
+            cluster.apply(volume)
+        try:
+            with placed(cluster, pods):
+                yield
+        finally:
+            for volume, old in before:
+                if old is None:
+                    cluster.remove(volume)
+                else:
+                    cluster.apply(old)
 
     @contextmanager
     def _without(self, keys: Sequence[str]) -> Iterator[None]:
@@ -232,7 +254,7 @@ class States:
 
     @contextmanager
     def _swapped(self, counted: Sequence[tuple[PodInfo, str]], keys: Sequence[str]) -> Iterator[None]:
-        with self._without(keys), placed(self._mirror.cluster, counted):
+        with self._without(keys), self._counted(counted):
             yield
 
     @contextmanager
@@ -249,12 +271,35 @@ class States:
         for pod, node in pods:
             nominator.nominate(pod, node)
         try:
-            yield
+            with self._counted((), volumes_of([pod for pod, _ in pods], self._ahead)):
+                yield
         finally:
             for pod, node in before:
                 nominator.forget(pod)
                 if node:
                     nominator.nominate(pod, node)
+
+
+def volumes_of(pods: Iterable[PodInfo], ahead: Iterable[Item]) -> list[PersistentVolume]:
+    """Return the volumes that claims of the pods get in the items ahead, each as it is then."""
+    claims = {(pod.namespace, name) for pod in pods for name in _claims(pod)}
+    if not claims:
+        return []
+    found: dict[str, PersistentVolume] = {}
+    for item in ahead:
+        if isinstance(item, WatchEvent) and item.type == MODIFIED and isinstance(item.object, PersistentVolume):
+            reference = item.object.spec.claim_ref
+            if reference is not None and (reference.namespace, reference.name) in claims:
+                found.setdefault(item.key, item.object)
+    return list(found.values())
+
+
+def _claims(pod: PodInfo) -> Iterator[str]:
+    for volume in pod.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name
+        elif volume.ephemeral is not None:
+            yield f"{pod.name}-{volume.name}"
 
 
 @contextmanager

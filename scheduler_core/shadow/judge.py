@@ -24,14 +24,14 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.published_configurations import GKE_PACKING
-from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import DELETED, Bookmark, Gap, Item, Listed, WatchEvent
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
 from scheduler_core.shadow.displaced_pods import DisplacedPods
 from scheduler_core.shadow.earlier_image_counts import EarlierImageCounts
 from scheduler_core.shadow.evaluator import Evaluation, Evaluator
-from scheduler_core.shadow.explanations import Bounds, States
+from scheduler_core.shadow.explanations import Bounds, States, volumes_of
 from scheduler_core.shadow.inference import Likelihoods
 from scheduler_core.shadow.judgement import (
     BATCHED,
@@ -130,7 +130,6 @@ class Judge:
         self._ahead: deque[Item] = deque()
         self._waiting: deque[_Waiting] = deque()
         self._assumed: dict[str, tuple[str, _Waiting]] = {}  # pod -> its node, known from other objects, and the check
-        self._placed: dict[str, PodInfo] = {}
         self._added: dict[str, int] = {}  # pod -> resourceVersion of its creation
         self._displaced = DisplacedPods(self.mirror)
         self._image_counts = EarlierImageCounts(self.mirror)
@@ -157,11 +156,28 @@ class Judge:
         """Take the next item; yield the judgements that are certain now, in the order of the decisions."""
         if item.kind in UNORDERED:
             return
-        self._ahead.append(item)
-        wait = DECISION_BOUNDS.seconds
-        while self._ahead and (isinstance(self._ahead[0], Listed) or item.time - self._ahead[0].time > wait):
+        if item.kind == "Pod":
+            self._clamp_times(item.time)
+        if item.kind == "Pod" or not isinstance(item, Bookmark):
+            self._ahead.append(item)
+        now = item.time if item.kind == "Pod" else 0.0
+        while self._ahead and (
+            isinstance(self._ahead[0], Listed) or now - self._ahead[0].time > DECISION_BOUNDS.seconds
+        ):
             self._process(self._ahead.popleft())
         yield from self._certain(at_end=False)
+
+    def _clamp_times(self, time: float) -> None:
+        """Let no change since the last item of a pod be later than the next one.
+
+        The watches of other kinds may lag behind: a change can arrive long after bindings that follow it.
+        """
+        for place in range(len(self._ahead) - 1, -1, -1):
+            item = self._ahead[place]
+            if item.kind == "Pod":
+                return
+            if item.time > time:
+                self._ahead[place] = item._replace(time=time)
 
     def finish(self) -> Iterator[Judgement]:
         """Yield the judgements that are left, because nothing follows."""
@@ -229,7 +245,7 @@ class Judge:
     # ---- pods
 
     def _process_pod(self, item: WatchEvent, old: Pod | None, new: Pod) -> None:
-        self._take_back(item.key)
+        self.mirror.take_back(item.key)
         if old is None and item.type != DELETED:
             self._added[item.key] = item.resource_version
         if item.type == DELETED:
@@ -304,26 +320,20 @@ class Judge:
             return
         judgement = Judgement("decision", key, item.resource_version, item.time, "", node)
         self._assumed[key] = node, self._decide(judgement, pod)
+        for volume in volumes_of([pod], self._ahead):
+            self.mirror.cluster.apply(volume)  # the scheduler reserves a volume when it decides
 
     def _place(self, key: str) -> None:
         """Count an assumed pod on its node."""
         if key in self._assumed and key in self.mirror.pending:
-            pod = PodInfo(self.mirror.pending[key].pod, self.release)
-            self.mirror.cluster.nominator.forget(pod)
-            self.mirror.cluster.add_pod(pod, self._assumed[key][0])
-            self._placed[key] = pod
-
-    def _take_back(self, key: str) -> None:
-        pod = self._placed.pop(key, None)
-        if pod is not None:
-            self.mirror.cluster.remove_pod(pod)
+            self.mirror.assume(key, self._assumed[key][0])
 
     def _take_back_all(self) -> None:
-        for key in list(self._placed):
-            self._take_back(key)
+        for key in list(self.mirror.assumed):
+            self.mirror.take_back(key)
 
     def _place_all(self) -> None:
-        for key in self._assumed.keys() - self._placed.keys():
+        for key in self._assumed.keys() - self.mirror.assumed.keys():
             self._place(key)
 
     # ---- decisions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.api.objects import Object, decode
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
 from scheduler_core.releases import get_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.shadow.judgement import Judgement
@@ -59,6 +59,10 @@ class Stream:
         raw = self.known["Pod", f"default/{name}"]
         why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         self.put(raw | {"status": {"phase": "Pending", "conditions": [why], **status}}, later)
+
+    def bookmark(self, kind: str, time: float) -> None:
+        """A bookmark of the present version that arrives at a time."""
+        self.items.append(Bookmark(kind, self.version, time))
 
     def gap(self, kind: str, until: int) -> None:
         self.items.append(Gap(kind, self.version, until, self.time))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scheduler_core.build import claim, mounts, node, pod, static_pod
+from tests.scheduler_core.build import claim, mounts, node, pod, static_pod, volume
 from tests.scheduler_core.shadow.stream import Stream
 
 WANTED = {"cpu": "2", "memory": "4Gi"}
@@ -89,6 +89,21 @@ def test_pods_created_before_count_although_their_bindings_follow():
     assert judged[0].details == {"counted": ["default/p2", "default/p0", "default/p1"], "not_counted": []}
 
 
+def test_a_bookmark_that_arrives_late_does_not_hide_the_bindings_that_follow():
+    """A kind that does not change gets a bookmark once a minute."""
+    stream = Stream(sized("a", 16), sized("b", 15))
+    stream.put(asking("first"))
+    stream.put(asking("second"), later=0.01)
+    stream.bind("second", "b")
+    stream.bookmark("Node", time=stream.time + 60)
+    stream.put(sized("late", 1), later=30)  # a change of another kind that arrives late
+    stream.time -= 30
+    stream.bind("first", "a")
+    judged = stream.judge()
+    assert [judgement.outcome for judgement in judged] == ["assumed", "same"]
+    assert judged[0].details["counted"] == ["default/first"]
+
+
 def test_a_binding_long_after_does_not_count_yet():
     stream = Stream(BIG, sized("other", 15))
     stream.put(asking("first"))
@@ -172,6 +187,48 @@ def test_the_claim_says_where_a_pod_goes_long_before_it_is_bound():
     first, second = stream.judge()
     assert (first.pod, first.outcome) == ("default/q", "same")
     assert (second.pod, second.outcome, second.details) == ("default/p", "same", {"decided": 102})
+
+
+LOCAL = {
+    "kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "local"},
+    "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer",
+}  # fmt: skip
+
+
+def test_a_pod_that_waits_for_its_volume_has_taken_it():
+    """Between the nomination and the binding, p counts once on its node, and its volume is no one else's."""
+    disk = volume("disk", "local", at={"kubernetes.io/hostname": ["a"]})
+    claims = [claim("one", "local"), claim("two", "local")]
+    labels = {"kubernetes.io/hostname": "a"}
+    stream = Stream(node("a", cpu="4", memory="8Gi", labels=labels), LOCAL, disk, *claims)
+    stream.put(asking("p", volumes=mounts("one")))
+    stream.put(asking("q", volumes=mounts("two")), later=0.01)
+    none = "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. "
+    none += "no new claims to deallocate, preemption: 0/1 nodes are available: "
+    none += "1 Preemption is not helpful for scheduling."
+    # q is tried after p, but its message is stored before the nomination of p
+    stream.condition("q", none)
+    stream.put(stream.known["Pod", "default/p"] | {"status": {"nominatedNodeName": "a"}}, later=0.005)
+    stream.put(asking("r", volumes=mounts("two")), later=0.005)
+    stream.condition("r", none)
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "one", "uid": "uid-one"}
+    stream.put(disk | {"spec": disk["spec"] | {"claimRef": reference}}, later=0.01)
+    # a change that may not have happened is tried without taking the volume from p, or counting p twice
+    stream.put(node("a", cpu="4", memory="8Gi", labels=labels, taints=[("x", "", "NoSchedule")]), later=0.01)
+    stream.put(asking("s", volumes=mounts("two")), later=0.005)
+    stream.condition("s", none)
+    stream.put(node("a", cpu="4", memory="8Gi", labels=labels), later=5)
+    stream.put(asking("t", volumes=mounts("two")), later=5)
+    stream.condition("t", none)
+    stream.bind("p", "a", later=1)
+    judged = stream.judge()
+    assert [(one.pod, one.outcome) for one in judged] == [
+        ("default/q", "earlier"),
+        ("default/r", "equal"),
+        ("default/s", "earlier"),
+        ("default/t", "equal"),
+        ("default/p", "same"),
+    ]
 
 
 def test_a_message_is_compared_word_by_word():
