@@ -12,12 +12,14 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Where, shown
-from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object
+from kubesched_ui.ingest.json_values import Json, elements, is_array, is_object, read_object
 from kubesched_ui.ingest.kinds import named
 from kubesched_ui.ingest.limits import Limits
 from kubesched_ui.ingest.path_hints import kind_of
 from kubesched_ui.ingest.run_file import RunFile, read_part
 from kubesched_ui.ingest.scenario_time import ABOUT
+from scheduler_core.config.configz import KEYS as CONFIGZ_KEYS
+from scheduler_core.config.configz import configz
 from scheduler_core.config.discovery import is_configuration
 
 OUR_GROUP = "kubesched.dev/"
@@ -53,6 +55,8 @@ class ObjectHead(msgspec.Struct):
     pvs: _Maybe = UNSET
     nodes: _Maybe = UNSET
     pods: _Maybe = UNSET
+    configz: _Maybe = msgspec.field(default=UNSET, name=CONFIGZ_KEYS[0])
+    scheduler_configz: _Maybe = msgspec.field(default=UNSET, name=CONFIGZ_KEYS[1])
 
 
 class _Meta(msgspec.Struct):
@@ -183,12 +187,22 @@ def _without_kind(
         yield ClusterInfo(kubernetes=_part(head.info, _Version, where, "info").git_version)
     elif any(_is_list(getattr(head, field)) for field in _EXPORTS.values()) or head.scheduler_config is not UNSET:
         yield from _export(head, where, limits, nesting)
+    elif config := _configz(value, head, where, limits):
+        yield config
     elif parts := _by_key(value, where):
         for key, part in parts.items():
             inner = where.at(file=f"{where.file}, {key}")
             yield from objects(part, inner, limits, Hint.from_path(key), nesting if is_array(part) else nesting + 1)
     else:
         yield UploadedObject(value, where, "", head.api_version or "", head)
+
+
+def _configz(value: Json, head: ObjectHead, where: Where, limits: Limits) -> Config | None:
+    """Return the configuration in an answer of kube-scheduler's /configz; None if the document is none."""
+    if head.configz is UNSET and head.scheduler_configz is UNSET:
+        return None
+    found = configz(read_object(value, where, limits.max_depth))
+    return None if found is None else Config(msgspec.json.encode(found), where)
 
 
 def _is_list(held: Any) -> bool:

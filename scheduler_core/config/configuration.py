@@ -27,6 +27,7 @@ from scheduler_core.config.profile import (
     default_plugins,
     expand,
     expand_point,
+    lists_all,
     merge,
     points_of,
 )
@@ -38,6 +39,7 @@ from scheduler_core.config.schema import (
     ONLY_IN,
     POLICY,
     READ_BY,
+    SINCE,
     TOO_OLD,
     Extender,
     File,
@@ -55,12 +57,16 @@ from scheduler_core.config.validation import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
+from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import OLD_PLUGINS
 
 MAX_WARNINGS = 100
 PREEMPTION = "DefaultPreemption"
 APPENDING = ("v1beta1", "v1alpha2")
 """API versions that have the old plugins and refuse a default plugin that is enabled again."""
+PLACEMENT_POINTS = ("placementGenerate", "placementScore")
+PLACEMENT_PLUGINS = ("TopologyPlacementGenerator", "PodGroupPodsCount")
+"""Plugins that gates enable, and that cannot be configured: they represent a part of the cycle of a pod group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +134,7 @@ def _load(
     version = _version(raw, release, warnings)
     if version == "v1alpha1":
         raw, version = with_profile(raw, warnings), "v1alpha2"
-    _check_version_fields(raw, version)
+    _check_version_fields(raw, version, release)
     try:
         config = msgspec.convert(raw, File)
     except msgspec.ValidationError as error:
@@ -197,8 +203,8 @@ def _version(raw: dict[str, Any], release: Release, warnings: list[str]) -> str:
     return version
 
 
-def _check_version_fields(raw: dict[str, Any], version: str) -> None:
-    """Refuse fields that another API version has but this one does not, as unknown fields."""
+def _check_version_fields(raw: dict[str, Any], version: str, release: Release) -> None:
+    """Refuse fields that another API version or a later release has but this one does not, as unknown fields."""
     profiles = raw.get("profiles")
     places: list[tuple[str, str, Any]] = [("", "", raw)]
     for i, profile in enumerate(profiles if isinstance(profiles, list) else ()):
@@ -210,6 +216,10 @@ def _check_version_fields(raw: dict[str, Any], version: str) -> None:
             versions = ONLY_IN.get(f"{prefix}{name}")
             if versions and version not in versions:
                 raise InputError(*_locate(raw, f"{path}{name}"), f"unknown field in {version}")
+            since = SINCE.get(f"{prefix}{name}")
+            if since and numbered(release.number) < numbered(since):
+                problem = f"unknown field in {release.number}; kube-scheduler {since} and newer read it"
+                raise InputError(*_locate(raw, f"{path}{name}"), problem)
 
 
 def _locate(raw: dict[str, Any], path: str) -> tuple[str, str]:
@@ -276,6 +286,7 @@ class _ProfileReader:
         custom = given.plugins.by_point()
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is ignored: plugins of reserve also run Unreserve")
+        custom = self._without_placement(where, custom)
         raw_args = self._raw_args(where, given)
         if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
@@ -290,11 +301,36 @@ class _ProfileReader:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
 
+    def _without_placement(self, where: str, custom: dict[str, PluginSet]) -> dict[str, PluginSet]:
+        """Return the plugins without those that place pod groups. Add a warning if they differ from the defaults."""
+        changed = [point for point in PLACEMENT_POINTS if custom[point] != PluginSet()]
+        kept = {point: plugins for point, plugins in custom.items() if point not in PLACEMENT_POINTS}
+        if numbered(self.release.number) >= numbered(SINCE["profiles.plugins.placementScore"]):
+            multi_point = kept["multiPoint"]
+            enabled = tuple(plugin for plugin in multi_point.enabled if plugin.name not in PLACEMENT_PLUGINS)
+            disabled = tuple(plugin for plugin in multi_point.disabled if plugin.name not in PLACEMENT_PLUGINS)
+            if disabled != multi_point.disabled or any(
+                plugin.weight > 1 for plugin in multi_point.enabled if plugin.name in PLACEMENT_PLUGINS
+            ):
+                changed.append("multiPoint")
+            kept["multiPoint"] = PluginSet(enabled=enabled, disabled=disabled)
+        if changed:
+            points = " and ".join(f"plugins.{point}" for point in changed)
+            self.warnings.append(f"{where}: {points}: the default plugins generate and score placements of pod groups")
+        return kept
+
     def read(self, draft: _Draft) -> Profile:
         where, given, raw_args, left_out = draft.where, draft.given, draft.raw_args, draft.left_out
         labels = {entry.name: _config_label(where, i, entry.name) for i, entry in enumerate(given.plugin_config)}
         defaults = default_plugins(self.release, self.version, self.known)
-        merged = merge(defaults, draft.custom, in_place=self.version not in APPENDING)
+        in_place = self.version not in APPENDING
+        if not in_place and lists_all(defaults, draft.custom):
+            in_place = True
+            self.warnings.append(
+                f"{where}: all default plugins are listed, as --write-config-to writes them; "
+                f"kube-scheduler refuses such a file in {self.version}"
+            )
+        merged = merge(defaults, draft.custom, in_place=in_place)
         if left_out:
             self._fill(where, merged)
         plugins = expand(where, merged, self.known)
@@ -331,6 +367,10 @@ class _ProfileReader:
             for name in args_class.not_in.get(self.version, ()) if args_class else ():
                 if name in entry.args:
                     raise InputError(label, f"args.{name}", f"unknown field in {self.version}")
+            for name, since in args_class.since.items() if args_class else ():
+                if name in entry.args and numbered(self.release.number) < numbered(since):
+                    problem = f"unknown field in {self.release.number}; kube-scheduler {since} and newer read it"
+                    raise InputError(label, f"args.{name}", problem)
             raw[entry.name] = entry.args
             if entry.args.get("defaultConstraints") and not self.release.spread_defaulting_type:
                 raw[entry.name] = {**entry.args, "defaultingType": "List"}  # a given one is ignored

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scheduler_core.config.configz import configz
 from scheduler_core.config.document import read_documents, without_nulls
 from scheduler_core.config.schema import GROUP, KIND, POLICY
 from scheduler_core.config.syntax import shown
@@ -39,7 +40,7 @@ def find(source: str | bytes | Mapping[str, Any]) -> tuple[FoundConfiguration, l
     """Return the configuration in `source`, and warnings about its place. Raises InputError if there is none."""
     if isinstance(source, Mapping):
         documents = [without_nulls(dict(source), KIND)]
-        if "apiVersion" not in source and "kind" not in source and "data" not in source:
+        if not {"apiVersion", "kind", "data"} & source.keys() and configz(documents[0]) is None:
             documents[0] |= {"apiVersion": f"{GROUP}/v1", "kind": KIND}
     else:
         documents = read_documents(source, KIND)
@@ -58,6 +59,8 @@ def configurations_in(document: Any, lists: int = 0) -> Iterator[FoundConfigurat
     kind = document.get("kind")
     if is_configuration(kind, document.get("apiVersion")):
         yield FoundConfiguration(dict(document))
+    elif (shown_configuration := configz(document)) is not None:
+        yield FoundConfiguration(shown_configuration)
     elif kind == "ConfigMap" or (kind is None and isinstance(document.get("data"), Mapping)):
         yield from _in_config_map(document)
     elif isinstance(kind, str) and kind.endswith("List") and lists < _MAX_LISTS:

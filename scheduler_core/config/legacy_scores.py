@@ -26,7 +26,7 @@ def translate_legacy_scores(
     """
     disabled = {plugin.name for plugin in score.disabled}
     active = [plugin.name for plugin in score.enabled if plugin.name in STRATEGIES]
-    if not disabled & {"*", "NodeResourcesLeastAllocated"}:
+    if not disabled & {"*", "NodeResourcesLeastAllocated"} and "NodeResourcesLeastAllocated" not in active:
         active.insert(0, "NodeResourcesLeastAllocated")
     if len(active) > 1:
         problem = f"{' and '.join(active)} cannot both score: since v1beta2 one plugin, {FIT}, replaces them"

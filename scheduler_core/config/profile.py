@@ -106,6 +106,14 @@ def merge(defaults: Plugins, custom: Plugins, *, in_place: bool) -> dict[str, Pl
     }
 
 
+def lists_all(defaults: Plugins, custom: Plugins) -> bool:
+    """Return whether `custom` enables every default plugin again, as a file that kube-scheduler itself wrote does."""
+    return all(
+        {plugin.name for plugin in default.enabled} <= {plugin.name for plugin in custom[point].enabled}
+        for point, default in defaults.items()
+    )
+
+
 def expand(where: str, plugins: Plugins, known: KnownPlugins) -> dict[str, PluginWeights]:
     """Return extension point -> (plugin name, weight) in running order, as NewFramework does.
 

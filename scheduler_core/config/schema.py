@@ -39,11 +39,16 @@ ONLY_IN = {
     "parallelism": ("v1", "v1beta3", "v1beta2", "v1beta1"),
     "profiles.percentageOfNodesToScore": ("v1",),
     "profiles.plugins.multiPoint": ("v1", "v1beta3"),
+    "profiles.plugins.placementGenerate": ("v1",),
+    "profiles.plugins.placementScore": ("v1",),
     "profiles.plugins.preEnqueue": ("v1", "v1beta3", "v1beta2"),
     "profiles.plugins.postFilter": ("v1", "v1beta3", "v1beta2", "v1beta1"),
     "profiles.plugins.unreserve": ("v1alpha2", "v1beta1"),
 }
 """Fields that not all API versions have."""
+
+SINCE = dict.fromkeys(("profiles.plugins.placementGenerate", "profiles.plugins.placementScore"), "1.36")
+"""Fields that an API version got later: field -> the first release that reads it."""
 
 
 class ExtenderManagedResource(Strict, frozen=True, kw_only=True):
@@ -112,6 +117,8 @@ class PluginsSection(Strict, frozen=True, kw_only=True):
     pre_bind: PluginSet = PluginSet()
     bind: PluginSet = PluginSet()
     post_bind: PluginSet = PluginSet()
+    placement_generate: PluginSet = PluginSet()
+    placement_score: PluginSet = PluginSet()
 
     def by_point(self) -> dict[str, PluginSet]:
         return {field.encode_name: getattr(self, field.name) for field in structs.fields(self)}

@@ -31,16 +31,26 @@ TIMEOUT = fwk.error("device binding timeout")
 
 
 class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
-    """Arguments of DynamicResources. `filter_timeout`: a Go duration; zero means no limit."""
+    """Arguments of DynamicResources, as Go durations.
+
+    `filter_timeout`: zero means no limit. `binding_timeout`: how long a pod waits for its devices to become ready.
+    """
+
+    since = {"bindingTimeout": "1.36"}
 
     filter_timeout: str = "10s"
+    binding_timeout: str = "10m0s"
 
     def finish(self, complain: Complain) -> Self:
-        seconds = go_duration(self.filter_timeout)
-        if seconds is None:
-            complain("filterTimeout", f"must be a duration such as 10s, got {shown(self.filter_timeout)}")
-        if seconds < 0:
-            complain("filterTimeout", f"must not be negative, got {shown(self.filter_timeout)}")
+        for name, text, least, problem in (
+            ("filterTimeout", self.filter_timeout, 0, "must not be negative"),
+            ("bindingTimeout", self.binding_timeout, 1, "must be at least 1 second"),
+        ):
+            seconds = go_duration(text)
+            if seconds is None:
+                complain(name, f"must be a duration such as 10s, got {shown(text)}")
+            if seconds < least:
+                complain(name, f"{problem}, got {shown(text)}")
         return self
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.legacy.configuration import load
+from scheduler_core.releases import RELEASES
 from tests.kubesched_ui.clusters import ingested
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
@@ -97,3 +99,33 @@ def test_private_keys_of_extenders_are_removed(wrap: bool) -> None:
 def test_a_configuration_without_objects_is_rejected() -> None:
     with pytest.raises(IngestError, match="contains a scheduler configuration but no cluster; upload both together"):
         ingested(config())
+
+
+def test_what_kube_scheduler_writes_or_shows_is_a_configuration() -> None:
+    """--write-config-to, /configz of 1.36 and newer, and /configz of older releases with its internal names."""
+    tls = {"insecure": True, "keyData": "aHVudGVyMg=="}
+    plugins = {"multiPoint": {}, "placementGenerate": {}, "placementScore": {}}
+    new = config(
+        percentageOfNodesToScore=7,
+        profiles=[{"schedulerName": "default-scheduler", "plugins": plugins}],
+        extenders=[{"urlPrefix": "https://x", "tlsConfig": tls}],
+    )
+    old = {
+        "apiVersion": f"{GROUP}/v1",
+        "PodMaxBackoffSeconds": 10,
+        "PercentageOfNodesToScore": 7,
+        "Profiles": [{"SchedulerName": "default-scheduler", "Plugins": {"PreEnqueue": {"Enabled": None}}}],
+        "Extenders": [{"URLPrefix": "https://x", "TLSConfig": {"KeyData": "aHVudGVyMg=="}}],
+    }
+    for document in (new, {"componentconfig": new}, {GROUP: new}, {"componentconfig": old}):
+        result = ingested(NODE, document)
+        assert not result.warnings
+        assert "percentageOfNodesToScore: 7" in result.config
+        assert "aHVudGVyMg" not in result.config
+        assert load(result.config, RELEASES["1.36"]).percentage_of_nodes_to_score == 7
+
+
+def test_the_configz_of_another_component_is_no_configuration() -> None:
+    result = ingested(NODE, {"componentconfig": {"kind": "KubeletConfiguration"}})
+    assert result.config == ""
+    assert [warning.code for warning in result.warnings] == ["broken"]
