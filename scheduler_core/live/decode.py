@@ -325,4 +325,4 @@ class ObjectDecoder:
 
     def _share_event(self, event: Event) -> None:
         event.type, event.reason = sys.intern(event.type), sys.intern(event.reason)
-        event.reporting_component = sys.intern(event.reporting_component)
+        event.reporting_component, event.source = sys.intern(event.reporter), None

@@ -58,6 +58,7 @@ _OPENSHIFT_PROFILES = {
     "NoScoring": "openshift-no-scoring",
 }
 _NODE_ARGUMENTS = ("k3s.io/node-args", "rke2.io/node-args")
+GROUP_GATES = {"GenericWorkload": True, "GangScheduling": True}
 _VERSION = re.compile(r"v?(\d{1,3}\.\d{1,3})(?![\d])")
 _IGNORED_SECTIONS = ("clientConnection", "leaderElection")
 
@@ -285,6 +286,9 @@ class _Discovery:
 
     def _with_gates(self, release: Release, flags: Flags, source: str) -> Release:
         """Return the release with the feature gates of the flags; gates without an effect here are noted."""
+        if not source and GROUP_GATES.keys() <= gates_of(release).keys() and self._has_groups():
+            self._note(f"Pods name pod groups, so the feature gates {_few(GROUP_GATES)} are taken as enabled.")
+            return with_known_gates(release, GROUP_GATES)
         try:
             gates = parse(flags.get("feature-gates", ""))
             changed = with_known_gates(release, gates)
@@ -299,6 +303,10 @@ class _Discovery:
         if groups:
             self._note(f"The feature gates {_few(groups)} of {source} are left out; single gates are used.")
         return changed
+
+    def _has_groups(self) -> bool:
+        """Return whether a pod names a pod group: the API server stores that only if GenericWorkload is enabled."""
+        return any(pod.spec.scheduling_group is not None for pod in _pods(self.store))
 
     # --- flags ---
 

@@ -26,6 +26,12 @@ class EventSeries(Struct):
     last_observed_time: str = ""
 
 
+class EventSource(Struct):
+    """The writer of an event that was created as one of core/v1."""
+
+    component: str = ""
+
+
 class Event(Object):
     """An event of core/v1. The message of a series is that of its first event."""
 
@@ -40,6 +46,16 @@ class Event(Object):
     first_timestamp: str | None = None
     last_timestamp: str | None = None
     reporting_component: str = ""
+    source: EventSource | None = None
+
+    @property
+    def reporter(self) -> str:
+        """The component that wrote the event; "" if unknown.
+
+        An event created in events.k8s.io has reportingComponent and an empty source. One created in core/v1 has
+        source.component and not always reportingComponent.
+        """
+        return self.reporting_component or (self.source.component if self.source is not None else "")
 
     @property
     def time(self) -> str:

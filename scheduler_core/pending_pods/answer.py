@@ -26,6 +26,7 @@ from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
 from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
 from scheduler_core.pending_pods.groups import group_of, may_have_group, why_group_waits
+from scheduler_core.pending_pods.held import READS, answer_of_held
 from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
 from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.pod_state import (
@@ -351,12 +352,16 @@ class PendingAnswers:
     def _in_the_queue(self, pod: Pod, now: float, around: Surroundings, tried: bool) -> PendingAnswer:
         info = self.mirror.pending[pod.key]
         new = None if tried else untried(pod, around, now)
+        fit = self._fit(info)
+        if (held := fit.trace.preenqueue) is not None:
+            if READS.get(held.plugin, frozenset()) & self.refused:
+                return new or answer_without_nodes(pod)
+            return answer_of_held(info, held, self._why_group_waits(info, fit), around)
         if "Node" in self.refused:
             return new or answer_without_nodes(pod)
         kept, claims = waiting_for_claims(info, around)
         if kept is not None and not self.refused & _STORAGE:
             return kept
-        fit = self._fit(info)
         if new is not None:
             describe_fit(new, fit)
             return new

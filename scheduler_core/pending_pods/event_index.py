@@ -21,9 +21,9 @@ class EventIndex:
     def add(self, event: Event) -> None:
         """Add an event, or replace its earlier version."""
         self._events.setdefault(_place(event), {})[event.key] = event
-        if event.reason in ("Scheduled", "FailedScheduling") and event.reporting_component:
-            last = self.activity.get(event.reporting_component, 0.0)
-            self.activity[event.reporting_component] = max(last, seconds(event.time))
+        if event.reason in ("Scheduled", "FailedScheduling") and event.reporter:
+            last = self.activity.get(event.reporter, 0.0)
+            self.activity[event.reporter] = max(last, seconds(event.time))
 
     def remove(self, event: Event) -> None:
         """Remove an event."""

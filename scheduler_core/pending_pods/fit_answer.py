@@ -21,14 +21,9 @@ RETRIES = "within 5 minutes"  # upstream: the flush of unschedulable pods
 
 
 def answer_of_fit(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
-    """Return the answer for a pod that its scheduler tried at least once."""
+    """Return the answer for a pod that its scheduler tried at least once, and that no PreEnqueue plugin holds."""
     trace = fit.trace
-    if trace.preenqueue is not None:
-        cause = causes.DEVICE_CLAIM if trace.preenqueue.plugin == "DynamicResources" else causes.GATED
-        found = answer_of(
-            pod.pod, cause, f"{trace.preenqueue.plugin} keeps it out of the queue: {reason_text(trace.preenqueue)}."
-        )
-    elif fit.fits:
+    if fit.fits:
         found = _fits(pod.pod, fit)
     elif not trace.nodes:
         found = _answer(pod.pod, NEVER, causes.NO_NODES, "Never: the cluster has no nodes.")
@@ -60,7 +55,7 @@ def describe_fit(found: PendingAnswer, fit: Fit) -> None:
     if fit.fits:
         found.details.fits_on = fit.node
         found.sentence += f" It fits on {fit.node}."
-    elif fit.trace.preenqueue is None and not fit.trace.error:
+    elif not fit.trace.error:
         found.sentence += f" {_reasons(fit)}"
     _describe(found, fit)
 

@@ -14,7 +14,7 @@ from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.claims import REJECTING, claim_waits
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import UNDECIDED, ClaimWait, PendingAnswer, PendingDetails
-from scheduler_core.pending_pods.scheduler_message import condition_of, scheduler_message
+from scheduler_core.pending_pods.scheduler_message import SCHEDULING_GATED, condition_of, scheduler_message
 from scheduler_core.pending_pods.times import clock, seconds
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
@@ -45,7 +45,7 @@ class Activity:
         """Add what a pod shows. `counted`: whether it had its node before."""
         name = pod.spec.scheduler_name
         condition = condition_of(pod)
-        if condition is not None and condition.reason != "SchedulingGated":
+        if condition is not None and condition.reason != SCHEDULING_GATED:
             self.pods[name] = max(self.pods.get(name, 0.0), seconds(condition.last_transition_time or ""))
         if pod.spec.node_name and not counted and not pod.placed_by:
             self.placed[name] = self.placed.get(name, 0) + 1
@@ -172,9 +172,12 @@ def _of_another_scheduler(pod: Pod, around: Surroundings) -> PendingAnswer:
 
 def untried(pod: Pod, around: Surroundings, now: float) -> PendingAnswer | None:
     """Return an answer if no scheduler has reported about the pod; None otherwise."""
-    if condition_of(pod) is not None or around.events.about("Pod", pod.key, ("FailedScheduling",)):
-        return None
     name, created, activity = pod.spec.scheduler_name, since(pod), around.activity
+    condition = condition_of(pod)
+    if condition is not None and condition.reason != SCHEDULING_GATED:
+        return None
+    if any(event.reporter in ("", name) for event in around.events.about("Pod", pod.key, ("FailedScheduling",))):
+        return None
     if created and now - created < RECENT:
         return answer_of(
             pod, causes.JUST_CREATED, f"it was created at {clock(created)}; no scheduler has tried it yet."

@@ -9,6 +9,8 @@ from scheduler_core.cluster.formatting import some
 from scheduler_core.pending_pods.pending_answer import SchedulerMessage
 from scheduler_core.pending_pods.times import seconds
 
+SCHEDULING_GATED = "SchedulingGated"
+"""Reason of a condition that the API server writes in a new pod with gates, and leaves when the gates are removed."""
 MOST = 2_000  # characters of a message that are kept
 _NODES = re.compile(r"^0/(\d+) nodes are available:? (.*)$", re.S)
 _REASON = re.compile(r"(?:^|, )(\d+) (.+?)(?=, \d+ |$)", re.S)
@@ -24,6 +26,8 @@ def scheduler_message(pod: Pod) -> SchedulerMessage | None:
     """Return what the scheduler reported about a pod without a node; None if it reported nothing."""
     condition = condition_of(pod)
     if condition is None or condition.status != "False" or not (condition.reason or condition.message):
+        return None
+    if condition.reason == SCHEDULING_GATED and not pod.spec.scheduling_gates:
         return None
     return SchedulerMessage(condition.reason, condition.message[:MOST], seconds(condition.last_transition_time or ""))
 

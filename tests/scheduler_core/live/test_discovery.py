@@ -508,6 +508,17 @@ CASES = {
 }
 
 
+def test_pods_of_groups_show_the_gates_of_a_scheduler_that_is_not_visible() -> None:
+    member = pod("web", ["web"], labels={}, namespace="prod", container="web", image="web")
+    member["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+    found = discovered("v1.36.2", member)
+    assert found.release == "1.36 GangScheduling=true,GenericWorkload=true"
+    assert any("GenericWorkload" in note for note in found.notes)
+    scheduler = pod("s", ["kube-scheduler"], image="registry.k8s.io/kube-scheduler:v1.36.2")
+    assert discovered("v1.36.2", member, scheduler).release == "1.36"
+    assert discovered("v1.35.2", member).release == "1.35"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_release_and_configuration_are_found(name: str) -> None:
     case = CASES[name]

@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all, kind_of
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
-from scheduler_core.live.objects import DaemonSet, Event, Job
+from scheduler_core.live.objects import DaemonSet, Event, EventSource, Job
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.answer import PendingAnswers, why_pending
@@ -245,6 +245,96 @@ def test_a_gang_becomes_complete() -> None:
     assert second is not None
     answers.note(mirror.apply(WatchEvent("Pod", ADDED, second.key, 9, second, NOW)))
     assert {one.cause for one in answers.update(NOW).changed} == {causes.FITS_NOW}
+
+
+def untried(name: str = "web", **spec: Any) -> Raw:
+    """Return a pod about which its scheduler has reported nothing, as of one that PreEnqueue holds."""
+    fresh = pod(name, **{"requests": SMALL, **spec})
+    fresh["metadata"]["creationTimestamp"] = CREATED
+    return fresh
+
+
+ACTS = event("Pod", "default/other", "Scheduled", "", by="default-scheduler")
+SILENT = "sets no condition and writes no event"
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.35", "1.36"])
+@pytest.mark.parametrize("web", [untried, web])
+def test_preenqueue_holds_a_pod_whose_claim_does_not_exist(web: Any, release: str) -> None:
+    held = web(resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}])
+    found = answer(node("n1"), ACTS, held, release=release)
+    checked(found, causes.DEVICE_CLAIM, "not asked", "ResourceClaim default/gpu does not exist", SILENT)
+    assert found.details.fits_on == ""
+    two = web(resourceClaims=[{"name": n, "resourceClaimName": n} for n in ("a", "b")])
+    checked(answer(node("n1"), two, release=release), causes.DEVICE_CLAIM, "not asked", "default/a", "1 other claim")
+
+
+def test_preenqueue_holds_a_pod_whose_claim_is_not_created_from_its_template() -> None:
+    held = untried(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "gpus"}])
+    wanted = "its ResourceClaim for g has not been created from ResourceClaimTemplate default/gpus"
+    checked(answer(node("n1"), ACTS, held), causes.DEVICE_CLAIM, "not asked", f"{wanted}. ")
+    message = 'PodResourceClaim g: resource claim template "gpus": not found'
+    refused = event("Pod", "default/web", "FailedResourceClaimCreation", message, by="resource_claim")
+    found = answer(node("n1"), ACTS, refused, held)
+    checked(found, causes.DEVICE_CLAIM, "not asked", f"{wanted}; last event of resource_claim: {message}. ")
+    new = answer(node("n1"), held, now=NOW - 295)
+    checked(new, causes.DEVICE_CLAIM, "not asked", wanted)
+
+
+def test_a_claim_that_is_created_ends_the_wait() -> None:
+    held = untried(resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}])
+    mirror = mirror_of(decode_all([node("n1"), held]))
+    answers = answers_of(mirror)
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.DEVICE_CLAIM]
+    made = decode({"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "default"}})
+    assert made is not None
+    answers.note(mirror.apply(WatchEvent("ResourceClaim", ADDED, made.key, 9, made, NOW)))
+    assert [one.cause for one in answers.update(NOW).changed] == [causes.NO_SCHEDULER]
+
+
+def test_unknown_claims_and_groups_do_not_hold_a_pod() -> None:
+    held = untried(resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}])
+    answers = answers_of(mirror_of(decode_all([node("n1"), held])), ["ResourceClaim"])
+    assert answers.answer("default/web", NOW).cause == causes.NO_SCHEDULER
+    tried = web(resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}])
+    answers = answers_of(mirror_of(decode_all([node("n1"), tried])), ["ResourceClaim"])
+    assert answers.answer("default/web", NOW).cause == causes.NODES_UNKNOWN
+    member = untried(schedulingGroup={"podGroupName": "g"})
+    mirror = mirror_of(decode_all([node("n1"), member]), GATES)
+    assert answers_of(mirror, ["PodGroup.scheduling.k8s.io"]).answer("default/web", NOW).cause == causes.NO_SCHEDULER
+    assert answers_of(mirror, ["Node"]).answer("default/web", NOW).cause == causes.GROUP
+
+
+GATES = "1.36 GangScheduling=true,GenericWorkload=true"
+
+
+def test_preenqueue_holds_the_members_of_a_gang_that_lacks_pods() -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    members = [untried(name, schedulingGroup={"podGroupName": "g"}) for name in ("web", "other")]
+    found = answer(node("n1"), ACTS, group, *members, release=GATES)
+    checked(found, causes.GROUP, "not asked", "its group default/g needs 3 pods, and 2 exist", SILENT)
+    assert found.details.group == "default/g"
+    missing = answer(node("n1"), ACTS, untried(schedulingGroup={"podGroupName": "nope"}), release=GATES)
+    checked(missing, causes.GROUP, "not asked", "its group default/nope does not exist", SILENT)
+
+
+def test_only_the_pods_own_scheduler_has_tried_it() -> None:
+    karpenter = event("Pod", "default/web", "FailedScheduling", "no instance type", by="karpenter")
+    checked(answer(node("n1"), ACTS, karpenter, untried()), causes.NOT_TRIED, "not asked", "has not tried it")
+    own = event("Pod", "default/web", "FailedScheduling", "0/1")
+    assert own.source is None
+    own.source = EventSource("default-scheduler")  # core/v1, without reportingComponent
+    checked(answer(node("n1"), own, untried()), causes.FITS_NOW, "not asked")
+
+
+def test_the_condition_of_a_gated_pod_is_of_the_api_server() -> None:
+    released = untried()
+    gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is blocked"}
+    released["status"] = {"conditions": [gated]}
+    found = answer(node("n1"), ACTS, released)
+    checked(found, causes.NOT_TRIED, "not asked", "has not tried it")
+    assert found.details.scheduler_message is None
 
 
 # ---- the scheduler's message

@@ -25,7 +25,8 @@ class FakeTransport:
         paths = {kind.kind: kind.path for kind in KINDS.values()}
         for number, raw in enumerate(objects, 1):
             metadata = {"resourceVersion": str(number), **raw["metadata"]}
-            self.lists[paths[raw["kind"]]].append({**raw, "metadata": metadata})
+            kind = raw["kind"] if raw["kind"] != "PodGroup" else f"PodGroup.{raw['apiVersion'].partition('/')[0]}"
+            self.lists[paths.get(kind, paths.get(raw["kind"], ""))].append({**raw, "metadata": metadata})
 
     @asynccontextmanager
     async def get(

@@ -77,6 +77,38 @@ def test_a_pod(run: Any, name: str, code: int, text: str) -> None:
     assert "\x1b" not in found.text
 
 
+@pytest.mark.parametrize("visible", [True, False])
+def test_pods_that_preenqueue_holds(run: Any, visible: bool) -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup"}
+    group["metadata"] = {"name": "g", "namespace": "default"}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 4}}}
+    pods = [
+        pod("no-claim", resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}]),
+        pod("no-template", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "gpus"}]),
+        *(pod(f"member-{i}", schedulingGroup={"podGroupName": "g"}) for i in range(3)),
+        pod("no-group", schedulingGroup={"podGroupName": "nope"}),
+    ]
+    command = ["kube-scheduler", "--feature-gates=GenericWorkload=true,GangScheduling=true"]
+    container = {"name": "kube-scheduler", "image": "registry.k8s.io/kube-scheduler:v1.36.2", "command": command}
+    labels = {"component": "kube-scheduler", "tier": "control-plane"}
+    scheduler = pod("kube-scheduler-n1", namespace="kube-system", on="n1", labels=labels, containers=[container])
+    refused = {"kind": "Event", "metadata": {"name": "e", "namespace": "default"}}
+    refused["involvedObject"] = {"kind": "Pod", "namespace": "default", "name": "no-template"}
+    refused |= {"reason": "FailedResourceClaimCreation", "message": 'template "gpus" not found', "count": 18}
+    refused |= {"source": {"component": "resource_claim"}, "reportingComponent": "resource_claim"}
+    objects = [node("n1"), group, *pods, refused, *([scheduler] if visible else [])]
+    answers = {one["key"].partition("/")[2]: one for one in run("why -A --no-fix -o json", objects).json["answers"]}
+    words = {
+        "no-claim": ("device-claim", "ResourceClaim default/gpu does not exist"),
+        "no-template": ("device-claim", 'default/gpus; last event of resource_claim: template "gpus" not found'),
+        **{f"member-{i}": ("group", "its group default/g needs 4 pods, and 3 exist") for i in range(3)},
+        "no-group": ("group", "its group default/nope does not exist"),
+    }
+    for name, (cause, text) in words.items():
+        assert answers[name]["cause"] == cause, answers[name]
+        assert text.lower() in answers[name]["sentence"].lower()
+
+
 def test_all_pending_pods(run: Any) -> None:
     twins = [rejected(pod(f"big-{i}", requests={"cpu": "8"})) for i in range(30)]
     found = run("why -A --no-fix", [*CLUSTER, *twins])
