@@ -103,23 +103,23 @@ def test_an_invalid_upload_is_rejected_with_a_sentence(client: Client, body: byt
 
 def test_the_simulator_export_is_streamed(client: Client) -> None:
     """It contains all pods as submitted, with at most one chunk of them in memory."""
-    annotations = {"long": "x" * 20_000}
-    pods = [pod(f"p{n}") for n in range(400)]
+    annotations = {"long": "x" * 100_000}
+    pods = [pod(f"p{n}") for n in range(80)]
     for one in pods:
         one["metadata"]["annotations"] = annotations
     scenario = upload(client, as_list(node("n1", "400"), *pods, pod("bound", on="n1")))
     template = "kind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: nginx}]}\n"
-    chosen = [f"default/p{n}" for n in range(400)]
+    chosen = [f"default/p{n}" for n in range(80)]
     found = run(client, scenario, pods=chosen, unbind=["default/bound"], template=template, copies=1)
     parts = run_export.simulator(Run.objects.get(pk=found["id"]))
     tracemalloc.start()
     size = sum(map(len, parts))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert size > 400 * 20_000
+    assert size > 80 * 100_000
     assert peak < size / 2
     items = json.loads(b"".join(run_export.simulator(Run.objects.get(pk=found["id"]))))["items"]
-    assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(400)), "bound", "web-1"]
+    assert [item["metadata"]["name"] for item in items] == [*(f"p{n}" for n in range(80)), "bound", "web-1"]
     assert [item["status"]["phase"] for item in items if item["metadata"]["name"] == "bound"] == ["Pending"]
     assert items[0]["metadata"]["annotations"]["long"] == annotations["long"]
 

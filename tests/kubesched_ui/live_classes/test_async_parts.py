@@ -41,10 +41,11 @@ def wait_for_part(live_class: ClassClient, what: str, words: str) -> str:
     end = time.monotonic() + 60
     while words not in (html := live_class.part(ada)["parts"][what]):
         assert time.monotonic() < end, html
-        time.sleep(0.02)
+        time.sleep(0.2)
     return str(html)
 
 
+@pytest.mark.slow
 def test_suggested_fixes_are_shown_when_computed(live_class: ClassClient) -> None:
     before = live_class.row.version
     ada = live_class.join("Ada")
@@ -58,6 +59,7 @@ def test_suggested_fixes_are_shown_when_computed(live_class: ClassClient) -> Non
     assert "Trying" not in page
 
 
+@pytest.mark.slow
 def test_a_large_cluster_is_shown_when_drawn(live_class: ClassClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(async_parts, "LARGE", 1)
     ada = live_class.join("Ada")
@@ -65,6 +67,7 @@ def test_a_large_cluster_is_shown_when_drawn(live_class: ClassClient, monkeypatc
     assert 'class="vessel out"' in wait_for_part(live_class, "map", "t-room-map")
 
 
+@pytest.mark.slow
 def test_a_part_that_times_out_shows_a_message(
     live_class: ClassClient, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
