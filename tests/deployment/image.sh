@@ -29,7 +29,7 @@ fi
 engine() { "${engine[@]}" "$@"; }
 say "Engine: ${engine[*]}"
 
-name=kubesched-test-$$ base=python:3.11-slim made_base=
+name=kubesched-test-$$ base=$(sed -n 's/^FROM //p' Dockerfile) made_base=
 work=$(mktemp -d)
 clean() {
     engine kill "$name" >/dev/null 2>&1 || true
@@ -46,7 +46,7 @@ if ! engine image inspect "$base" >/dev/null 2>&1 && ! engine pull --quiet "$bas
     debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates bookworm "$work/base" >/dev/null
     chroot "$work/base" python3 -m venv /usr/local
     rm -rf "$work"/base/var/cache/apt/archives/*.deb "$work"/base/var/lib/apt/lists/*
-    made_base=docker.io/library/$base
+    made_base=localhost/$name-base:latest base=localhost/$name-base:latest
     tar -C "$work/base" -c . | engine import - "$made_base" >/dev/null 2>&1
     rm -rf --one-file-system "$work/base"
 fi
@@ -61,7 +61,8 @@ certificates=/etc/ssl/certs/ca-certificates.crt
 secrets=(--secret "id=pip.conf,src=$work/pip.conf")
 [ ! -e $certificates ] || secrets+=(--secret "id=ca-certificates.crt,src=$certificates")
 say "Building"
-engine build "${build_options[@]}" "${secrets[@]}" --tag "$name" . >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log"; fail "build"; }
+sed "s|^FROM .*|FROM $base|" Dockerfile >"$work/Dockerfile"
+engine build --file "$work/Dockerfile" "${build_options[@]}" "${secrets[@]}" --tag "$name" . >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log"; fail "build"; }
 say "Built: $(($(engine image inspect --format '{{.Size}}' "$name") / 1000000)) MB, of which the base is" \
     "$(($(engine image inspect --format '{{.Size}}' "$base") / 1000000)) MB"
 
