@@ -103,7 +103,7 @@ def test_an_invalid_upload_is_rejected_with_a_sentence(client: Client, body: byt
 
 def test_the_simulator_export_is_streamed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """It contains all pods as submitted, with at most one chunk of them in memory."""
-    monkeypatch.setattr(run_export, "CHUNK", 20)
+    monkeypatch.setattr(run_export, "CHUNK", 10)
     annotations = {"long": "x" * 100_000}
     pods = [pod(f"p{n}") for n in range(80)]
     for one in pods:
