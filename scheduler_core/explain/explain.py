@@ -25,6 +25,7 @@ from scheduler_core.explain.phrases import phrase
 from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins.scheduling_gates import gates_of_controllers
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
@@ -110,6 +111,8 @@ class Explainer:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
         answer.preemption = self.preemption()
         answer.sentence = summary.answer_sentence(trace, answer)
+        if trace.preenqueue is not None and self.context is not None:
+            answer.sentence = f"{answer.sentence} {gates_of_controllers(self.context.pod.pod)}".rstrip()
         return answer
 
     # ---- reasons

@@ -16,6 +16,7 @@ from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import UNDECIDED, ClaimWait, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.scheduler_message import SCHEDULING_GATED, condition_of, scheduler_message
 from scheduler_core.pending_pods.times import clock, seconds
+from scheduler_core.plugins.scheduling_gates import gates_of_controllers
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
 SHOWN = 3
@@ -96,6 +97,7 @@ def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         text = f"it waits until scheduling gate{'s' if len(gates) > 1 else ''} {listing(gates)} "
         text += f"{'are' if len(gates) > 1 else 'is'} removed."
+        text = f"{text} {gates_of_controllers(pod)}".rstrip()
         return answer_of(pod, causes.GATED, text, PendingDetails(gates=gates))
     if pod.spec.scheduler_name not in around.schedulers:
         return _of_another_scheduler(pod, around)

@@ -5,11 +5,47 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 
 from typing import Any
 
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster.formatting import listing
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
+
+OWNERS = {
+    "kueue.x-k8s.io/topology": "Kueue removes it when it has assigned the pod to a topology domain",
+    "kueue.x-k8s.io": "Kueue removes it when the quota of the pod's queue admits its Workload",
+    "volcano.sh": "Volcano removes it when the pod's queue has capacity",
+    "grove.io": "Grove removes it when the pod's PodGang exists",
+    "multiarch.openshift.io": "the Multiarch Tuning Operator removes it when it has inspected the pod's images",
+    "ApplicationAwareQuotaGate": "Application Aware Quota removes it when the quota of the namespace admits the pod",
+}
+"""Gate, or the end of its domain -> the controller that removes it, as a part of a sentence.
+
+Source: kubernetes-sigs/kueue pkg/constants, apis/kueue/v1beta1 (TopologySchedulingGate); volcano-sh/apis
+QueueAllocationGateKey; ai-dynamo/grove podGangSchedulingGate; openshift/multiarch-tuning-operator; kubevirt
+application-aware-quota.
+"""
+
+
+def gate_owner(gate: str) -> str:
+    """Return which controller removes the gate, as a part of a sentence; "" if that is not known."""
+    domain = f".{gate.partition('/')[0]}"
+    return OWNERS.get(gate) or next((text for end, text in OWNERS.items() if domain.endswith(f".{end}")), "")
+
+
+def gates_of_controllers(pod: Pod) -> str:
+    """Return which controllers remove gates of the pod, as a sentence; "" if none is known.
+
+    Such a gate is not to be removed by hand, because the controller has a reason to keep it, such as a quota.
+    """
+    found: dict[str, list[str]] = {}
+    for gate in pod.spec.scheduling_gates:
+        if text := gate_owner(gate.name):
+            found.setdefault(text, []).append(gate.name)
+    parts = [f"{listing(gates)}: {text}" for text, gates in found.items()]
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 class SchedulingGates(fwk.PreEnqueuePlugin):
@@ -36,6 +72,8 @@ class SchedulingGates(fwk.PreEnqueuePlugin):
     @staticmethod
     def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
+        if any(map(gate_owner, gates)):
+            return []
 
         def edit(document: dict[str, Any]) -> None:
             document["spec"].pop("schedulingGates", None)

@@ -218,9 +218,15 @@ class FixSearch:
                 self._solve(Combination((step,)), name, frozenset({POD}), DEPTH, end)
 
     def _configure(self, targets: Sequence[str]) -> None:
-        """Try the profile without a rejecting plugin; leave out a rule of the kubelet only if nothing else helps."""
+        """Try the profile without a rejecting plugin; leave out a rule of the kubelet only if nothing else helps.
+
+        Not for a pod that PreEnqueue holds: the API server refuses to bind a pod with gates, the kubelet to start one
+        without its claims, and a gang would run in part.
+        """
         trace, pod = self.trace, self.what_if.pod
-        whole = trace.preenqueue or trace.prefilter
+        if trace.preenqueue is not None:
+            return
+        whole = trace.prefilter
         names = [whole.plugin] if whole is not None else list(trace.verdicts)
         names += [plugin for status, _ in trace.decisive_statuses() if (plugin := status.plugin) not in names]
         for name in dict.fromkeys(names):

@@ -372,3 +372,22 @@ def test_a_pod_of_an_unknown_scheduler_is_an_error() -> None:
     (info,) = simulation.pending
     with pytest.raises(InputError, match=r"Pod default/p: spec.schedulerName: no profile of that name"):
         simulation.scheduler.schedule_one(info)
+
+
+@pytest.mark.parametrize("release", ["1.26", "1.27", "1.30", "1.36"])
+def test_the_api_server_refuses_to_bind_a_pod_with_gates(release: str) -> None:
+    """If a profile disables SchedulingGates, a gated pod gets a node, and its binding fails."""
+    gates = "preEnqueue" if release != "1.26" else "preFilter"
+    plugins = {gates: {"disabled": [{"name": "SchedulingGates"}]}}
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config["profiles"] = [{"schedulerName": "default-scheduler", "plugins": plugins if release != "1.26" else {}}]
+    held = pod("held", schedulingGates=[{"name": "example.com/hold"}])
+    simulation = Simulation([node("n1"), held], release=release, config=config, tie_break="name")
+    trace = next(simulation.run())
+    if release == "1.26":  # its API server stores no gates by default
+        assert trace.result == "scheduled"
+        return
+    assert (trace.result, trace.node) == ("error", "n1")
+    refused = 'Operation cannot be fulfilled on pods/binding "held": pod held has non-empty .spec.schedulingGates'
+    assert trace.error == f'running Bind plugin "DefaultBinder": {refused}'
+    assert "default/held" not in simulation.cluster.pods

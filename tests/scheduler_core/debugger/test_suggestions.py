@@ -11,6 +11,7 @@ import pytest
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.search import remedies, shortened
 from scheduler_core.debugger.suggestions.steps import Remedy
+from scheduler_core.explain import explain
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import sample
@@ -281,6 +282,31 @@ def test_devices_are_removed_from_the_pod_and_its_containers() -> None:
 def test_gates_are_removed() -> None:
     first = suggestions(node("a"), pod(schedulingGates=[{"name": "wait"}]))[0]
     assert first.text == "remove scheduling gate wait"
+
+
+@pytest.mark.parametrize("release", ["1.27", "1.34", "1.36"])
+def test_plugins_that_hold_a_pod_are_not_left_out(release: str) -> None:
+    found = suggestions(node("a"), pod(schedulingGates=[{"name": "example.com/hold"}]), release=release)
+    assert [remedy.text for remedy in found] == ["remove scheduling gate example.com/hold"]
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        *("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology", "scheduling.volcano.sh/queue-allocation-gate"),
+        *("grove.io/podgang-pending-creation", "multiarch.openshift.io/scheduling-gate", "ApplicationAwareQuotaGate"),
+    ],
+)
+def test_gates_of_controllers_are_not_removed(gate: str) -> None:
+    simulation = Simulation([node("a"), pod(schedulingGates=[{"name": gate}, {"name": "wait"}])], tie_break="name")
+    trace = next(simulation.run())
+    assert trace.result == "gated"
+    assert remedies(simulation, trace.pod) == []
+    waiting = simulation.pending[0]
+    sentence = explain(trace, simulation, waiting).sentence
+    assert f"{gate}: " in sentence
+    assert " removes it when " in sentence
+    assert "wait: " not in sentence
 
 
 def test_a_missing_claim_is_a_typo_or_is_created() -> None:
