@@ -102,9 +102,14 @@ class Cluster:
             entry = self.nodes.entries.get(obj.name)
             return entry.node if entry is not None else None
         if isinstance(obj, Namespace):
-            return obj if obj.name in self.namespaces else None
+            labels = self.namespaces.get(obj.name)
+            return Namespace(kinds.Metadata(obj.name, labels=labels)) if labels is not None else None
         table = self._tables.get(type(obj))
         return table.get(obj.key) if table is not None else None
+
+    def container(self, obj: Object) -> dict[str, Any]:
+        """Return the container of objects of this kind: a table, or `namespaces`. For reading only."""
+        return self.namespaces if isinstance(obj, Namespace) else self._tables[type(obj)]
 
     def holds(self, obj: Object) -> bool:
         """Whether objects of this kind, except pods, are part of the state."""
@@ -178,6 +183,8 @@ class Cluster:
             del self.priorities[pod.priority]
         if pod.group:
             self.group_members[pod.group] -= 1
+            if not self.group_members[pod.group]:
+                del self.group_members[pod.group]
         self.nodes.remove_pod(pod, pod.node)
         if pod.volumes:
             self.volume_users.remove(pod, pod.node)

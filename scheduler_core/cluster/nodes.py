@@ -58,6 +58,15 @@ class NodeEntry:
     pods: dict[str, PodInfo] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Saved:
+    """What `NodeTable.reverting` restores, as it was before the first change."""
+
+    counts: dict[str, Mapping[str, int]] = field(default_factory=dict)  # node -> its image counts
+    sizes: dict[str, int] = field(default_factory=dict)  # image -> its size when first added
+    ports: dict[tuple[str, int], dict[str, set[str] | None]] = field(default_factory=dict)  # as `NodeTable.host_ports`
+
+
 class NodeTable:
     """The table of nodes.
 
@@ -91,6 +100,7 @@ class NodeTable:
         self.is_bare = False  # see `bare`
         self.version = 0  # incremented when a node object, a CSINode, an image count or the order of the rows changes
         self.usage = UsageLog()
+        self._saved: _Saved | None = None  # inside `reverting`
 
     def __len__(self) -> int:
         return len(self.names)
@@ -112,6 +122,8 @@ class NodeTable:
                 self._zones.setdefault(zone, []).append(name)
                 entry.zone = zone
                 self._stale = True
+            if self._saved is not None:
+                self._saved.counts.setdefault(name, entry.image_spread)
             if entry.node is not None:
                 self._drop_images(entry.node)
             if status.images or entry.image_spread:
@@ -144,6 +156,8 @@ class NodeTable:
         entry = self.entries.get(name)
         if entry is None or entry.node is None:
             return
+        if self._saved is not None:
+            self._saved.counts.setdefault(name, entry.image_spread)
         self._leave_zone(name, entry.zone)
         self._drop_images(entry.node)
         entry.node, entry.image_spread = None, {}
@@ -173,6 +187,8 @@ class NodeTable:
                 continue
             spread = {image: len(self.images[image][1]) for image in entry.image_spread}
             if spread != entry.image_spread:
+                if self._saved is not None:
+                    self._saved.counts.setdefault(name, entry.image_spread)
                 entry.image_spread = spread
                 self.version += 1
         if self._touched is not None:
@@ -204,12 +220,43 @@ class NodeTable:
         finally:
             self._touched = saved
 
+    @contextmanager
+    def reverting(self) -> Iterator[None]:
+        """A context at whose end the caller has taken back all changes of nodes and pods.
+
+        Restore what taking back does not: image counts and sizes, and host ports that two pods of a node use.
+        """
+        touched, outer = self._touched, self._saved
+        self._touched, self._saved = None if touched is None else set(touched), _Saved()
+        saved = self._saved
+        try:
+            yield
+        finally:
+            self._touched = None
+            self.refresh()
+            for name, counts in saved.counts.items():
+                if name in self.entries and self.entries[name].image_spread != counts:
+                    self.entries[name].image_spread = counts
+                    self.version += 1
+            for image, size in saved.sizes.items():
+                if image in self.images:
+                    self.images[image] = size, self.images[image][1]
+            for port, users in saved.ports.items():
+                for name, addresses in users.items():
+                    if addresses is None:
+                        self.host_ports[port].pop(name, None)
+                    else:
+                        self.host_ports[port][name] = addresses
+            self._touched, self._saved = touched, outer
+
     def _drop_images(self, node: Node) -> None:
         for image in node.status.images:
             for name in image.names:
                 if name in self.images:
                     self.images[name][1].discard(node.name)
                     if not self.images[name][1]:
+                        if self._saved is not None:
+                            self._saved.sizes.setdefault(name, self.images[name][0])
                         del self.images[name]
 
     def _leave_zone(self, name: str, zone: str) -> None:
@@ -313,8 +360,17 @@ class NodeTable:
         for name in pod.held:
             if name not in self.allocatable:
                 self._resource(name)
+        if pod.host_ports and self._saved is not None:
+            self._save_ports(pod, node)
         for ip, protocol, port in pod.host_ports:
             self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
+
+    def _save_ports(self, pod: PodInfo, node: str) -> None:
+        assert self._saved is not None
+        for _, protocol, port in pod.host_ports:
+            addresses = self.host_ports.get((protocol, port), {}).get(node)
+            saved = self._saved.ports.setdefault((protocol, port), {})
+            saved.setdefault(node, None if addresses is None else set(addresses))
 
     def remove_pod(self, pod: PodInfo, node: str) -> None:
         """Remove a pod from a node."""
@@ -322,6 +378,8 @@ class NodeTable:
         del entry.pods[pod.key]
         if self._touched is not None:
             self._touched.add(node)
+        if pod.host_ports and self._saved is not None:
+            self._save_ports(pod, node)
         for ip, protocol, port in pod.host_ports:
             self.host_ports[protocol, port][node].discard(ip)
         row = self.rows.get(node)

@@ -37,6 +37,15 @@ class Nominator:
         """Return the nominated node of a pod, or ""."""
         return self._node_of.get(pod.key, "")
 
+    def saved(self) -> list[tuple[str, list[PodInfo]]]:
+        """Return the nominated pods of each node in their order, for `restore`."""
+        return [(node, list(pods.values())) for node, pods in self._by_node.items()]
+
+    def restore(self, saved: list[tuple[str, list[PodInfo]]]) -> None:
+        """Restore what `saved` returned. The journal does not record it."""
+        self._by_node = {node: {pod.key: pod for pod in pods} for node, pods in saved}
+        self._node_of = {pod.key: node for node, pods in saved for pod in pods}
+
     def nominations(self) -> dict[str, str]:
         """Return pod -> nominated node."""
         return dict(self._node_of)

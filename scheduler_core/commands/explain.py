@@ -111,12 +111,9 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
     Unless `every` is true, only the first of the pods that are pending for the same reasons is explained.
     """
     found: dict[tuple[str, ...], _Alike] = {}
-    cluster, cycles, tried = simulation.cluster, simulation.run(), 0
-    while True:
-        before = dict(cluster.pods)
-        trace = next(cycles, None)
-        if trace is None:
-            return list(found.values())
+    everyone = {pod.key: pod for pod in (*simulation.cluster.pods.values(), *simulation.pending)}
+    tried = 0
+    for trace in simulation.run():
         if only and trace.pod != only:
             continue
         gate = trace.preenqueue.message if trace.preenqueue is not None else ""
@@ -125,14 +122,15 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
         if key in found:
             found[key].others.append(trace.pod)
             continue
-        victims = [before[victim] for victim in trace.victims if victim in before]
-        info = PodInfo(pods[trace.pod], cluster.release)
+        victims = [everyone[victim] for victim in trace.victims if victim in everyone]
+        info = PodInfo(pods[trace.pod], simulation.release)
         found[key] = _Alike(explain(trace, simulation, info, victims=victims))
         if trace.result in ("unschedulable", "gated") and tried < MOST_TRIED:
             tried += 1
             found[key].answer.changes = [remedy.text for remedy in remedies(simulation, trace.pod, CHANGES)]
         if only:
-            return list(found.values())
+            break
+    return list(found.values())
 
 
 def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:

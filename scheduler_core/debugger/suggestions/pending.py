@@ -14,8 +14,9 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.mutations import Change, Edit
+from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.add_node import another, kinds, shape
+from scheduler_core.debugger.suggestions.trial import reverted
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.simulation import Simulation
 
@@ -80,7 +81,8 @@ class _PendingPods:
         self.cluster = simulation.cluster
         self.budget = max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100)
         scheduler = simulation.scheduler
-        mine = [p for p in simulation.pending if p.pod.spec.scheduler_name in scheduler.profiles and not p.terminating]
+        waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
+        mine = [pod for pod in waiting if pod.pod.spec.scheduler_name in scheduler.profiles]
         grouped = simulation.release.pod_groups
         self.waiting = [pod for pod in mine if not grouped or pod.pod.spec.scheduling_group is None]
         self.waiting.sort(key=lambda pod: -pod.priority)
@@ -168,34 +170,29 @@ class _PendingPods:
 
     def _place(self, like: Node, number: int) -> int:
         """Return how many of the pods are placed, in order, with this many more nodes. All changes are reverted."""
-        scheduler, nominator = self.simulation.scheduler, self.cluster.nominator
+        scheduler = self.simulation.scheduler
         added = [another(self.cluster.nodes.entries, like, i) for i in range(1, number + 1)]
-        names = [raw["metadata"]["name"] for raw in added]
-        promised = [(pod, nominator.node_of(pod)) for pod in self.stuck if nominator.node_of(pod)]
-        edit = Edit(self.simulation)
-        edit.apply([Change(create=raw) for raw in added])
         done = []
         nowhere: set[bytes] = set()  # kinds of pods that were not placed since the last success
-        try:
-            with dry_cycles(scheduler):
-                for pod in self.stuck:
-                    if self.kinds[pod.key] in nowhere:
-                        continue
-                    self.budget -= 1
-                    framework, state, trace = scheduler.try_pod(pod)
-                    if trace.placed_on:
-                        done.append((framework, state, pod, trace.node))
-                        nowhere.clear()
-                    else:
-                        nowhere.add(self.kinds[pod.key])
-        finally:
-            for framework, state, pod, node in reversed(done):
-                scheduler.forget(framework, state, pod, node)
-            for name in names:
-                self.cluster.nodes.remove_node(name)
-            self.cluster.nodes.refresh()
-            for pod, node in promised:
-                nominator.nominate(pod, node)
+        with reverted(self.simulation) as trial:
+            for raw in added:
+                trial.apply(Change(create=raw))
+            try:
+                with dry_cycles(scheduler):
+                    for pod in self.stuck:
+                        if self.kinds[pod.key] in nowhere:
+                            continue
+                        self.budget -= 1
+                        trial.keep_claims(pod)
+                        framework, state, trace = scheduler.try_pod(pod)
+                        if trace.placed_on:
+                            done.append((framework, state, pod, trace.node))
+                            nowhere.clear()
+                        else:
+                            nowhere.add(self.kinds[pod.key])
+            finally:
+                for framework, state, pod, node in reversed(done):
+                    scheduler.forget(framework, state, pod, node)
         return len(done)
 
 

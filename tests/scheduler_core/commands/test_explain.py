@@ -46,6 +46,28 @@ def test_pods_pending_for_the_same_reasons_are_grouped(cli):
     assert "default/small: Placed on n1" in out
 
 
+@pytest.mark.parametrize("release", ["1.16", "1.24", "1.31", "1.36"])
+def test_a_pod_refused_because_of_one_placed_before_it(cli, release):
+    """A suggested fix deletes the pod placed before; the run goes on as if it had not been tried."""
+    path = cli.snapshot(node("n1"), *(pod(name, requests={"cpu": "3"}) for name in "abc"))
+    out = cli.out("explain", path, "--release", release, code=1)
+    assert out.startswith("2 of 3 pods stay pending.\n")
+    assert "delete pod default/a (on n1)" in out
+    assert "The same for 1 other pod: default/c" in out
+    assert "default/a: Placed on n1, the only node." in out
+    lines = cli.out("explain", path, "--release", release, "--json", code=1).splitlines()
+    assert [json.loads(line)["pod"] for line in lines] == ["default/a", "default/b", "default/c"]
+
+
+def test_every_replica_of_a_deployment_is_tried(cli):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("t", requests={"cpu": "3"})["spec"]}
+    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    out = cli.out("explain", cli.snapshot(node("n1"), web), code=1)
+    assert out.startswith("2 of 3 pods stay pending.\n")
+    assert "The same for 1 other pod: default/web-" in out
+
+
 def test_yaml_documents_and_typed_lists(cli):
     out = cli.out("explain", cli.file("s.yaml", YAML), code=1)
     assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 0.3 cpu)." in out
