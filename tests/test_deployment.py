@@ -110,6 +110,14 @@ def test_every_container_has_resource_limits(checkout: Path) -> None:
     assert wanted <= {*services["proxy"]["environment"], "NGINX_LOCAL_RESOLVERS"}
 
 
+def test_checks_of_containers_leave_time_to_start(checkout: Path) -> None:
+    for name, service in compose_services(checkout, **REQUIRED).items():
+        if check := service.get("healthcheck"):
+            assert check["start_period"].endswith("m"), name
+            assert int(check["start_period"][:-1]) >= 5, name
+            assert check["test"][0] != "CMD-SHELL" or "celery" not in check["test"][1] or check["timeout"] == "60s"
+
+
 def test_a_low_limit_of_open_files_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisord_config.resource, "getrlimit", lambda kind: (300, 300))
     for command in ("run", "serve"):

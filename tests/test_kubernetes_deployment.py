@@ -192,6 +192,10 @@ def check_pod(deployment: Mapping[str, Any]) -> None:
     assert (python, manage, command) == ("python", "manage.py", "run")
     assert Command().create_parser("manage.py", "run").parse_args(words).console
     assert container["ports"][0]["containerPort"] == 8000
+    start, live = container["startupProbe"], container["livenessProbe"]
+    assert start["periodSeconds"] * start["failureThreshold"] >= 3600  # the database of a large installation migrates
+    assert live["periodSeconds"] * live["failureThreshold"] >= 600  # the web process in it starts again
+    assert all(container[f"{kind}Probe"]["timeoutSeconds"] >= 5 for kind in ("startup", "liveness", "readiness"))
     assert deployment["spec"]["replicas"] == 1
     assert deployment["spec"]["strategy"]["type"] == "Recreate"
 

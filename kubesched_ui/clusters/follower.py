@@ -74,19 +74,17 @@ class Follower:
         self.source: LiveSource
         self.analyses: list[AnalysisProcess]
 
-    async def run(self) -> None:
-        """Follow. Raises LostLease, and ReplacedCluster if the stored history is another cluster's."""
-        heartbeats = asyncio.create_task(self._send_heartbeats())
-        try:
-            objects = await self._in_thread(self._restore)
-        finally:
-            heartbeats.cancel()
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Follow. `started` is called when heartbeats come from here. Raises LostLease, and ReplacedCluster if the
+        stored history is another cluster's."""
+        objects = await self._in_thread(self._restore)
         if await self._is_replaced(objects):
             raise ReplacedCluster
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
         start["namespace"] = namespace_of(self.kinds)
         self.analyses = [AnalysisProcess(part, dict(start), self.store) for part in (FIRST, "decisions")]
+        started()
         try:
             async with asyncio.TaskGroup() as group_of_tasks:
                 for task in (self._read, self._write, self._report, self._discover):
@@ -104,20 +102,6 @@ class Follower:
         return await asyncio.get_running_loop().run_in_executor(self.thread, function)
 
     # ---- the stored state
-
-    async def _send_heartbeats(self) -> None:
-        """Keep the lease while a large state is read."""
-
-        def send() -> None:
-            try:
-                Cluster.everything.filter(pk=self.cluster.pk, follower=self.token).update(heartbeat_at=Now())
-            finally:
-                connection.close()
-
-        while True:
-            await asyncio.sleep(leases.HEARTBEAT_S)
-            with suppress(DatabaseError, InterfaceError):
-                await asyncio.to_thread(send)
 
     async def _is_replaced(self, objects: Mapping[str, Mapping[str, Object]]) -> bool:
         """Return whether the API server's kube-system is not the stored one. Its resourceVersions may be near those of
@@ -321,7 +305,7 @@ def _visible(health: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     return [(kind, one["state"], one["message"]) for kind, one in health.items()]
 
 
-async def follow(cluster: Cluster, token: str, connection: Connection) -> None:
-    """Follow a cluster whose lease `token` holds. Raises LostLease."""
+async def follow(cluster: Cluster, token: str, connection: Connection, started: Callable[[], None]) -> None:
+    """Follow a cluster whose lease `token` holds. `started`: see `Follower.run`. Raises LostLease."""
     async with open_transport(connection) as transport:
-        await Follower(cluster, token, transport, connection.kinds).run()
+        await Follower(cluster, token, transport, connection.kinds).run(started)

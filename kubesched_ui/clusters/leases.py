@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -32,6 +36,24 @@ def claim(name: str, token: str) -> Cluster | None:
     columns |= state_fields(Cluster.State.CONNECTING)
     rows = Cluster.everything.filter(mine | silent(), name=name, configured=True)
     return Cluster.everything.get(name=name) if rows.update(**columns) else None
+
+
+@contextmanager
+def heartbeats(pk: int, token: str) -> Iterator[None]:
+    """Keep the lease during the `with` block, from a thread."""
+    over = threading.Event()
+
+    def send() -> None:
+        while not over.wait(HEARTBEAT_S):
+            with suppress(DatabaseError, InterfaceError):
+                Cluster.everything.filter(pk=pk, follower=token).update(heartbeat_at=Now())
+            connection.close()
+
+    threading.Thread(target=send, name="heartbeats", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def release(pk: int, token: str, state: str = Cluster.State.STOPPED, message: str = "") -> None:

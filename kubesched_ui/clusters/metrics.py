@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Sum
 
-from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import ChangeBlock, Cluster, HistoryGap
 from kubesched_ui.observability.metric_sources import Sample, of_the_database
 
@@ -13,6 +12,8 @@ FAILING = ("retrying", "refused")  # states of a kind
 
 def samples() -> Iterator[Sample]:
     """Yield the metrics of the clusters that the settings name."""
+    from kubesched_ui.clusters import queries  # every process loads this module when it starts
+
     blocks = dict(ChangeBlock.objects.order_by().values_list("cluster").annotate(Sum("size")))
     gaps = dict(HistoryGap.objects.order_by().values_list("cluster").annotate(Count("pk")))
     for cluster in Cluster.everything.filter(configured=True).defer("view", "config", "report", "chosen_config"):

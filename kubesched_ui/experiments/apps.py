@@ -8,8 +8,8 @@ class ExperimentsConfig(AppConfig):
     label = "experiments"
 
     def ready(self) -> None:
-        """Register metrics, signals, and the experiments where active work, stored bytes and retention are counted."""
-        from kubesched_ui.experiments import metrics, opened_runs  # noqa: F401
+        """Register metrics, and the experiments where active work, stored bytes and retention are counted."""
+        from kubesched_ui.experiments import metrics  # noqa: F401
         from kubesched_ui.experiments.models import Experiment, stored_bytes
         from kubesched_ui.housekeeping import quota, retention
 

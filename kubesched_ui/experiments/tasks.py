@@ -14,6 +14,7 @@ from django.conf import settings
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.log import LostClaim
+from kubesched_ui.experiments import opened_runs as opened_runs  # goes on when a worker has finished a run
 from kubesched_ui.experiments import planning, queue, services
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input

@@ -1,7 +1,8 @@
 """supervisord for the programs of this project: `python -m kubesched_ui.runtime.supervisord_main -c FILE`.
 
 It starts programs immediately (supervisord waits for a second), also listens on IPv6, and holds listening sockets until
-it is stopped. So connections wait while a process is replaced, and are refused while the last one drains.
+it is stopped. So connections wait while a process is replaced, and are refused while the last one drains. It replaces a
+web process that does not answer (web_watchdog.py).
 """
 
 import contextlib
@@ -13,16 +14,27 @@ from typing import Any
 from supervisor import events, supervisord
 from supervisor.datatypes import InetStreamSocketConfig
 from supervisor.options import ServerOptions
+from supervisor.states import SupervisorStates
+
+from kubesched_ui.runtime.web_watchdog import WebWatchdog
 
 STOP_ACCEPTING_S = 0.1  # time for a process that received its signal to stop accepting
 
 
 class Supervisor(supervisord.Supervisor):
+    watchdogs: list[WebWatchdog] = []
+
     def runforever(self) -> None:
         groups = sorted(self.process_groups.values())
-        sockets = [group.socket_manager.get_socket() for group in groups if hasattr(group, "socket_manager")]
+        serving = [group for group in groups if hasattr(group, "socket_manager")]
+        sockets = [group.socket_manager.get_socket() for group in serving]
         for index in range(len(sockets)):
             sockets[index].setblocking(False)
+        self.watchdogs = [
+            WebWatchdog(process, listening, self.options.logger)
+            for group, listening in zip(serving, sockets, strict=True)
+            for process in group.processes.values()
+        ]
         for group in groups:
             group.transition()
         events.subscribe(events.SupervisorStoppingEvent, lambda _: self.refuse_connections(sockets))
@@ -30,6 +42,13 @@ class Supervisor(supervisord.Supervisor):
             super().runforever()
         finally:
             sockets.clear()  # closes them while the log is still open
+
+    def tick(self, now: float | None = None) -> None:
+        """supervisord calls this about once a second."""
+        super().tick(now)
+        if self.options.mood >= SupervisorStates.RUNNING:
+            for watchdog in self.watchdogs:
+                watchdog.look()
 
     def refuse_connections(self, sockets: list[Any]) -> None:
         """Stop the processes that have sockets first, and refuse connections at once: proxies try another machine."""
@@ -58,6 +77,10 @@ class Options(ServerOptions):
         return super().parse_fcgi_socket(sock, *options)
 
 
-if __name__ == "__main__":
+def main() -> None:
     supervisord.Supervisor, supervisord.ServerOptions = Supervisor, Options
     supervisord.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -23,8 +24,9 @@ from kubesched_ui.housekeeping import vacuum
 from kubesched_ui.runtime.startup_lock import startup_lock
 from kubesched_ui.supervisord_config import CannotStart, check_free, check_open_files, configuration, lock, programs
 
-READY_S = 60
-LEAVING_S = 10
+SLOW_S = 15  # between two remarks that the start takes long
+ANSWER_S = 60  # until the web process is asked again; a connection waits in the socket while it starts
+LEAVING_S = 60
 
 
 class Command(BaseCommand):
@@ -51,21 +53,20 @@ class Command(BaseCommand):
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(programs(host, port), console))
         on_signals(lambda: sys.exit(1))
-        with startup_lock(settings.VAR_DIR):  # other processes load their code meanwhile
-            supervisor = start(config)
-            with stopped_on_error(supervisor):
-                call_command("prepare", verbosity=0)
-                vacuum.vacuum(alone=True)
-        on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for supervisord
-        address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
-        if wait_until_ready(address, supervisor):
-            logs = "" if console else f"; logs are in {settings.VAR_DIR / 'log'}"
+        logs = "" if console else f"; logs are in {settings.VAR_DIR / 'log'}"
+        with remarks(f"KubeSched is still starting   (Ctrl-C stops it{logs})"):
+            with startup_lock(settings.VAR_DIR):  # other processes load their code meanwhile
+                supervisor = start(config)
+                with stopped_on_error(supervisor):
+                    call_command("prepare", verbosity=0)
+                    vacuum.vacuum(alone=True)
+            on_signals(supervisor.terminate)  # supervisord stops the processes; this process waits for supervisord
+            address = f"http://{host if host not in ('0.0.0.0', '::') else '127.0.0.1'}:{port}"
+            ready = wait_until_ready(address, supervisor)
+        if ready:
             print(f"KubeSched is at {address}   (Ctrl-C stops it{logs})", flush=True)
             if settings.ACCOUNTS and (secret := invitations.first()):
                 print(f"To create the first administrator, open {address}/account/invitation/{secret}/", flush=True)
-        elif supervisor.poll() is None:
-            logs = "logs" if console else f"logs in {settings.VAR_DIR / 'log'}"
-            print(f"KubeSched does not answer yet; see the {logs}", file=sys.stderr)
         code = supervisor.wait()
         held.close()
         sys.exit(code)
@@ -117,13 +118,28 @@ def start(config: os.PathLike[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, start_new_session=True, cwd=settings.BASE_DIR, env=environment)
 
 
+@contextmanager
+def remarks(text: str) -> Iterator[None]:
+    """Print `text` to standard error every SLOW_S until the end of the `with` block."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(SLOW_S):
+            print(text, file=sys.stderr, flush=True)
+
+    threading.Thread(target=repeat, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
 def wait_until_ready(address: str, supervisor: subprocess.Popen[bytes]) -> bool:
-    """Return whether the web process answered before supervisord ended or READY_S passed."""
+    """Return True when the web process answers, however long it takes, or False when supervisord has ended."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # ignores the proxies of the environment
-    until = time.monotonic() + READY_S
-    while time.monotonic() < until and supervisor.poll() is None:
+    while supervisor.poll() is None:
         try:
-            opener.open(f"{address}/healthz", timeout=2).close()
+            opener.open(f"{address}/healthz", timeout=ANSWER_S).close()
             return True
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)

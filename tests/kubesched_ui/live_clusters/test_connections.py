@@ -204,7 +204,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch) -> Iterator[FollowerSupervisor]:
     """A supervisor whose followers only sleep."""
     made = FollowerSupervisor()
 
-    def start(name: str) -> subprocess.Popen[bytes]:
+    def start(name: str, token: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 
     monkeypatch.setattr(made, "start", start)
@@ -231,7 +231,8 @@ def test_the_supervisor_starts_and_stops_followers(supervised: FollowerSuperviso
 def test_a_lease_token_fits_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: given.update(options))
-    FollowerSupervisor().start("c")
+    Cluster.everything.create(name="c", always=True)
+    FollowerSupervisor().look()
     assert len(given["env"][supervisor.TOKEN]) <= Cluster._meta.get_field("follower").max_length
 
 
@@ -259,15 +260,77 @@ def test_a_follower_that_ended_starts_again_later(
     assert supervised.children["c"].process is not None
 
 
-def test_a_follower_without_heartbeats_is_killed(
+def look_for(made: FollowerSupervisor, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let a supervisor look once a second for so many seconds."""
+    began = supervisor.time.monotonic()
+    for second in range(1, int(seconds) + 1):
+        monkeypatch.setattr(supervisor.time, "monotonic", lambda: began + second)  # noqa: B023
+        made.look()
+
+
+def beat(made: FollowerSupervisor, name: str, seconds_ago: float = 0) -> None:
+    """Be the follower of a cluster that sent its last heartbeat so long ago."""
+    at = timezone.now() - timedelta(seconds=seconds_ago)
+    Cluster.everything.filter(name=name).update(follower=made.children[name].token, heartbeat_at=at)
+
+
+def test_a_follower_without_further_heartbeats_is_killed(
+    supervised: FollowerSupervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Cluster.everything.create(name="c", always=True)
+    for seconds in (supervisor.HANGS_S, 2 * supervisor.HANGS_S):  # more time after each kill
+        look_for(supervised, monkeypatch, 5)
+        hanging = supervised.children["c"].process
+        assert hanging
+        beat(supervised, "c")
+        look_for(supervised, monkeypatch, 1)
+        beat(supervised, "c", 60)
+        look_for(supervised, monkeypatch, seconds - 10)
+        assert hanging.poll() is None
+        look_for(supervised, monkeypatch, 20)
+        assert hanging.poll() is not None
+
+
+def test_a_follower_has_time_until_its_first_heartbeat(
+    supervised: FollowerSupervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "START_S", 400)
+    Cluster.everything.create(name="c", always=True)
+    supervised.look()
+    slow = supervised.children["c"].process
+    assert slow
+    look_for(supervised, monkeypatch, 5 * supervisor.HANGS_S)
+    assert slow.poll() is None
+    look_for(supervised, monkeypatch, supervisor.START_S)
+    assert slow.poll() is not None
+
+
+def test_a_supervisor_that_slept_kills_no_follower(
     supervised: FollowerSupervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Cluster.everything.create(name="c", always=True)
     supervised.look()
-    hanging = supervised.children["c"].process
-    assert hanging
+    process = supervised.children["c"].process
+    assert process
+    beat(supervised, "c", 3600)
+    now = time.monotonic()
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now + 3600)
     supervised.look()
-    now = time.monotonic
-    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now() + 100)
-    supervised.look()
-    assert hanging.poll() is not None
+    assert process.poll() is None
+
+
+def test_followers_start_one_after_another(supervised: FollowerSupervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a", "b", "c"]
+    for name in names:
+        Cluster.everything.create(name=name, always=True)
+
+    def started() -> list[str]:
+        return sorted(name for name, child in supervised.children.items() if child.process is not None)
+
+    look_for(supervised, monkeypatch, 10)
+    assert len(started()) == 1
+    beat(supervised, *started())
+    look_for(supervised, monkeypatch, 10)
+    assert len(started()) == 2
+    look_for(supervised, monkeypatch, supervisor.HANGS_S)  # one that hangs does not hold up the others
+    assert started() == names

@@ -22,10 +22,17 @@ from tests.kubesched_ui.instance import free_port, until
 
 pytestmark = pytest.mark.slow
 
+# Its files "starts" and "checks" have a line for each start and for each answer to the watchdog. While there is a file
+# "slow", a start takes long.
 APPLICATION = """
     import asyncio
     import os
+    import time
     GROWN = []
+    with open("starts", "a") as file:
+        print(os.getpid(), file=file)
+    if os.path.exists("slow"):
+        time.sleep(8)
 
     async def application(scope, receive, send):
         await receive()
@@ -39,6 +46,17 @@ APPLICATION = """
             await asyncio.sleep(4)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": str(os.getpid()).encode()})
+        if scope["path"] == "/healthz":
+            with open("checks", "a") as file:
+                print(os.getpid(), file=file)
+"""
+
+
+# Shorter limits than SILENT_S and EVERY_S of the watchdog.
+START = """
+from kubesched_ui.runtime import supervisord_main, web_watchdog
+web_watchdog.SILENT_S, web_watchdog.EVERY_S = 3, 1
+supervisord_main.main()
 """
 
 
@@ -47,11 +65,11 @@ class SupervisedServer:
 
     def __init__(self, folder: Path, checkout: Path) -> None:
         (folder / "growing.py").write_text(textwrap.dedent(APPLICATION))
-        self.port = free_port()
+        self.folder, self.port = folder, free_port()
         config = folder / "supervisord.conf"
         config.write_text(supervisord_config.serving("127.0.0.1", self.port))
         environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": os.environ["PATH"], "KUBESCHED_DRAIN_S": "30"}
-        command = [sys.executable, "-m", "kubesched_ui.runtime.supervisord_main", "-c", str(config)]
+        command = [sys.executable, "-c", START, "-c", str(config)]
         self.process = subprocess.Popen(command, cwd=folder, env=environment)
         until(lambda: listens("127.0.0.1", self.port), "the start")
 
@@ -60,11 +78,21 @@ class SupervisedServer:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
             return int(answer.read())
 
+    def starts(self) -> list[int]:
+        """Return the process ids of all starts."""
+        return [int(line) for line in (self.folder / "starts").read_text().split()]
+
+    def hang(self, pid: int) -> None:
+        """Stop the process once the watchdog has had an answer of it."""
+        checks = self.folder / "checks"
+        until(lambda: checks.exists() and str(pid) in checks.read_text().split(), "an answer to the watchdog")
+        os.kill(pid, signal.SIGSTOP)
+
 
 @pytest.fixture
 def kept(tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[SupervisedServer]:
     settings.VAR_DIR = settings.BASE_DIR = tmp_path
-    changed = {"OURS": "growing:application", "SILENT_S": 2, "LISTEN_AFTER_S": 1, "WEB_MEMORY": 250_000_000}
+    changed = {"OURS": "growing:application", "MEASURE_AFTER_S": 1, "WEB_MEMORY": 250_000_000}
     for name, value in changed.items():
         monkeypatch.setattr(supervisord_config, name, value)
     monkeypatch.setenv("KUBESCHED_DRAIN_S", "4")
@@ -119,10 +147,22 @@ def test_a_process_that_died_is_replaced_and_clients_wait(kept: SupervisedServer
 @pytest.mark.long
 def test_a_hanging_process_is_replaced_and_clients_wait(kept: SupervisedServer) -> None:
     first = kept.get()
-    os.kill(first, signal.SIGSTOP)
+    kept.hang(first)
     assert kept.get() != first
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
+
+
+@pytest.mark.long
+def test_a_process_that_starts_slowly_is_left_alone_until_its_first_answer(kept: SupervisedServer) -> None:
+    first = kept.get()
+    (kept.folder / "slow").touch()
+    os.kill(first, signal.SIGKILL)
+    second = kept.get()
+    assert kept.starts() == [first, second]
+    (kept.folder / "slow").unlink()
+    kept.hang(second)
+    assert [*kept.starts()[:2], kept.get()] == kept.starts()
 
 
 @pytest.mark.long
