@@ -25,7 +25,7 @@ from scheduler_core.experiments.cell_runs import CellRun, has_fork
 
 logger = logging.getLogger(__name__)
 
-UNFINISHED = "A cell without a result does not open as a run."
+UNFINISHED = "A computation without a result does not open as a run."
 
 
 def cell_of(row: ExperimentCell) -> Cell:

@@ -21,7 +21,7 @@ MAX_TYPES = 20
 RESOURCES = 3  # whose fullness is drawn
 
 
-def prices(row: Mapping[str, Any], currency: str) -> Figure:
+def prices(row: Mapping[str, Any], currency: str, per: str = "") -> Figure:
     """Return the prices of a purchase as points on one axis. Below the proved bound no price is possible."""
     points = [
         ("Bound of resources", row["resource_bound"]),
@@ -53,7 +53,7 @@ def prices(row: Mapping[str, Any], currency: str) -> Figure:
             "line": {"width": 3, "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names]},
         },
     }
-    figure = axes_figure([trace], "price", "")
+    figure = axes_figure([trace], f"price per {escape(per)}" if per else "price", "")
     figure["layout"]["xaxis"] |= {"range": [low, high + margin], "tickprefix": escape(currency)}
     figure["layout"]["yaxis"] |= {"type": "category", "rangemode": "normal"}
     figure["layout"]["shapes"] = [

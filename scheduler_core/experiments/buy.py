@@ -72,23 +72,26 @@ class Buy(ExperimentQuestion):
         found = [row for row in rows if "price" in row]
         if not found:
             return {"answer": not_answered(done), "rows": rows}
-        currency = experiment.spec.buy.currency if experiment.spec.buy is not None else ""
+        assert experiment.spec.buy is not None  # checked with the document
+        currency, per = experiment.spec.buy.currency, experiment.spec.buy.per
         if len(found) == 1:
-            answer = sentence(found[0], currency)
+            answer = sentence(found[0], currency, per)
         else:
             best = min(found, key=lambda row: (row["pods"] - row["placed"], row["price"]))
-            answer = f"The cheapest of {len(found)} cases: {sentence(best, currency)}"
-        return {"answer": answer, "rows": rows, "currency": currency}
+            answer = f"The cheapest of {len(found)} cases: {sentence(best, currency, per)}"
+        return {"answer": answer, "rows": rows, "currency": currency, "per": per}
 
 
-def price_text(price: float, currency: str) -> str:
-    """Return a price with two decimals, or more if it has them: `$34.20`."""
+def price_text(price: float, currency: str, per: str = "") -> str:
+    """Return a price with two decimals, or more if it has them: `$34.20 per hour`, `EUR 34.20`."""
     digits = f"{price:,.6f}".rstrip("0")
     whole, _, decimals = digits.partition(".")
-    return f"{currency}{whole}.{decimals.ljust(2, '0')}"
+    space = " " if currency[-1:].isalpha() else ""
+    unit = f" per {per}" if per else ""
+    return f"{currency}{space}{whole}.{decimals.ljust(2, '0')}{unit}"
 
 
-def sentence(row: Mapping[str, Any], currency: str) -> str:
+def sentence(row: Mapping[str, Any], currency: str, per: str = "") -> str:
     """Return the answer of a cell as one sentence."""
     pods, placed, price, bound = row["pods"], row["placed"], row["price"], row["bound"]
     if not pods:
@@ -104,13 +107,15 @@ def sentence(row: Mapping[str, Any], currency: str) -> str:
             others = f"; no node type takes the other {pods - placed:,}"
         return f"Nothing to buy: the existing nodes have space for {what}{others}."
     verb = "places" if row["nodes"] == 1 else "place"
-    start = f"{count(row['nodes'])} for {price_text(price, currency)} {verb} {what}"
+    start = f"{count(row['nodes'])} for {price_text(price, currency, per)} {verb} {what}"
     if others:
         return f"{start}{others}."
     if bound >= price:
         return f"{start}; no set costs less."
     waste = 100 * (price - bound) / price
-    return f"{start}; no set costs less than {price_text(bound, currency)}, so at most {_percent(waste)} is wasted."
+    return (
+        f"{start}; no set costs less than {price_text(bound, currency, per)}, so at most {_percent(waste)} is wasted."
+    )
 
 
 def _percent(number: float) -> str:

@@ -26,6 +26,10 @@ MAX_PRESETS = 30
 CPU_PRICE, MEMORY_PRICE, DEVICE_PRICE = 0.03, 0.004, 1.0
 """Estimated price of an hour, for presets: of a CPU, a GiB of memory, and a whole GPU or other device."""
 
+CONTROL_PLANE = ("control-plane", "controlplane", "master")
+"""Roles of a node of the control plane: kubeadm's since 1.20, RKE's, and the older one that OpenShift keeps."""
+
+_ROLE = "node-role.kubernetes.io/"
 _CONDITIONS = "node.kubernetes.io/"  # taints of the node's condition, which a new node does not have
 _UNSAFE = re.compile(r"[^a-z0-9.-]+")
 
@@ -105,9 +109,12 @@ def add_node(cluster: Cluster, node: Node, workloads: Iterable[Workload]) -> Non
 
 def presets(nodes: Iterable[Node]) -> list[NodeType]:
     """Return the node types of a cluster, most frequent first, with estimated prices. Nodes are of one type if they
-    have equal allocatable quantities, taints, instance type and zone; the type has the labels that all of them have."""
+    have equal allocatable quantities, taints, instance type and zone; the type has the labels that all of them have.
+    Nodes of the control plane are no types."""
     groups: dict[bytes, list[Node]] = {}
     for node in nodes:
+        if is_control_plane(node):
+            continue
         labels = node.metadata.labels
         own = [labels.get(label) for label in (*INSTANCE_TYPES, ZONE)]
         key = msgspec.json.encode((node.status.allocatable, _taints(node), own), order="deterministic")
@@ -124,6 +131,15 @@ def presets(nodes: Iterable[Node]) -> list[NodeType]:
         price = estimated_price(allocatable)
         found.append(NodeType(name=name, price=price, allocatable={**allocatable}, labels=labels, taints=taints))
     return found
+
+
+def is_control_plane(node: Node) -> bool:
+    """Return whether a label or a taint gives a node the role of the control plane."""
+    keys = {*node.metadata.labels, *(taint.key for taint in node.spec.taints)}
+    return (
+        any(f"{_ROLE}{role}" in keys for role in CONTROL_PLANE)
+        or node.metadata.labels.get("kubernetes.io/role") in CONTROL_PLANE
+    )
 
 
 def _taints(node: Node) -> list[Taint]:

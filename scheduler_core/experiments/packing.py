@@ -71,8 +71,9 @@ class PackingQuestion(ExperimentQuestion):
                     yield msgspec.structs.replace(base, parameters=parameters, labels=labels)
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
-        """Return `found`: the number of nodes, or the factor; None if the workload does not fit as it is (compaction),
-        or not at all (inflation). `complete`: whether the search ended before its limit. `tried`: size -> whether the
+        """Return `found`: the number of nodes, or the factor; None if the workload does not fit as it is (compaction
+        and replicas: how many pods of a random order precede the first that does not fit says nothing), or not at all
+        (requests). `complete`: whether the search ended before its limit. `tried`: size -> whether the
         workload fits, in the order of the search, with sizes in nodes, pods or percent."""
         measure: Measure = cell.parameters["measure"]
         workload = PlacedWorkload(cell, scenario, check)
@@ -93,8 +94,8 @@ class PackingQuestion(ExperimentQuestion):
             limit = whole * MAX_FACTOR
             if measure == "replicas":
                 limit = min(limit, max(MAX_PODS, whole))
-            size = largest(trial, whole, limit)
-            complete = size < limit
+            size = largest(trial, whole, limit) if measure == "requests" or trial(whole) else 0
+            complete = size < limit or not size
             found = round(size / whole, 4) if size else None
         metric = "compaction" if measure == "compaction" else f"inflation:{measure}"
         return {
@@ -370,8 +371,6 @@ def _pinned_node(pod: Pod) -> str:
 
 # ---- the answer
 
-_WHAT = {"replicas": "pods", "requests": "requests"}
-
 
 def _row(labels: dict[str, str], members: Sequence[Done]) -> Result:
     results = [one.result for one in members if one.result is not None]
@@ -429,6 +428,8 @@ def _sentence(row: Result, which: str) -> str:
         factor = f"{'' if row['complete'] else 'at least '}{row['found']:.2f} times"
         what = f"{factor} as many pods" if row["measure"] == "replicas" else f"pods with {factor} the requests"
         sentence = f"{what} fit"
+        if row["measure"] == "requests" and row["found"] < 1:
+            sentence = f"the pods fit only if their requests shrink to {row['found']:.0%} of what they are"
     sentence = start + sentence
     return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -440,9 +441,9 @@ def _no_answer(row: Result, pending: PendingPods) -> str:
         return "The scenario has no pods that could be placed elsewhere."
     if not row["nodes"]:
         return "The scenario has no nodes."
-    if row["measure"] != "compaction":
-        return f"The workload does not fit even with a small part of its {_WHAT[row['measure']]}."
+    if row["measure"] == "requests":
+        return "The workload does not fit even with a small part of its requests."
     pods = f"{row['pending']:,} of {count(row['pods'], 'pod')} {agree(row['pending'], 'stay')} pending on all nodes"
     allowed = f"{row['allowed']:,}" if row["allowed"] else "none"
     advice = " To measure it, leave out the pods that are pending now." if pending == "first" else ""
-    return f"The workload has no compaction: placed from scratch, {pods}, and {allowed} may.{advice}"
+    return f"The workload does not fit as it is: placed from scratch, {pods}, and {allowed} may.{advice}"

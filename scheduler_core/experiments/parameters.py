@@ -184,12 +184,14 @@ class BuyParameters(Section, kw_only=True):
     """Parameters of buy.
 
     `workload`: "pending" places the pending pods, on free space of the existing nodes first; "all" places every pod on
-    new nodes alone. `currency`: stands before prices. `seconds`: of processor time for the search of each cell.
+    new nodes alone. `currency`: stands before prices. `per`: the time that prices are for, such as "hour" or "month".
+    `seconds`: of processor time for the search of each cell.
     """
 
     catalog: list[NodeType]
     workload: Literal["pending", "all"] = "pending"
     currency: str = "$"
+    per: str = "hour"
     seconds: float = 10.0
 
     def check(self, path: str) -> None:
@@ -199,6 +201,7 @@ class BuyParameters(Section, kw_only=True):
             one.check(f"{path}.catalog[{number}]")
             refuse(one.name in names[:number], f"{path}.catalog[{number}].name", f"{one.name!r} occurs twice")
         refuse(len(self.currency) > 4, f"{path}.currency", "must have at most 4 characters")
+        refuse(len(self.per) > 20, f"{path}.per", "must have at most 20 characters")
         refuse_outside(f"{path}.seconds", self.seconds, 1, MAX_SEARCH_SECONDS)
 
 

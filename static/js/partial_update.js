@@ -86,7 +86,7 @@ export function swapParts() {
   });
   let timer = 0;
   document.addEventListener("input", (event) => {
-    const form = event.target.closest("form[method=get]");
+    const form = event.target.form?.closest("form[method=get]"); // a field may be outside of its form
     const area = form?.closest("[data-swap]");
     if (!area) return;
     clearTimeout(timer);

@@ -28,8 +28,10 @@ def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
 
     page.goto(f"/scenarios/{made['scenario']}/")
     page.get_by_role("link", name="Experiments", exact=True).last.click()
-    page.get_by_role("link", name="Capacity").click()
-    page.get_by_label("Or requests: cpu").fill("1")
+    page.get_by_role("link", name="How many more pods fit?").click()
+    page.get_by_text("Or its requests").click()
+    page.get_by_label("cpu", exact=True).fill("1")
+    expect(page.locator("#number-of-runs")).to_contain_text("computations, about a second on one worker.")
     page.get_by_role("button", name="Start the experiment").click()
     sentence = page.locator(".experiment-answer")
     expect(sentence).to_contain_text("5 more of 1 cpu fit, then the next one stays pending.", timeout=ANSWERED)
@@ -39,7 +41,7 @@ def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
 
     page.goto(f"/runs/{made['run']}/pods/default/big/")
     page.get_by_role("link", name="Find moves of running pods that let it fit").click()
-    expect(page.get_by_role("combobox", name="Pending pod", exact=True)).to_have_value("default/big")
+    expect(page.get_by_role("combobox", name="Pending pod or group", exact=True)).to_have_value("default/big")
     page.get_by_role("button", name="Start the experiment").click()
     expect(sentence).to_contain_text("default/big fits after 1 move, and fewer do not suffice.", timeout=ANSWERED)
     expect(page.locator(".vessel.made")).to_contain_text("small → c")

@@ -19,7 +19,7 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
     scenario = site.api("POST", "/scenarios", SAMPLE.read_bytes())["id"]
     page.goto(f"/scenarios/{scenario}/")
     page.get_by_role("link", name="Experiments", exact=True).last.click()
-    page.get_by_role("link", name="Compare configurations").click()
+    page.get_by_role("link", name="Which configuration places pods best?").click()
 
     expect(page.get_by_text("12 runs")).to_be_visible()
     page.get_by_label("Uploaded with the cluster").uncheck()
@@ -47,7 +47,7 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
     page.locator("#fullness").scroll_into_view_if_needed()
     expect(page.locator("#fullness .scatterlayer .trace")).to_have_count(2)
     difference.get_by_role("link", name="MostAllocated").click()
-    expect(page.get_by_role("heading", name="Cell 3")).to_be_visible()
+    expect(page.get_by_role("heading", name="Computation 3")).to_be_visible()
     page.go_back()
     difference.get_by_role("button", name="Compare pod by pod").click()
     expect(page.get_by_role("heading", name="Comparison of two runs")).to_be_visible()
@@ -58,7 +58,7 @@ def test_compare_configurations(page: Page, site: Instance) -> None:
 def test_noise(page: Page, site: Instance) -> None:
     scenario = site.api("POST", "/scenarios", SAMPLE.read_bytes())["id"]
     page.goto(f"/scenarios/{scenario}/experiments/")
-    page.get_by_role("link", name="Noise").click()
+    page.get_by_role("link", name="How much does chance decide?").click()
     page.get_by_label("Number of seeds").fill("12")
     expect(page.get_by_text("12 runs")).to_be_visible()
     page.get_by_role("button", name="Start the experiment").click()

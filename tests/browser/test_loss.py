@@ -21,7 +21,7 @@ def test_loss(quiet_page: Page, site: Instance) -> None:
 
     page.goto(f"/scenarios/{made['scenario']}/")
     page.get_by_role("link", name="Experiments", exact=True).last.click()
-    page.get_by_role("link", name="Drain and loss").click()
+    page.get_by_role("link", name="Which nodes can fail or be drained?").click()
     page.get_by_role("radio", name=re.compile("Drain")).check()
     page.get_by_role("button", name="Start the experiment").click()
     lead = page.locator(".experiment-answer")

@@ -112,7 +112,7 @@ def stops(
         Stop("experiments, questions", f"{scene}experiments/"),
         Stop("experiments, cell", f"{scene}experiments/noise/", _cell),
         Stop("experiments, capacity form", f"{scene}experiments/capacity/"),
-        Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("#id_pod_1", "shop/front-1")),
+        Stop("experiments, capacity", f"{scene}experiments/capacity/", _ask("select[name=pod_1]", "shop/front-1")),
         Stop("experiments, loss form", f"{scene}experiments/loss/"),
         Stop("experiments, loss", f"{scene}experiments/loss/", _lose("Each node")),
         Stop("experiments, a drain", f"{scene}experiments/loss/", _lose("Each node", "Drain", "table a[href*=losses]")),
@@ -122,7 +122,7 @@ def stops(
         Stop("experiments, compare", f"{scene}experiments/compare/", _ask("#seeds", "2")),
         Stop("experiments, noise", f"{scene}experiments/noise/", _ask("#seeds", "5")),
         Stop("experiments, moves form", f"{scene}experiments/moves/?pod=shop/search-1"),
-        Stop("experiments, moves", f"{scene}experiments/moves/", _ask("#id_pod", "shop/search-1")),
+        Stop("experiments, moves", f"{scene}experiments/moves/", _ask("select[name=pod]", "shop/search-1")),
         Stop("experiments, buy form", f"{scene}experiments/buy/"),
         Stop("experiments, buy", f"{scene}experiments/buy/", _buy),
         Stop("experiments, tune form", f"{scene}experiments/tune/"),
@@ -276,7 +276,10 @@ def _ask(field: str, value: str) -> Callable[[Page], None]:
     """Start an experiment with this value of a field and wait for its answer."""
 
     def ask(page: Page) -> None:
-        page.fill(field, value)
+        if field.startswith("select"):
+            page.select_option(field, value)
+        else:
+            page.fill(field, value)
         page.get_by_role("button", name="Start the experiment").click()
         expect(page.locator(".experiment-answer")).to_be_visible(timeout=30_000)
 
@@ -299,6 +302,7 @@ def _lose(scope: str, mode: str = "Loss", link: str = "") -> Callable[[Page], No
 
 
 def _wrong_document(page: Page) -> None:
+    page.get_by_text("Start from a document").click()
     page.get_by_label("Experiment document, YAML or JSON").fill(
         "kind: Experiment\nspec: {seeds: {count: 1000000000}}\n"
     )
@@ -311,11 +315,11 @@ def _cell(page: Page) -> None:
     page.get_by_role("button", name="Start the experiment").click()
     expect(page.locator(".experiment-answer")).to_be_visible(timeout=60_000)
     page.locator("#cells tbody a").first.click()
-    expect(page.get_by_role("heading", name="Cell 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Computation 1")).to_be_visible()
 
 
 def _buy(page: Page) -> None:
-    page.get_by_text("Currency and time").click()
+    page.get_by_text("Time of the search").click()
     _ask("#seconds", "1")(page)
 
 

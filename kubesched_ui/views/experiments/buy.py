@@ -7,10 +7,12 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import purchase_charts
 from kubesched_ui.presenters.charts import Figure
+from kubesched_ui.runs import estimate
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.api.objects import Node, decode_all
 from scheduler_core.errors import InputError
@@ -27,6 +29,7 @@ WORKLOADS = [
     ("pending", "The pending pods, on free space of the existing nodes first"),
     ("all", "All pods on new nodes alone, as if the cluster were empty"),
 ]
+PERIODS = ("hour", "day", "month", "year")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 PRICES, COUNTS, FULLNESS = "prices", "counts", "fullness"
 
@@ -92,12 +95,25 @@ class BuyForm(QuestionForm):
     lacks = ""  # new nodes suffice
     workload = forms.ChoiceField(choices=WORKLOADS, initial="pending")
     currency = forms.CharField(required=False, max_length=4, initial="$")
+    per = forms.ChoiceField(required=False, choices=[(one, one) for one in PERIODS], initial=PERIODS[0])
     seconds = forms.FloatField(min_value=1, max_value=MAX_SEARCH_SECONDS, initial=10)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.nothing_pending:
+            self.initial.setdefault("workload", "all")
         initial = None if self.is_bound else _initial(self.scenario)
         self.types = NodeTypeFormSet(self.data if self.is_bound else None, prefix="types", initial=initial)
+
+    @property
+    def nothing_pending(self) -> bool:
+        """Whether all pods of the scenario have their nodes."""
+        return not estimate.waiting(self.scenario) and not self.scenario.time
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.buy(self.scenario)
 
     def clean(self) -> dict[str, Any]:
         """Require a node type, and no name twice."""
@@ -170,6 +186,7 @@ def document(form: BuyForm, scenario: Scenario) -> dict[str, Any]:
     """Return the document of a valid form."""
     given = form.cleaned_data
     parameters = {name: given[name] for name in ("workload", "currency", "seconds")}
+    parameters["per"] = given["per"] or PERIODS[0]
     return document_of("buy", scenario, buy={"catalog": form.chosen, **parameters})
 
 
@@ -181,13 +198,13 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     rows = _rows(experiment)
     if not rows:
         return {}
-    case, currency = _case(rows, query), (experiment.answer or {}).get("currency", "")
+    case, unit = _case(rows, query), _unit(experiment)
     row = rows[case]
     types = [
         {
             **one,
-            "price_text": price_text(one["price"], currency),
-            "cost": price_text(one["price"] * one["count"], currency),
+            "price_text": price_text(one["price"], unit[0]),
+            "cost": price_text(one["price"] * one["count"], unit[0]),
         }
         for one in row["types"]
     ]
@@ -198,12 +215,19 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "case": case,
         "row": row,
         "types": types,
-        "price": price_text(row["price"], currency),
-        "bound": price_text(row["bound"], currency),
-        "own_price": price_text(row["own"]["price"], currency),
-        "own_more": price_text(max(0.0, row["own"]["price"] - row["price"]), currency),
+        "per": unit[1],
+        "price": price_text(row["price"], *unit),
+        "bound": price_text(row["bound"], *unit),
+        "own_price": price_text(row["own"]["price"], *unit),
+        "own_more": price_text(max(0.0, row["own"]["price"] - row["price"]), *unit),
         "same": row["own"]["price"] == row["price"] and not row["own"]["pending"],
     }
+
+
+def _unit(experiment: Experiment) -> tuple[str, str]:
+    """Return the currency and the time that prices are for."""
+    answer = experiment.answer or {}
+    return answer.get("currency", ""), answer.get("per", "")
 
 
 def _rows(experiment: Experiment) -> list[dict[str, Any]]:
@@ -234,9 +258,9 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
     rows = _rows(experiment)
     if not rows:
         return None
-    row, currency = rows[_case(rows, query)], (experiment.answer or {}).get("currency", "")
+    row = rows[_case(rows, query)]
     if key == PRICES:
-        return purchase_charts.prices(row, currency)
+        return purchase_charts.prices(row, *_unit(experiment))
     if key == COUNTS:
         return purchase_charts.counts(row["types"])
     return purchase_charts.fullness(row["types"]) if key == FULLNESS else None
@@ -244,8 +268,8 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
 
 PAGE = QuestionPage(
     slug="buy",
-    title="Buy nodes",
-    sentence="Which new nodes place all pods for the lowest price, and what can no set of nodes undercut?",
+    title="Which nodes should be bought?",
+    sentence="Finds new nodes that place all pods for the lowest price, and the price that no set of nodes undercuts.",
     form=BuyForm,
     document=document,
     context=context,

@@ -7,10 +7,11 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters.capacity_bars import BarRow, Block, CapacityBar
-from kubesched_ui.views.experiments.pod_choice import MAX_KEY, SuggestingInput, workloads_and_pods
+from kubesched_ui.views.experiments.pod_choice import MAX_KEY, SuggestingInput, has, workloads_and_pods
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.experiments.parameters import MAX_ADDED, MAX_WEIGHT
@@ -35,11 +36,17 @@ class CapacityForm(QuestionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        suggested = workloads_and_pods(self.scenario)
+        self.choice = workloads_and_pods(self.scenario, self.find)
+        self.initial.setdefault("pod_1", self.choice.first)
+        if not self.choice.first:
+            self.initial = {"cpu": "1", "memory": "1Gi", **self.initial}
         for number in range(1, PODS + 1):
-            field = forms.CharField(required=False, max_length=MAX_KEY, widget=SuggestingInput)
-            field.widget.suggestions = suggested
-            field.widget.attrs["placeholder"] = "Deployment namespace/name, or namespace/name of a pod"
+            if number == 1:
+                field = self.choice.field(self.data.get("pod_1") or self.initial["pod_1"])
+            else:
+                field = forms.CharField(required=False, max_length=MAX_KEY, widget=SuggestingInput)
+                field.widget.suggestions = [value for _, group in self.choice.options for value, _ in group]
+                field.widget.attrs["placeholder"] = "Deployment namespace/name, or namespace/name of a pod"
             self.fields[f"pod_{number}"] = field
             weight = forms.IntegerField(required=False, min_value=1, max_value=MAX_WEIGHT, initial=1)
             self.fields[f"weight_{number}"] = weight
@@ -51,26 +58,37 @@ class CapacityForm(QuestionForm):
 
     @property
     def pods(self) -> list[dict[str, Any]]:
-        """The pods of a valid form, as in a document."""
+        """The pods of a valid form, as in a document. A template or requests replace the pod of the list."""
         given = self.cleaned_data
-        found: list[dict[str, Any]] = []
-        for number in range(1, PODS + 1):
+        amounts = {name: given[field] for name, field in zip(AMOUNTS, ("cpu", "memory", "gpu"), strict=True)}
+        requests = {name: amount for name, amount in amounts.items() if amount}
+        first: dict[str, Any] = {}
+        if given["template"].strip():
+            first = {"template": given["template"]}
+        elif requests:
+            first = {"requests": requests}
+        found: list[dict[str, Any]] = [first | {"weight": given["weight_1"] or 1}] if first else []
+        for number in range(2 if first else 1, PODS + 1):
             if key := given[f"pod_{number}"]:
                 kind = "workload" if " " in key else "pod"
                 found.append({kind: key, "weight": given[f"weight_{number}"] or 1})
-        if given["template"].strip():
-            found.append({"template": given["template"]})
-        amounts = {name: given[field] for name, field in zip(AMOUNTS, ("cpu", "memory", "gpu"), strict=True)}
-        if requests := {name: amount for name, amount in amounts.items() if amount}:
-            found.append({"requests": requests})
         return found
 
     def clean(self) -> dict[str, Any]:
-        """Require a pod."""
+        """Require a pod, and that the scenario has those that are named."""
         cleaned = super().clean() or self.cleaned_data
+        for number in range(1, PODS + 1):
+            key = cleaned.get(f"pod_{number}")
+            if key and not has(self.scenario, key):
+                self.add_error(f"pod_{number}", f"The scenario has no {key if ' ' in key else f'pod {key}'}.")
         if not self.errors and not self.pods:
             raise forms.ValidationError("Choose a pod or a workload, paste a template, or enter requests.")
         return cleaned
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.capacity(self.scenario)
 
 
 def document(form: CapacityForm, scenario: Scenario) -> dict[str, Any]:
@@ -131,8 +149,8 @@ def _stop(row: dict[str, Any]) -> str:
 
 PAGE = QuestionPage(
     slug="capacity",
-    title="Capacity",
-    sentence="How many more of this pod or of a mix of pods fit, per node group, and which reason stops the next one?",
+    title="How many more pods fit?",
+    sentence="Adds copies of a pod, or of a mix of pods, until one stays pending, and says why it does.",
     form=CapacityForm,
     document=document,
     context=context,

@@ -42,7 +42,7 @@ def cell_table(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     ends = [*rows[:1], *rows.reverse()[:1], *(cell.labels for cell in page.object_list)]
     known = dict.fromkeys(name for one in ends for name in one)
     labels = [name for name in known if len({one.get(name) for one in ends}) > 1]
-    heads = ["#Cell@cell", *(name.capitalize() for name in labels), "State@state"]
+    heads = ["#Computation@cell", *(name.capitalize() for name in labels), "State@state"]
     heads += [f"#{cell_metric_title(name)}@{name}" for name in chosen]
     openable = {cell.pk for cell in page if not opened_runs.why_not(cell)}
     return {
@@ -83,7 +83,7 @@ def find_cell(experiment: Experiment, number: int) -> ExperimentCell:
     """Return the cell. Raises Http404."""
     found = experiment.cells.select_related("run").filter(number=min(number, 2**31 - 1)).first()
     if found is None:
-        raise Http404(f"Experiment {experiment.pk} has no cell {number}.")
+        raise Http404(f"Experiment {experiment.pk} has no computation {number}.")
     found.experiment = experiment
     return found
 
@@ -124,7 +124,7 @@ def open_cell(request: HttpRequest, experiment_id: int, number: int) -> HttpResp
         with transaction.atomic():
             run = opened_runs.open_cell(found)
     except InputError as error:
-        messages.error(request, f"The cell was not opened as a run. {error}")
+        messages.error(request, f"The computation was not opened as a run. {error}")
         return redirect("experiment-cell", experiment_id, number)
     return (
         redirect("run", run.pk)
@@ -139,14 +139,14 @@ def compare_cells(request: HttpRequest, experiment_id: int) -> HttpResponse:
     experiment = find(experiment_id)
     numbers = sorted({int(text) for text in request.POST.getlist("cell") if text.isdecimal() and len(text) < 10})
     if len(numbers) != 2:
-        messages.error(request, f"Select two cells to compare; {len(numbers) or 'none'} selected.")
+        messages.error(request, f"Select two computations to compare; {len(numbers) or 'none'} selected.")
         return redirect("experiment", experiment_id)
     cells = [find_cell(experiment, number) for number in numbers]
     try:
         with transaction.atomic():
             runs = [opened_runs.open_cell(one) for one in cells]
     except InputError as error:
-        messages.error(request, f"The cells were not opened as runs. {error}")
+        messages.error(request, f"The computations were not opened as runs. {error}")
         return redirect("experiment", experiment_id)
     if waiting := [one for one in cells if not opened_runs.is_complete(one)]:
         messages.info(request, waiting_text(waiting))
@@ -156,8 +156,8 @@ def compare_cells(request: HttpRequest, experiment_id: int) -> HttpResponse:
 
 def waiting_text(cells: list[ExperimentCell]) -> str:
     """Return why two cells cannot be compared yet."""
-    named = " and ".join(f"cell {one.number}" for one in cells)
-    return f"The changes of {named} follow when the run without them has finished. Then compare the cells again."
+    named = " and ".join(f"computation {one.number}" for one in cells)
+    return f"The changes of {named} follow when the run without them has finished. Then compare them again."
 
 
 @require_GET
@@ -165,7 +165,7 @@ def download(request: HttpRequest, experiment_id: int, kind: str) -> HttpRespons
     """Download the cells with their labels and metrics, as `csv` or `json`."""
     experiment = find(experiment_id)
     if kind not in ("csv", "json"):
-        raise Http404("Cells are downloaded as csv or json.")
+        raise Http404("Computations are downloaded as csv or json.")
     rows = list(experiment.cells.listed())
     data = as_csv(rows) if kind == "csv" else msgspec.json.encode([as_dict(row) for row in rows])
     name = f"experiment-{experiment.pk}.{kind}"

@@ -9,13 +9,13 @@ from django import forms
 from django.core.paginator import Paginator
 from django.http import QueryDict
 
-from kubesched_ui.experiments.models import Experiment, ExperimentCell
+from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.presenters.experiment_charts import ChartPoint
 from kubesched_ui.presenters.metric_values import mean_text, metric_title, plotted, plotted_title
-from kubesched_ui.runs import config_resolution, estimate, scoring
+from kubesched_ui.runs import config_resolution, scoring
 from kubesched_ui.runs.scoring import Scoring
 from kubesched_ui.runs.services import default_release
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
@@ -41,6 +41,7 @@ KINDS = {PLACED: "number of placed pods", GROUPS: "node groups", NODES: "nodes"}
 class CompareForm(QuestionForm):
     """Which configurations, releases and how many seeds."""
 
+    needs_waiting = True
     configurations = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     config = forms.CharField(required=False, strip=False, max_length=MAX_CONFIG)
     config_file = forms.FileField(required=False, max_length=200)
@@ -56,11 +57,6 @@ class CompareForm(QuestionForm):
         self.fields["configurations"].choices = choices  # type: ignore[attr-defined]
         selected = [key for key, _ in choices if key not in STRATEGIES or has_strategy(release, key)]
         self.initial = {"configurations": selected, "releases": [release], "seeds": 3}
-
-    @property
-    def seconds_per_run(self) -> float:
-        """The estimated seconds of a run."""
-        return seconds_of_a_cell(self.scenario)
 
     def clean_config_file(self) -> str:
         """Return the text of the file."""
@@ -120,18 +116,6 @@ def uploaded(scenario: Scenario, releases: Sequence[str]) -> str:
         if problem := config_resolution.refusal(scenario.config, release, "error"):
             raise InputError("The uploaded configuration", "", f"cannot be used with {release}: {problem}")
     return scenario.config
-
-
-def seconds_of_a_cell(scenario: Scenario) -> float:
-    """Return the mean seconds of the latest runs of this scenario's experiments or, without any, an estimate."""
-    cells = ExperimentCell.objects.filter(experiment__scenario=scenario, experiment__question__in=("compare", "noise"))
-    latest = (
-        cells.filter(state=ExperimentCell.State.DONE, reused=False).order_by("-pk").values_list("seconds", flat=True)
-    )
-    known = list(latest[:50])
-    if known:
-        return sum(known) / len(known)
-    return estimate.before(scenario, default_release(scenario), in_time=False).seconds
 
 
 def document(form: CompareForm, scenario: Scenario) -> dict[str, Any]:
@@ -332,8 +316,8 @@ def scatter(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> Figure:
 
 PAGE = QuestionPage(
     slug="compare",
-    title="Compare configurations",
-    sentence="Which configuration or release packs best, and which pods make the difference?",
+    title="Which configuration places pods best?",
+    sentence="Runs the scenario with several configurations or releases, and names the pods that make the difference.",
     form=CompareForm,
     document=document,
     context=context,

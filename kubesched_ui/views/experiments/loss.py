@@ -9,6 +9,7 @@ from django import forms
 from django.core.paginator import Paginator
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
@@ -40,6 +41,17 @@ class LossForm(QuestionForm):
     only = forms.CharField(required=False, max_length=MAX_ONLY)
     label = forms.CharField(required=False, max_length=317)
     outage = forms.CharField(required=False, max_length=20, initial="1h")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        units = estimates.units_of(self.scenario)
+        scopes = [(scope, text) for scope, text in UNITS.items() if units.get(scope, 1)]  # a cluster may have no zones
+        self.fields["scope"].choices = scopes  # type: ignore[attr-defined]
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.loss(self.scenario)
 
     def clean(self) -> dict[str, Any]:
         """Require that a label is used."""
@@ -114,8 +126,8 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
 
 PAGE = QuestionPage(
     slug="loss",
-    title="Drain and loss",
-    sentence="Which node may be drained, and which node, node group or zone may be lost, without leaving pods pending?",
+    title="Which nodes can fail or be drained?",
+    sentence="Removes each node, node group or zone alone, and lists the pods that then stay pending, the worst first.",
     form=LossForm,
     document=document,
     context=context,

@@ -9,10 +9,12 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node, bar_row
-from kubesched_ui.views.experiments.pod_choice import MAX_KEY, SuggestingInput, pending_pods
+from kubesched_ui.runs.estimate import waiting
+from kubesched_ui.views.experiments.pod_choice import POD_GROUP, pending_pods
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.cluster.formatting import amount, listing
 from scheduler_core.experiments.parameters import MAX_EFFORT, MAX_MOVES
@@ -21,10 +23,8 @@ PENDING = [("first", "Schedule all pending pods first, as a run does"), ("ignore
 
 
 class MovesForm(QuestionForm):
-    """Chooses a pending pod, or a pod group. `run`: the run whose settings are used, if it shows the pod."""
+    """Chooses a pending pod, or a pod group. `run`: the run that left it pending, whose settings are used."""
 
-    pod = forms.CharField(required=False, max_length=MAX_KEY, widget=SuggestingInput, label="Pending pod")
-    group = forms.CharField(required=False, max_length=MAX_KEY, label="Or all pending pods of a group")
     pending = forms.ChoiceField(choices=PENDING, initial="first", label="Other pending pods")
     most = forms.IntegerField(min_value=0, max_value=MAX_MOVES, initial=8, label="Moves at most")
     effort = forms.IntegerField(min_value=1, max_value=MAX_EFFORT, initial=20_000, label="Effort, in runs of Filter")
@@ -32,21 +32,40 @@ class MovesForm(QuestionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["pod"].widget.suggestions = pending_pods(self.scenario)
-        self.fields["pod"].widget.attrs["placeholder"] = "namespace/name"
-        self.fields["group"].widget.attrs["placeholder"] = "namespace/name"
+        self.choice = pending_pods(self.scenario, self.find, self.data.get("run") or self.initial.get("run"))
+        if self.choice.run is not None:
+            self.initial["run"] = self.choice.run.pk
+        self.initial.setdefault("pod", self.choice.first)
+        self.fields["pod"] = self.choice.field(self.data.get("pod") or self.initial["pod"])
 
     @property
     def lacks(self) -> str:
         """Say that no pod is pending."""
-        waits = self.fields["pod"].widget.suggestions
-        return super().lacks if waits else "No pod of the scenario is pending, so no moves are needed."
+        if super().lacks or self.choice.first or self.find or self.initial["pod"]:
+            return super().lacks
+        if self.choice.run is not None:
+            return f"Run {self.choice.run.pk} leaves no pod pending, so no pod has to move."
+        if waiting(self.scenario):
+            return (
+                "The pods that wait are created by workloads: start a run, and the pods that it leaves pending follow."
+            )
+        return "No pod of the scenario is pending, so no pod has to move."
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.moves(self.scenario, self.fields["effort"].initial)
 
     def clean(self) -> dict[str, Any]:
         """Require a pod or a group."""
         cleaned = super().clean() or self.cleaned_data
-        if not self.errors and bool(cleaned["pod"]) == bool(cleaned["group"]):
-            raise forms.ValidationError("Choose a pending pod, or enter the name of a pod group.")
+        kind, _, key = (cleaned.get("pod") or "").rpartition(" ")
+        if not key:
+            self.add_error("pod", "Choose a pending pod.")
+        elif kind not in ("", POD_GROUP):
+            self.add_error("pod", "Choose a pod or a pod group.")
+        elif not kind and key not in self.choice.pods:
+            self.add_error("pod", f"{key} is no pending pod of the scenario.")
         return cleaned
 
 
@@ -54,7 +73,8 @@ def document(form: MovesForm, scenario: Scenario) -> dict[str, Any]:
     """Return the document of a valid form."""
     given = form.cleaned_data
     parameters = {name: given[name] for name in ("pending", "most", "effort")}
-    parameters |= {"group": given["group"]} if given["group"] else {"pods": [given["pod"]]}
+    kind, _, key = given["pod"].rpartition(" ")
+    parameters |= {"group": key} if kind else {"pods": [key]}
     settings: dict[str, Any] = {}
     run = Run.objects.filter(pk=given["run"], scenario=scenario).first() if given["run"] else None
     if run is not None:
@@ -112,10 +132,11 @@ def _node(
 
 PAGE = QuestionPage(
     slug="moves",
-    title="Moves",
-    sentence="Which smallest set of moves of running pods lets this pending pod or gang fit, and what does it cost?",
+    title="Which pods must move so that a pending pod fits?",
+    sentence="Finds the fewest moves of running pods after which a pending pod or group fits, and what they cost.",
     form=MovesForm,
     document=document,
     context=context,
     template="experiments/moves.html",
+    form_template="experiments/moves_form.html",
 )

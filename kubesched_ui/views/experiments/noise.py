@@ -14,7 +14,7 @@ from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.presenters.metric_values import metric_text, metric_title
-from kubesched_ui.views.experiments.compare import WORKLOADS, seconds_of_a_cell
+from kubesched_ui.views.experiments.compare import WORKLOADS
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.experiments.noise import MAX_CELLS, MAX_OUTCOMES
 from scheduler_core.experiments.placements import EXCHANGED, GROUPS, NODES, PLACED
@@ -33,12 +33,8 @@ KINDS = {
 class NoiseForm(QuestionForm):
     """How many seeds."""
 
+    needs_waiting = True
     seeds = forms.IntegerField(label="Number of seeds", min_value=2, max_value=MAX_CELLS, initial=100)
-
-    @property
-    def seconds_per_run(self) -> float:
-        """The estimated seconds of a run."""
-        return seconds_of_a_cell(self.scenario)
 
 
 def document(form: NoiseForm, scenario: Scenario) -> dict[str, Any]:
@@ -147,8 +143,8 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
 
 PAGE = QuestionPage(
     slug="noise",
-    title="Noise",
-    sentence="Which placements are luck, because the seed breaks ties between equally good nodes?",
+    title="How much does chance decide?",
+    sentence="Runs the scenario with many seeds, which break ties between equally good nodes, and counts what changes.",
     form=NoiseForm,
     document=document,
     context=context,

@@ -8,10 +8,12 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
+from kubesched_ui.runs import estimate
 from kubesched_ui.views.experiments.compare import CompareForm
 from kubesched_ui.views.experiments.question_page import QuestionPage, document_of
 from scheduler_core.cluster.formatting import count
@@ -38,10 +40,23 @@ class PackingForm(CompareForm):
     running_only = forms.BooleanField(required=False)
     orders = forms.IntegerField(min_value=1, max_value=MAX_ORDERS)
     seeds = None  # type: ignore[assignment]
+    needs_waiting = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial = {**self.initial, "measures": [COMPACTION, "replicas"], "orders": 11}
+
+    @property
+    def lacks(self) -> str:
+        """Say that there are no pods."""
+        known = super().lacks
+        pods = self.scenario.counts.get("Pod") or self.scenario.time or estimate.waiting(self.scenario)
+        return known or ("" if pods else "The scenario has no pods, so there is nothing to pack.")
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.packing(self.scenario)
 
 
 def document(form: PackingForm, scenario: Scenario) -> dict[str, Any]:
@@ -62,6 +77,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         rows = _rows(experiment, key)
         if rows:
             drawn = any("found" in row for row in rows)
+            if not drawn and not any("error" in row for row in rows):
+                continue  # the answer says why
             measures.append({"key": key, "title": title, "drawn": drawn, "rows": [_texts(row) for row in rows]})
     return {"measures": measures}
 
@@ -85,7 +102,7 @@ def _remark(row: Mapping[str, Any]) -> str:
         remarks.append(f"{count(row['failed'], 'order')} failed")
     if not row["pods"]:
         remarks.append("no pods that could be placed elsewhere")
-    elif row["unplaced"] and row["measure"] == COMPACTION:
+    elif row["unplaced"] and row["measure"] != "requests":
         remarks.append(f"{row['pending']:,} of {count(row['pods'], 'pod')} stay pending even on all nodes")
     elif row["unplaced"]:
         remarks.append("does not fit at any size")
@@ -107,8 +124,8 @@ def chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
 
 PAGE = QuestionPage(
     slug="packing",
-    title="Packing",
-    sentence="On how few nodes does everything fit, and how far can the workload grow on all of them?",
+    title="How few nodes are enough?",
+    sentence="Packs all pods on as few nodes as possible, and finds how far the workload can grow on all of them.",
     form=PackingForm,
     document=document,
     context=context,

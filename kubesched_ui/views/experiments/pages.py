@@ -15,21 +15,25 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.experiments import services
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.models import Work
+from kubesched_ui.models import MAX_NAME, Scenario, Work
 from kubesched_ui.views.experiments.cells import cell_table
 from kubesched_ui.views.experiments.lookup import find
+from kubesched_ui.views.experiments.question_page import QuestionPage
 from kubesched_ui.views.experiments.registry import PAGES
 from kubesched_ui.views.lists import ROWS, values_of
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.api.duration import span
 from scheduler_core.errors import InputError
 
+SCENARIOS = 100  # that the menu page offers
+TITLES = {page.slug: page.title for page in PAGES.values()}
 FAILED = 10  # reasons of failed cells that the page shows
 
 
 @require_http_methods(["GET", "POST"])
 def experiments(request: HttpRequest) -> HttpResponse:
-    """List the experiments; start one from a document. `like`: the number of an experiment whose document is shown."""
+    """Show the questions about a scenario, by default the latest one, and list the experiments; start one from a
+    document. `scenario`: the number of the chosen one. `like`: that of an experiment whose document is shown."""
     text, error = example_of(request.GET), ""
     if (like := request.GET.get("like", "")[:9]).isdecimal():
         text = find(int(like)).document
@@ -43,10 +47,17 @@ def experiments(request: HttpRequest) -> HttpResponse:
     values = values_of(request, "q", "question", "state")
     rows = Experiment.objects.listed().matching(values["q"], values["question"], values["state"])
     page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    chosen, latest = scenario_choice(request.GET.get("scenario", ""))
     context: dict[str, Any] = {
+        "pages": PAGES.values(),
+        "scenario": chosen,
+        "scenarios": latest,
+        "newest": max((one.created_at, one.pk) for one in latest)[1] if latest else None,
+        "more_scenarios": len(latest) >= SCENARIOS,
         "page": page,
         "states": Work.State.values,
         "questions": [(one.slug, one.title) for one in PAGES.values()],
+        "titles": TITLES,
         "any": page.object_list or Experiment.objects.exists(),
         "text": text,
         "error": error,
@@ -54,12 +65,28 @@ def experiments(request: HttpRequest) -> HttpResponse:
     return render(request, "experiments/list.html", context | values, status=400 if error else 200)
 
 
+def scenario_choice(number: str) -> tuple[Scenario | None, list[Scenario]]:
+    """Return the scenario with this number, by default the latest one, and the latest ones to choose from; None if
+    there are none."""
+    latest = list(Scenario.objects.order_by("-created_at", "-pk").only("name", "counts", "created_at")[:SCENARIOS])
+    if number.isdecimal() and (wanted := min(int(number[:19]), 2**63 - 1)) not in {one.pk for one in latest}:
+        latest.insert(0, find_scenario(wanted))
+    by_number = {str(one.pk): one for one in latest}
+    return by_number.get(number.lstrip("0"), latest[0] if latest else None), latest
+
+
 def example_of(query: QueryDict) -> str:
     """Return the example document of the question `example` about the scenario `scenario`; "" if none is named."""
     page, number = PAGES.get(query.get("example", "")), query.get("scenario", "")
     if page is None or page.example is None or not number.isdecimal():
         return ""
-    return to_yaml(page.example(find_scenario(min(int(number[:19]), 2**63 - 1))))
+    scenario = find_scenario(min(int(number[:19]), 2**63 - 1))
+    return to_yaml(named(page, scenario, page.example(scenario)))
+
+
+def named(page: QuestionPage, scenario: Scenario, document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document, named after the question and the scenario."""
+    return document | {"metadata": {"name": f"{page.title} ({scenario.name})"[:MAX_NAME]}}
 
 
 @require_GET
@@ -67,6 +94,7 @@ def questions(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Show the questions about a scenario, each with the sentence that says what it answers."""
     scenario = find_scenario(scenario_id)
     context = {"scenario": scenario, "tab": "experiments", "pages": PAGES.values()}
+    context["titles"] = TITLES
     context["experiments"] = scenario.experiments.listed()[:10]
     return render(request, "experiments/questions.html", context)
 
@@ -83,7 +111,8 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
     if form.is_valid():
         try:
             with transaction.atomic():
-                return redirect("experiment", services.create_experiment(page.document(form, scenario)).pk)
+                document = named(page, scenario, page.document(form, scenario))
+                return redirect("experiment", services.create_experiment(document).pk)
         except InputError as error:
             form.add_error(None, str(error))
     context = {"scenario": scenario, "tab": "experiments", "page": page, "form": form}

@@ -10,26 +10,42 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Scenario
 from kubesched_ui.presenters.charts import Figure
-from kubesched_ui.runs import config_resolution
+from kubesched_ui.runs import config_resolution, estimate
 from kubesched_ui.runs.services import defaults
 from scheduler_core.experiments.document import KIND
 from scheduler_core.virtual_time.scenario import API_VERSION
 
+MAX_FIND = 300  # characters
+
 
 class QuestionForm(forms.Form):
-    """The form of a question. A question without settings uses it as it is."""
+    """The form of a question. A question without settings uses it as it is. `find`: what the page searches in a list of
+    pods."""
+
+    needs_waiting = False  # whether the answer is trivial if no pod of the scenario waits for a node
 
     def __init__(self, *args: Any, scenario: Scenario, **kwargs: Any) -> None:
         self.scenario = scenario
         super().__init__(*args, **kwargs)
+        self.find: str = str(self.initial.get("find", "")).replace("\0", "").strip()[:MAX_FIND]
 
     @property
     def lacks(self) -> str:
-        """What the scenario lacks for this question, as a sentence; empty: nothing."""
-        return "" if self.scenario.counts.get("Node") else "The scenario has no nodes, so no pod can be placed."
+        """Why there is nothing to compute for this scenario, as a sentence; empty: there is."""
+        if not self.scenario.counts.get("Node"):
+            return "The scenario has no nodes, so no pod can be placed."
+        if self.needs_waiting and not self.scenario.time and not estimate.waiting(self.scenario):
+            return "All pods of the scenario have their nodes, so there is nothing to schedule and nothing to compute."
+        return ""
+
+    @property
+    def cost(self) -> estimates.Cost:
+        """What the experiment costs."""
+        return estimates.runs(self.scenario)
 
     @property
     def problem(self) -> str:
@@ -86,6 +102,5 @@ def document_of(question: str, scenario: Scenario, **spec: Any) -> dict[str, Any
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "metadata": {"name": f"{question} of {scenario.name}"[:100]},
         "spec": wanted | spec,
     }

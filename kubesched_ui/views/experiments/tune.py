@@ -16,7 +16,6 @@ from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.presenters.experiment_charts import ChartPoint
 from kubesched_ui.presenters.metric_values import metric_text, metric_title, plotted, plotted_title
-from kubesched_ui.views.experiments.compare import seconds_of_a_cell
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import MAX_TRIALS, MAX_WEIGHT, Strategy
@@ -39,6 +38,7 @@ STRATEGIES = [(name, name) for name in get_args(Strategy)]
 class TuneForm(QuestionForm):
     """The aims, what varies, and how long the search is."""
 
+    needs_waiting = True
     strategies = forms.MultipleChoiceField(
         required=False,
         choices=STRATEGIES,
@@ -72,11 +72,6 @@ class TuneForm(QuestionForm):
         except InputError as error:
             return f"{error.problem[:1].upper()}{error.problem[1:]}."
         return ""
-
-    @property
-    def seconds_per_run(self) -> float:
-        """The estimated seconds of a run."""
-        return seconds_of_a_cell(self.scenario)
 
     @property
     def aim_fields(self) -> list[tuple[int, Any, Any]]:
@@ -131,6 +126,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     if shown not in choices:
         shown = str(best)
     chosen = choices.get(shown) or {"configuration": answer["configuration"], "costs": answer["costs"]}
+    known = [tuple(trial["values"]) for trial in answer["trials"] if trial["values"] is not None]
     numbers = list(dict.fromkeys([str(best), *choices]))[:MAX_CHOICES]
     return {
         "tuned": answer,
@@ -142,6 +138,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "costs": [_cost(row) for row in chosen["costs"] if row["aim"] or row["change"] in ("better", "worse")],
         "equal": sum(row["change"] == "equal" and not row["aim"] for row in chosen["costs"]),
         "axes": axes_of(answer, query),
+        "alike": len(known) > 1 and len(set(known)) == 1,
         "points": len({(point.x, point.y) for point in points_of(answer, axes_of(answer, query))}),
         "failed_trials": sum(trial["values"] is None for trial in answer["trials"]),
         "aims": [(one["metric"], one["title"]) for one in answer["aims"]],
@@ -239,8 +236,8 @@ def points_of(answer: Mapping[str, Any], axes: tuple[int, int]) -> list[ChartPoi
 
 PAGE = QuestionPage(
     slug="tune",
-    title="Tune",
-    sentence="Which weights of score plugins and which scoring strategy are best for an aim, and what do they cost?",
+    title="Which scheduler settings serve an aim best?",
+    sentence="Searches the weights of score plugins and the scoring strategy for an aim, and says what they cost.",
     form=TuneForm,
     document=document,
     context=context,

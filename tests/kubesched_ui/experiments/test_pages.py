@@ -60,7 +60,10 @@ def test_a_scenario_links_to_each_question(client: Client, cluster: Scenario) ->
 def test_the_list_starts_a_document_and_names_what_is_wrong(
     client: Client, cluster: Scenario, squares: Squares
 ) -> None:
-    assert "No experiments yet" in page(client, "/experiments/")
+    shown = page(client, "/experiments/")
+    for question in PAGES.values():  # the latest scenario is chosen
+        assert f'<a href="/scenarios/{cluster.pk}/experiments/{question.slug}/">{question.title}</a>' in shown
+    assert '<details class="card" >' in shown, "the document is folded"
     wrong = client.post("/experiments/", {"document": "kind: Pod"})
     assert wrong.status_code == 400
     assert b"kind: Pod</textarea>" in wrong.content
@@ -79,7 +82,7 @@ def test_the_list_starts_a_document_and_names_what_is_wrong(
 def test_the_page_shows_progress_until_the_answer(client: Client, cluster: Scenario, squares: Squares) -> None:
     experiment = create(cluster, seeds=[1, 2])
     shown = page(client, f"/experiments/{experiment.pk}/")
-    assert "Planning the cells" in shown
+    assert "Planning the computations" in shown
     assert "data-active" in shown
     finish(experiment)
     Experiment.objects.update(answer=None)
@@ -87,7 +90,7 @@ def test_the_page_shows_progress_until_the_answer(client: Client, cluster: Scena
     cancelled = create(cluster, seeds=[3])
     assert client.post(f"/experiments/{cancelled.pk}/cancel/").status_code == 302
     shown = page(client, f"/experiments/{cancelled.pk}/")
-    assert "cells that are done are not computed again" in shown
+    assert "computations that are done are not computed again" in shown
     again = f"/experiments/?like={cancelled.pk}#t-document"
     assert f'href="{again}"' in shown
     assert "kind: Experiment" in page(client, again).partition("<textarea")[2]
@@ -117,8 +120,8 @@ def test_failed_cells_are_named_with_their_reason(client: Client, cluster: Scena
     squares.errors = {2: [ValueError("x")] * 3}
     experiment = finish(create(cluster, seeds=[1, 2]))
     shown = page(client, f"/experiments/{experiment.pk}/")
-    assert "1 cell failed" in shown
-    assert "Cell 2</a>: Internal error (ValueError)" in shown
+    assert "1 computation failed" in shown
+    assert "Computation 2</a>: Internal error (ValueError)" in shown
     failed = page(client, f"/experiments/{experiment.pk}/cells/2/")
     assert "Internal error (ValueError)" in failed
     assert "Open as run" not in failed
@@ -128,8 +131,8 @@ def test_failed_cells_are_named_with_their_reason(client: Client, cluster: Scena
 def test_equal_reasons_of_failed_cells_are_shown_once(client: Client, cluster: Scenario, squares: Squares) -> None:
     squares.errors = {number: [ValueError("x")] * 3 for number in (1, 3, 4)}
     shown = page(client, f"/experiments/{finish(create(cluster, seeds=[1, 2, 3, 4])).pk}/")
-    assert "3 cells failed" in shown
-    assert "Cell 1</a> and 2 others: Internal error (ValueError)" in shown
+    assert "3 computations failed" in shown
+    assert "Computation 1</a> and 2 others: Internal error (ValueError)" in shown
     assert shown.count("Internal error (ValueError)") == 1
 
 
@@ -148,7 +151,7 @@ def test_a_cell_with_changes_opens_as_a_fork(client: Client, finished: Experimen
     address = f"/experiments/{finished.pk}/cells/4/"
     assert client.post(f"{address}open/").headers["Location"] == address
     run = Run.objects.get()
-    assert f"Run {run.pk}</a>, without the changes of this cell, is queued" in page(client, address)
+    assert f"Run {run.pk}</a>, without the changes of this computation, is queued" in page(client, address)
     execute_run(run.pk)
     run_finished.send(sender=Run, run_id=run.pk)
     fork = Run.objects.get(parent=run)

@@ -196,8 +196,32 @@ def test_cells_and_the_answer_of_several_cases() -> None:
     experiment = load_experiment(json.dumps(document(catalog=[SMALL]) | {}))
     [cell] = Buy().plan(experiment, {})
     row = buy(*pods(2), catalog=[SMALL])
-    assert Buy().summarise(experiment, [Done(cell, row)])["answer"] == sentence(row, "$")
+    assert Buy().summarise(experiment, [Done(cell, row)])["answer"] == sentence(row, "$", "hour")
     assert Buy().summarise(experiment, [Done(cell, None, "broken")])["answer"] == "Not answered: broken"
+
+
+def test_prices_have_the_time_that_they_are_for() -> None:
+    [cell] = Buy().plan(load_experiment(json.dumps(document(catalog=[SMALL]))), {})
+    row = buy(*pods(2), catalog=[SMALL])
+    for given, text in (({}, "$2.00 per hour"), ({"currency": "EUR", "per": "month"}, "EUR 2.00 per month")):
+        experiment = load_experiment(json.dumps(document(catalog=[SMALL], **given)))
+        answer = Buy().summarise(experiment, [Done(cell, row)])["answer"]
+        assert answer == f"2 nodes for {text} place all 2 pods; no set costs less."
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        {"labels": {"node-role.kubernetes.io/control-plane": ""}},
+        {"labels": {"node-role.kubernetes.io/master": "", "node-role.kubernetes.io/worker": ""}},
+        {"labels": {"node-role.kubernetes.io/controlplane": "true"}},
+        {"labels": {"kubernetes.io/role": "master"}},
+        {"taints": (("node-role.kubernetes.io/control-plane", "", "NoSchedule"),)},
+    ],
+)
+def test_presets_have_no_node_of_the_control_plane(control: dict[str, Any]) -> None:
+    nodes = decode_all([node("control", cpu="64", **control), node("worker", cpu="4")])
+    assert [one.name for one in presets(one for one in nodes if isinstance(one, Node))] == ["4cpu-8Gi"]
 
 
 def test_presets_are_the_node_shapes_of_the_scenario() -> None:

@@ -109,10 +109,16 @@ def test_the_largest_factor_of_replicas_and_requests() -> None:
     assert found["metrics"] == {"inflation:requests": 4.0}
 
 
-def test_a_workload_that_does_not_fit_has_a_factor_below_1() -> None:
+def test_a_workload_that_does_not_fit_cannot_grow_and_has_requests_with_which_it_fits() -> None:
     scenario = scenario_of(node("n0", cpu=4), *(pod(f"p{i}", requests={"cpu": 1}) for i in range(8)))
-    assert computed(scenario, "replicas")["found"] == 0.5
+    replicas = computed(scenario, "replicas")
+    assert (replicas["found"], replicas["metrics"], replicas["tried"]) == (None, {}, {"8": False})
     assert computed(scenario, "requests")["found"] == 0.5
+    answer = experiment(scenario, measures=["replicas", "requests"])["answer"]
+    assert answer.startswith(
+        "The workload does not fit as it is: placed from scratch, 4 of 8 pods stay pending on all nodes"
+    )
+    assert "The pods fit only if their requests shrink to 50% of what they are." in answer
     impossible = scenario_of(node("n0"), pod("a", nodeSelector={"disk": "tape"}))
     assert computed(impossible, "replicas")["found"] is computed(impossible, "requests")["found"] is None
 
@@ -282,7 +288,8 @@ class Straightforward:
                     copies.append(more)
             return self.fits(self.nodes, pods + copies)
 
-        return self._factor(fits, len(self.pods))
+        found = self._factor(fits, len(self.pods))
+        return found if found is not None and found >= 1 else None
 
     @staticmethod
     def _factor(fits: Callable[[int], bool], whole: int) -> float | None:
@@ -358,9 +365,8 @@ def test_answers_without_a_number_are_one_sentence() -> None:
     assert empty["answer"] == "The scenario has no pods that could be placed elsewhere."
     assert experiment(scenario_of(pod("p")))["answer"] == "The scenario has no nodes."
     large = scenario_of(node("n"), pod("p", on="n", requests={"cpu": 9999}))
-    sentence = (
-        "The workload has no compaction: placed from scratch, 1 of 1 pod stays pending on all nodes, and none may."
-    )
+    start = "The workload does not fit as it is: placed from scratch"
+    sentence = f"{start}, 1 of 1 pod stays pending on all nodes, and none may."
     assert experiment(large, measures=["compaction"], pending="ignore")["answer"] == sentence
     first = experiment(large, measures=["compaction"])["answer"]
     assert first == f"{sentence} To measure it, leave out the pods that are pending now."

@@ -38,7 +38,7 @@ LARGE = {"name": "<i>large</i>", "price": "3.50", "cpu": "16"}
 
 def test_presets_are_the_nodes_of_the_scenario(client: Client, cluster: Scenario) -> None:
     text = source(client, ADDRESS.format(cluster.pk))
-    assert "Which new nodes place all pods for the lowest price" in text
+    assert "Which nodes should be bought?" in text
     assert 'name="types-0-name"' in text
     assert 'name="types-2-name"' in text  # two rows are empty
     assert 'name="types-3-name"' not in text
@@ -57,13 +57,13 @@ def test_nothing_to_buy_says_what_to_do(client: Client) -> None:
 
 def test_form_buys_and_the_page_answers(client: Client, cluster: Scenario) -> None:
     experiment = finished(client, cluster, "buy", **form(SMALL, LARGE, {"name": ""}))
-    assert experiment.sentence == "2 nodes for $4.50 place 6 of 7 pods; no set costs less."
+    assert experiment.sentence == "2 nodes for $4.50 per hour place 6 of 7 pods; no set costs less."
     address = f"/experiments/{experiment.pk}/"
     page = get(client, address)
     assert page.inline == []
     assert "<i>large</i>" not in page.source
     text = source(client, address)
-    assert "No set of these node types costs less than $4.50 (shaded)." in text
+    assert "No set of these node types costs less than $4.50 per hour (shaded)." in text
     assert "NodeResourcesFit: Insufficient cpu" in text
     assert "<i>large</i>" in text  # as text
     figure = msgspec.json.decode(client.get(f"{address}charts/prices/").content)

@@ -32,10 +32,10 @@ def cluster(db: None) -> Scenario:
 def test_form_starts_runs_and_the_page_answers(client: Client, cluster: Scenario) -> None:
     address = f"/scenarios/{cluster.pk}/experiments/compare/"
     form = source(client, address)
-    assert "Which configuration or release packs best" in form
+    assert "Which configuration places pods best?" in form
     assert 'enctype="multipart/form-data"' in form
     assert form.count('name="configurations"') == 3
-    assert "data-seconds=" in form
+    assert "data-cost=" in form
     chosen = ["default", "MostAllocated"]
     experiment = finished(client, cluster, "compare", configurations=chosen, releases=["1.36", "1.34"], seeds=2)
     assert experiment.cells_total == 8

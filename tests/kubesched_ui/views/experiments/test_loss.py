@@ -45,7 +45,7 @@ def cluster(db: None) -> Scenario:
 
 
 def test_losses_of_nodes(client: Client, cluster: Scenario) -> None:
-    assert "Which node may be drained" in source(client, f"/scenarios/{cluster.pk}/experiments/loss/")
+    assert "Which nodes can fail or be drained?" in source(client, f"/scenarios/{cluster.pk}/experiments/loss/")
     experiment = finished(client, cluster, "loss", mode="loss", scope="node")
     assert experiment.sentence == ("1 of 3 nodes cannot be lost without leaving pods pending; the worst is n1: 1 pod.")
     address = f"/experiments/{experiment.pk}/"

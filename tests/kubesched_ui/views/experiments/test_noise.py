@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 def test_page_counts_the_pods_that_depend_on_the_seed(client: Client) -> None:
     cluster = scenario(node("n1", cpu="2"), node("n2", cpu="2"), pod("a"), pod("b"), pod("huge", cpu="9"))
-    assert "Which placements are luck" in source(client, f"/scenarios/{cluster.pk}/experiments/noise/")
+    assert "How much does chance decide?" in source(client, f"/scenarios/{cluster.pk}/experiments/noise/")
     experiment = finished(client, cluster, "noise", seeds=12)
     assert experiment.sentence == "The same 2 of 3 pods are placed with each of 12 seeds; 2 of them change their node."
     text = source(client, f"/experiments/{experiment.pk}/")

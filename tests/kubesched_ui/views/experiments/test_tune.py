@@ -25,7 +25,7 @@ def cluster(db: None) -> Scenario:
 
 
 def test_form_searches_and_the_page_answers(client: Client, cluster: Scenario) -> None:
-    assert "Which weights of score plugins" in source(client, ADDRESS.format(cluster.pk))
+    assert "Which scheduler settings serve an aim best?" in source(client, ADDRESS.format(cluster.pk))
     experiment = finished(client, cluster, "tune", **FORM)
     assert experiment.cells_total == 4
     assert experiment.sentence == "The best of 4 configurations changes Nodes with pods from 3 to 1."
@@ -62,11 +62,13 @@ def test_the_front_of_several_aims_and_another_configuration(client: Client, clu
     assert "The best configuration </h2>" in source(client, f"{address}?trial=999")
 
 
-def test_a_front_of_one_point_says_why(client: Client) -> None:
+def test_nothing_to_tune_is_one_sentence(client: Client) -> None:
     cluster = scenario(node("n1"), pod("p"))
     experiment = finished(client, cluster, "tune", **FORM | {"aim_2": "pending"})
     text = source(client, f"/experiments/{experiment.pk}/")
-    assert "All 4 configurations have the same values, so there is one point" in text
+    assert "There is nothing to tune: all 4 configurations give the same values" in text
+    assert "data-chart" not in text
+    assert "tuned-configuration" not in text
 
 
 def test_a_scenario_of_an_old_release_has_no_form(client: Client, cluster: Scenario) -> None:
