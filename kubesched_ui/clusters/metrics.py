@@ -16,7 +16,7 @@ def samples() -> Iterator[Sample]:
 
     blocks = dict(ChangeBlock.objects.order_by().values_list("cluster").annotate(Sum("size")))
     gaps = dict(HistoryGap.objects.order_by().values_list("cluster").annotate(Count("pk")))
-    for cluster in Cluster.everything.filter(configured=True).defer("view", "config", "report", "chosen_config"):
+    for cluster in Cluster.everything.filter(configured=True).defer("view", "config", "chosen_config"):
         labels = {"cluster": cluster.name}
         state = queries.follower(cluster)
         following = state.working and state.state == Cluster.State.FOLLOWING
@@ -26,6 +26,10 @@ def samples() -> Iterator[Sample]:
             "cluster_wanted": ("Whether the live cluster is to be followed now.", queries.wanted(cluster)),
             "cluster_lag_seconds": ("Seconds until a change is stored.", cluster.lag_seconds or 0),
             "cluster_analysis_lag_seconds": ("Seconds until a change is analysed.", cluster.analysis_lag_seconds or 0),
+            "cluster_judging_lag_seconds": (
+                "Seconds until a decision of the cluster's scheduler is checked.",
+                cluster.report.get("lag_seconds", 0),
+            ),
             "cluster_kinds_failing": ("Watched kinds that are refused or tried again.", failing),
             "cluster_history_bytes": ("Bytes of stored changes.", blocks.get(cluster.pk, 0)),
             "cluster_history_gaps": ("Marked gaps of the stored history.", gaps.get(cluster.pk, 0)),

@@ -82,7 +82,8 @@ class HourCount(NamedTuple):
 
 class ReportCard(NamedTuple):
     """How our scheduler explains the decisions of the real one. `outcomes`: outcome -> number of bindings. `messages`:
-    outcome -> number of messages. `configuration`: name of a candidate configuration -> likelihood."""
+    outcome -> number of messages. `configuration`: name of a candidate configuration -> likelihood. `lag_seconds`: from
+    a decision to its check, at most, as of the last ones."""
 
     decisions: int
     explained: int
@@ -91,6 +92,7 @@ class ReportCard(NamedTuple):
     messages: dict[str, int]
     configuration: dict[str, float]
     hours: list[HourCount]
+    lag_seconds: float = 0.0
 
 
 def clusters() -> QuerySet[Cluster]:
@@ -302,4 +304,5 @@ def report_card(cluster: Cluster) -> ReportCard:
         {name: messages[name] for name in Decision.MessageOutcome.values if messages[name]},
         cluster.report.get("configuration", {}),
         [hours[hour] for hour in sorted(hours)],
+        cluster.report.get("lag_seconds", 0.0),
     )

@@ -10,6 +10,7 @@ from scheduler_core.cluster.formatting import agree, count
 
 BINDINGS, MESSAGES = "bindings", "messages"
 CHARTS = {BINDINGS: "Bindings per hour by outcome", MESSAGES: "Messages per hour by outcome"}
+SHORT_LAG_S = 10
 # Outcome -> colour and pattern of its bars; unexplained ones stand out.
 LOOKS: dict[str, tuple[str, str]] = {
     "same": ("#2f8f96", ""),
@@ -48,6 +49,7 @@ def context(cluster: Cluster) -> dict[str, Any]:
         "outcomes": badges(),
         "candidates": [(name, 100 * likelihood) for name, likelihood in candidates],
         "configuration": configuration_sentence(candidates),
+        "lag": lag_sentence(card),
         "unexplained": list(queries.decisions(cluster, outcome=Decision.Outcome.UNEXPLAINED)[:20]),
         "differing": list(queries.decisions(cluster, message_outcome=Decision.MessageOutcome.DIFFERS)[:20]),
         "charts": [
@@ -120,6 +122,16 @@ def configuration_sentence(candidates: list[tuple[str, float]]) -> str:
         return f"The decisions show the configuration {name} (likelihood {100 * likelihood:.0f}%)."
     alike = " or ".join(name for name, one in candidates if one >= 0.5 * likelihood)
     return f"The decisions fit {alike}; they do not distinguish these yet."
+
+
+def lag_sentence(card: queries.ReportCard) -> str:
+    """Return how long it takes until decisions are checked, "" for a few seconds."""
+    if card.lag_seconds < SHORT_LAG_S:
+        return ""
+    return (
+        f"The last decisions were checked up to {card.lag_seconds:.0f} seconds after they were made, because a kind of "
+        "object that does not change is known to be unchanged only once a minute."
+    )
 
 
 def chart(cluster: Cluster, key: str) -> Figure | None:

@@ -18,7 +18,9 @@ UNORDERED = frozenset(("Event",))
 class Ordering:
     """Releases items in the order of resourceVersion. `kinds`: the kinds to wait for, as `WatchEvent.kind`.
 
-    Lists are released at once: a cluster is complete when each kind has been listed.
+    The first list of a kind is released at once: a cluster is complete when each kind has been listed. A later list
+    waits for its turn, because changes before it may still wait for another kind. A list with a lower resourceVersion
+    than before is of another store, and the changes of the former one come first.
     """
 
     def __init__(self, kinds: Collection[str]) -> None:
@@ -30,8 +32,17 @@ class Ordering:
         """Take an item; yield the items that are in order now."""
         kind = item.kind
         if isinstance(item, Listed):
-            yield item
-            self._know(kind, item.resource_version)
+            if item.resource_version < self._known.get(kind, -1):
+                yield from self.flush()
+                self._known = dict.fromkeys(self._known, -1)
+            if kind in UNORDERED:
+                yield item
+            elif self._known.get(kind, -1) < 0:
+                yield item
+                self._known[kind] = item.resource_version
+            else:
+                self._push(item.resource_version, item)
+                self._know(kind, item.resource_version)
         elif isinstance(item, Gap):
             self._push(item.after, item)
         else:
@@ -58,6 +69,11 @@ class Ordering:
     def waiting(self) -> int:
         """The number of items that are not in order yet."""
         return len(self._waiting)
+
+    @property
+    def waits_since(self) -> float | None:
+        """When the first of them arrived; None if there is none."""
+        return self._waiting[0][2].time if self._waiting else None
 
     def _push(self, version: int, item: Item) -> None:
         self._count += 1

@@ -134,6 +134,7 @@ class Judge:
         self._displaced = DisplacedPods(self.mirror)
         self._image_counts = EarlierImageCounts(self.mirror)
         self._complete = 0  # resourceVersion from which on all kinds are known
+        self._known = 0  # resourceVersion up to which all changes of pods are processed
         self._lost: dict[str, int] = {}  # kind -> resourceVersion up to which changes may be missing
         self.counts: Counter[str] = Counter()
         self.message_counts: Counter[str] = Counter()
@@ -150,6 +151,18 @@ class Judge:
         """The name of the candidate by which decisions are checked now."""
         return self.likelihoods.leader
 
+    @property
+    def settled_version(self) -> int:
+        """The resourceVersion up to which the judgements of all decisions have been yielded."""
+        first = self._waiting[0].judgement.resource_version - 1 if self._waiting else self._known
+        return min(first, self._known)
+
+    @property
+    def waits_since(self) -> float | None:
+        """The time of the first item or decision that is not judged yet; None if there is none."""
+        first = self._waiting[0].judgement if self._waiting else self._ahead[0] if self._ahead else None
+        return first.time if first is not None else None
+
     # ---- items
 
     def feed(self, item: Item) -> Iterator[Judgement]:
@@ -160,12 +173,15 @@ class Judge:
             self._clamp_times(item.time)
         if item.kind == "Pod" or not isinstance(item, Bookmark):
             self._ahead.append(item)
-        now = item.time if item.kind == "Pod" else 0.0
-        while self._ahead and (
-            isinstance(self._ahead[0], Listed) or now - self._ahead[0].time > DECISION_BOUNDS.seconds
-        ):
+        while self._ahead and self._is_due(self._ahead[0], item):
             self._process(self._ahead.popleft())
         yield from self._certain(at_end=False)
+
+    @staticmethod
+    def _is_due(first: Item, last: Item) -> bool:
+        """Whether the items shortly after the first one are known. `last`: the latest item."""
+        beyond = last.kind == "Pod" and last.time - first.time > DECISION_BOUNDS.seconds
+        return beyond or isinstance(first, Listed | Bookmark)
 
     def _clamp_times(self, time: float) -> None:
         """Let no change since the last item of a pod be later than the next one.
@@ -205,8 +221,12 @@ class Judge:
         }
 
     def _process(self, item: Item) -> None:
+        if item.kind == "Pod" and not isinstance(item, Gap):
+            self._known = item.resource_version
         if isinstance(item, Listed):
             self._take_back_all()
+            if item.resource_version < self.mirror.store.resource_versions.get(item.kind, 0):  # of another store
+                self._complete, self._lost = 0, {}
             self.mirror.apply(item)
             self._complete = max(self._complete, item.resource_version)
             if item.kind == "Node":
@@ -585,16 +605,17 @@ class Judge:
     def _is_certain(self, waiting: _Waiting) -> bool:
         if waiting.judgement.outcome:
             return True
+        if self.mirror.time - waiting.judgement.time > MAX_WAITING_SECONDS:
+            return True
         if not self.likelihoods.clear:
             return False
         leader = self.likelihoods.leader
         verdict = waiting.verdicts.get(leader)
-        old = self.mirror.time - waiting.judgement.time > MAX_WAITING_SECONDS
         if verdict is not None and verdict.sampled is not None:
             passed = self._candidates[leader].start_index.number - verdict.sampled.number
-            return passed >= SETTLED_SAMPLES or old
+            return passed >= SETTLED_SAMPLES
         if verdict is not None and verdict.outcome == UNEXPLAINED and waiting.possible - {leader}:
-            return self.likelihoods.informative - waiting.informative >= SETTLED_SAMPLES or old
+            return self.likelihoods.informative - waiting.informative >= SETTLED_SAMPLES
         return True
 
     def _finish(self, waiting: _Waiting) -> None:

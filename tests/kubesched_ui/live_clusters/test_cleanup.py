@@ -100,9 +100,10 @@ def test_the_oldest_decisions_are_deleted(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_metrics_name_the_cluster() -> None:
     live_cluster()
-    live_cluster("idle", heartbeat_at=None, watched_until=None)
+    live_cluster("idle", heartbeat_at=None, watched_until=None, report={"lag_seconds": 95.4})
     found = {(one.name, one.labels["cluster"]): one.value for one in metrics.samples()}
     assert found["cluster_following", "prod"] == 1
     assert found["cluster_following", "idle"] == found["cluster_wanted", "idle"] == 0
     assert found["cluster_kinds_failing", "prod"] == 1
     assert found["cluster_history_gaps", "prod"] == 2
+    assert (found["cluster_judging_lag_seconds", "prod"], found["cluster_judging_lag_seconds", "idle"]) == (0, 95.4)

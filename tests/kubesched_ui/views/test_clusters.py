@@ -317,6 +317,13 @@ def test_the_report_card(client: Client, cluster: Cluster) -> None:
     get(client, address(cluster, "report/nothing/"), 404)
 
 
+def test_the_report_card_says_how_late_decisions_are_checked(client: Client, cluster: Cluster) -> None:
+    for seconds, shown in ((3.2, False), (95.4, True)):
+        Cluster.everything.filter(pk=cluster.pk).update(report={"lag_seconds": seconds})
+        page = get(client, address(cluster, "report/"))
+        assert ("were checked up to 95 seconds after they were made" in page.flat) is shown
+
+
 def test_decisions_in_gaps_count_as_not_checked(client: Client, cluster: Cluster) -> None:
     Decision.objects.filter(cluster=cluster).update(outcome=Decision.Outcome.GAP, message_outcome="gap")
     page = get(client, address(cluster, "report/"))

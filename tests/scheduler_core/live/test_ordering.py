@@ -42,6 +42,33 @@ def test_a_gap_comes_before_the_changes_after_it():
     assert list(ordering.flush()) == [change("Pod", 20)]
 
 
+def test_a_second_list_waits_for_the_changes_before_it():
+    ordering = Ordering(["Pod", "Node"])
+    first, again = Listed("Pod", 5, (), 0.0), Listed("Pod", 12, (), 2.0)
+    released = [*ordering.add(first), *ordering.add(Listed("Node", 6, (), 0.0))]
+    assert not [*ordering.add(change("Pod", 8)), *ordering.add(Gap("Pod", 8, 12, 2.0)), *ordering.add(again)]
+    assert list(ordering.add(Bookmark("Node", 12, 3.0))) == [
+        change("Pod", 8),
+        Gap("Pod", 8, 12, 2.0),
+        again,
+        Bookmark("Node", 12, 3.0),
+    ]
+    assert released[0] == first
+
+
+def test_a_list_of_another_store_comes_after_the_changes_of_the_former_one():
+    ordering = Ordering(["Pod", "Node"])
+    for kind in ("Pod", "Node"):
+        assert list(ordering.add(Listed(kind, 50, (), 0.0)))
+    assert not list(ordering.add(change("Pod", 60)))
+    new = Listed("Pod", 7, (), 1.0)
+    assert list(ordering.add(new)) == [change("Pod", 60), new]
+    assert not list(ordering.add(change("Pod", 9)))
+    nodes = Listed("Node", 8, (), 1.0)
+    assert list(ordering.add(nodes)) == [nodes]
+    assert list(ordering.add(Bookmark("Node", 10, 1.0))) == [change("Pod", 9)]
+
+
 def test_any_interleaving_of_kinds_gives_one_order():
     rng = random.Random(3)
     versions = {kind: sorted(rng.sample(range(1000), 60)) for kind in ("Pod", "Node", "Service")}

@@ -2,6 +2,8 @@
 
 import pytest
 
+from scheduler_core.releases import get_release
+from scheduler_core.shadow.judge import Judge
 from tests.scheduler_core.build import claim, mounts, node, pod, static_pod, volume
 from tests.scheduler_core.shadow.stream import Stream
 
@@ -229,6 +231,18 @@ def test_a_pod_that_waits_for_its_volume_has_taken_it():
         ("default/t", "equal"),
         ("default/p", "same"),
     ]
+
+
+def test_a_decision_does_not_wait_for_the_configuration_for_ever():
+    """Without decisions that differ between candidates, nothing says which one the scheduler has."""
+    stream = Stream(SMALL)
+    stream.put(asking("p"))
+    stream.bind("p", "small")
+    stream.bookmark("Pod", stream.time + 200)
+    judge = Judge(get_release("1.36"))
+    found = [judgement.outcome for item in stream.items for judgement in judge.feed(item)]
+    assert found == ["same"]
+    assert judge.settled_version == stream.version
 
 
 def test_a_message_is_compared_word_by_word():

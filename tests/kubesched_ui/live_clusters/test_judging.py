@@ -1,0 +1,163 @@
+"""Every binding that the follower has seen is stored in exactly one outcome, also if processes are killed."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kubesched_ui.clusters import leases, resumption
+from kubesched_ui.clusters.judging import DecisionAnalysis
+from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, Decision
+from kubesched_ui.clusters.writer import HistoryWriter
+from scheduler_core.live.store import Store
+from scheduler_core.live.watch_events import Gap, Item, Listed
+from tests.scheduler_core.shadow.random_server import KINDS, STEPS, Server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Following:
+    """A follower with its judging process, both of which can be killed. `writes`: whether items are stored at once."""
+
+    def __init__(self) -> None:
+        Cluster.everything.create(name="c")
+        cluster = leases.claim("c", "s:1")
+        assert cluster
+        self.start: dict[str, Any] = {"cluster": cluster.pk, "token": "s:1", "release": "1.36", "config": ""}
+        self.start["kinds"] = list(KINDS)
+        self.store = Store()
+        self.begin_writer()
+        self.writer.open_gap()
+        self.delayed: list[Item] = []
+        self.judging: DecisionAnalysis | None = None
+
+    def begin_writer(self) -> None:
+        objects = {kind: dict(self.store.by_key(kind)) for kind in KINDS}
+        self.writer = HistoryWriter(Cluster.everything.get(), "s:1", objects)
+
+    def begin_judging(self) -> None:
+        self.judging = DecisionAnalysis(self.start)
+        self.judging.resume()
+        for kind, version in list(self.store.resource_versions.items()):
+            self.judging.apply(Listed(kind, version, tuple(self.store.objects(kind)), 0.0))
+
+    def take(self, item: Item, at_once: bool = True) -> None:
+        self.store.apply(item)
+        self.delayed.append(item)
+        if at_once:
+            self.write()
+        if self.judging is not None:
+            self.judging.apply(item)
+
+    def write(self) -> None:
+        if self.delayed:
+            self.writer.write(self.delayed)
+        self.delayed = []
+
+    def kill(self, stores_first: bool) -> None:
+        """Kill the judging process. `stores_first`: right after it has stored."""
+        if stores_first and self.judging is not None:
+            self.judging.store()
+        self.begin_judging()
+
+
+def decisions() -> list[tuple[str, int]]:
+    return sorted(Decision.objects.exclude(outcome="").values_list("pod", "resource_version"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_binding_is_stored_once(seed: int) -> None:
+    rng, server, following = random.Random(seed), Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    following.begin_judging()
+    for _ in range(60):
+        choice = rng.randrange(12)
+        for item in server.step(rng.choice(STEPS), choice):
+            following.take(item)
+        if rng.random() < 0.15:
+            following.kill(stores_first=rng.random() < 0.5)
+        if rng.random() < 0.05:
+            following.begin_writer()
+    assert following.judging is not None
+    following.kill(stores_first=True)
+    judging = following.judging
+    for item in judging.ordering.flush():
+        judging.found += judging.judge.feed(item)
+    judging.found += judging.judge.finish()
+    judging.store()
+    assert decisions() == sorted(server.seen)
+
+
+def test_a_new_process_judges_what_the_last_one_left() -> None:
+    server, following = Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    following.begin_judging()
+    for _ in range(3):
+        for step in ("create", "bind"):
+            for item in server.step(step, 3):
+                following.take(item)
+    # no other kind is known beyond the bindings, so none is judged before the kill
+    following.kill(stores_first=True)
+    assert not Decision.objects.exists()
+    server.time += 300
+    judging = following.judging
+    assert judging is not None
+    for kind in KINDS:
+        for item in server.step("bookmark", KINDS.index(kind)):
+            following.take(item)
+    judging.store()
+    assert decisions() == server.seen
+    assert not Decision.objects.filter(outcome="gap").exists()
+
+
+def test_changes_that_are_not_stored_yet_are_a_gap() -> None:
+    server, following = Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    following.begin_judging()
+    for item in server.step("create", 0):
+        following.take(item)
+    for item in server.step("bind", 0):
+        following.take(item, at_once=False)
+    following.kill(stores_first=True)
+    judging = following.judging
+    assert judging is not None
+    following.write()
+    for item in judging.ordering.flush():
+        judging.found += judging.judge.feed(item)
+    judging.found += judging.judge.finish()
+    judging.store()
+    assert list(Decision.objects.values_list("pod", "outcome")) == [("default/p1", "gap")]
+
+
+def test_without_the_history_the_check_begins_with_the_present_state() -> None:
+    server, following = Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    cluster = Cluster.everything.get()
+    version = cluster.resource_version
+    assert resumption.items_since(cluster, version, KINDS)
+    ChangeBlock.objects.all().delete()
+    Checkpoint.objects.all().delete()
+    assert resumption.items_since(Cluster.everything.get(), version, KINDS) == []
+
+
+def test_a_stored_gap_is_a_gap_for_the_next_process() -> None:
+    server, following = Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    version = server.version
+    for step in ("break", "create", "create", "relist"):
+        for item in server.step(step, 0):
+            following.take(item)
+    items = resumption.items_since(Cluster.everything.get(), version, KINDS)
+    assert [(item.kind, item.after) for item in items if isinstance(item, Gap)] == [("Pod", version)]
