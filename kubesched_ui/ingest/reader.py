@@ -31,6 +31,7 @@ from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
 
 Source = bytes | Path
 MAX_NAME = 253  # maximum number of characters of a name or namespace in Kubernetes
@@ -78,6 +79,7 @@ class _Reading:
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
         self.misspelt = UnknownFields()
+        self.names = GeneratedNames()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling event
 
     # ---- files
@@ -182,7 +184,7 @@ class _Reading:
         obj = read_object(found.value, where, self.limits.max_depth)
         if is_internal(obj):
             obj = external(obj)
-        where, namespace, name = _identity(obj, kind, where)
+        where, namespace, name, generated = self._identity(obj, kind, where)
         for odd in clean(obj) if may_need_cleaning(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))
         redact(obj, self.result.dropped)
@@ -190,10 +192,35 @@ class _Reading:
             self._event(obj, where)
             return
         obj = normalise(obj, kind, found.api_version, namespace)
-        notes = defaults.fill(obj, admission=self.admission)
+        notes = [(NAMED, 1, "")] if generated else []
+        notes += defaults.fill(obj, admission=self.admission)
         _check(obj, where)
         self.result.filled.add(notes, defaults.title(obj))
         self._keep(kind, namespace, name, obj, where)
+
+    def _identity(self, obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str, bool]:
+        """Return the position of the object, its namespace, its name, and whether the name was made from generateName.
+        Raises IngestError for an invalid name."""
+        metadata = obj.get("metadata")
+        if not isinstance(metadata, dict):
+            raise IngestError(where, "is missing" if metadata is None else "is not an object", "metadata")
+        name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+        for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
+            if value is not None and not isinstance(value, str):
+                raise IngestError(where, f"expected text, found {shown(value)}", field)
+        namespace = (namespace or "default") if kind.namespaced else ""
+        if base := generate_name(metadata):
+            records = self.result.records
+            name = self.names.name(kind.name, namespace, base, lambda name: (kind.name, namespace, name) in records)
+            metadata["name"] = name
+        where = where.at(name=name or "", namespace=namespace)
+        if not name:
+            raise IngestError(where, "is missing", "metadata.name")
+        for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
+            # As in the API server: a name must be a valid path segment.
+            if len(value) > MAX_NAME or value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
+                raise IngestError(where, f"{shown(value)} cannot be a name", field)
+        return where, namespace, name, bool(base)
 
     def _fits(self, found: UploadedObject) -> bool:
         return len(found.value) <= self.limits.max_object_bytes
@@ -343,26 +370,6 @@ class _Reading:
             pods = "1 pod is" if number == 1 else f"{number:,} pods are"
             message = f"{pods} on node {shown(node)}, which is not in the upload"
             self.warnings.say(Warn("missing-node", message, kind="Node", name=node))
-
-
-def _identity(obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str]:
-    """Return the position of the object, its namespace and its name. Raises IngestError for an invalid name."""
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
-        raise IngestError(where, "is missing" if metadata is None else "is not an object", "metadata")
-    name, namespace = metadata.get("name"), metadata.get("namespace") or ""
-    for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
-        if value is not None and not isinstance(value, str):
-            raise IngestError(where, f"expected text, found {shown(value)}", field)
-    namespace = (namespace or "default") if kind.namespaced else ""
-    where = where.at(name=name or "", namespace=namespace)
-    if not name:
-        raise IngestError(where, "is missing", "metadata.name")
-    for field, value in (("metadata.name", name), ("metadata.namespace", namespace)):
-        # As in the API server: a name must be a valid path segment.
-        if len(value) > MAX_NAME or value in (".", "..") or "/" in value or "%" in value or not value.isprintable():
-            raise IngestError(where, f"{shown(value)} cannot be a name", field)
-    return where, namespace, name
 
 
 def _check(obj: dict[str, Any], where: Where) -> None:

@@ -41,13 +41,13 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"\.(nan|NaN|NAN)|[-+]?\.(inf|Inf|INF)")
 _TAG = "tag:yaml.org,2002:"
 _COLLECTIONS = {None, "!", f"{_TAG}map", f"{_TAG}seq"}
-_NO_KEY = object()
+_NO_KEY, _MERGE = object(), object()
 
 
 def documents(text: bytes, where: Where, limits: Limits, before: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield each nonempty document as JSON, with its number, counted from `before` + 1.
 
-    Raises IngestError with document and line for invalid YAML, merge keys, keys that are duplicate or not scalar, tags
+    Raises IngestError with document and line for invalid YAML, keys that are duplicate or not scalar, tags
     other than the core ones, NaN, infinity, too deep nesting, too many aliases, and objects larger than
     `limits.max_object_bytes`.
     """
@@ -80,6 +80,7 @@ class _Frame:
     cost: int  # cost of the document up to the start of this frame
     live: int  # the same, without what has been encoded as text
     key: Any = _NO_KEY
+    merged: set[str] | None = None  # the members that come from a merge key
 
 
 class _Reader:
@@ -163,22 +164,38 @@ class _Reader:
                     parent.value.append(value)
             elif parent.key is _NO_KEY:
                 parent.key = self._key(event, value)
-                if parent.key in parent.value:
+                if parent.key in parent.value and (parent.merged is None or parent.key not in parent.merged):
                     problem = f'the key "{shown(parent.key)}" occurs twice in one object'
                     raise IngestError(*self._at(event, problem))
+            elif parent.key is _MERGE:
+                self._merge(event, parent, value)
+                parent.key = _NO_KEY
             else:
+                if parent.merged:
+                    parent.merged.discard(parent.key)
                 parent.value[parent.key] = value
                 parent.key = _NO_KEY
+
+    def _merge(self, event: Any, parent: _Frame, value: Any) -> None:
+        """Add the members of maps. As in go-yaml v2, which kubectl uses, the first of several has precedence, and a
+        member that is written after the merge key replaces a merged one."""
+        maps = value if type(value) is list else [value]
+        maps = [msgspec.json.decode(one) if type(one) is msgspec.Raw else one for one in maps]
+        if not all(type(one) is dict for one in maps):
+            raise IngestError(*self._at(event, "a merge key (<<) needs a map or a list of maps"))
+        parent.merged = parent.merged or set()
+        for one in reversed(maps):
+            parent.merged.update(one.keys() - parent.value.keys())
+            parent.value.update(one)
 
     def _at(self, event: Any, problem: str) -> tuple[Where, str]:
         return self.where.at(document=self.number), f"line {event.start_mark.line + 1}: {problem}"
 
-    def _key(self, event: Any, value: Any) -> str:
-        """Return the key of a map as text; numbers and booleans as in JSON."""
+    def _key(self, event: Any, value: Any) -> Any:
+        """Return the key of a map as text; numbers and booleans as in JSON. _MERGE stands for a merge key."""
         if type(value) is str:
-            if value == "<<" and type(event) is ScalarEvent and event.implicit[0] and not event.style:
-                raise IngestError(*self._at(event, "merge keys (<<) are not supported; write the members out"))
-            return value
+            merges = value == "<<" and type(event) is ScalarEvent and event.implicit[0] and not event.style
+            return _MERGE if merges else value
         if value is None or isinstance(value, (dict, list)):
             raise IngestError(*self._at(event, "a key of a map is empty or is not text"))
         return msgspec.json.encode(value).decode()

@@ -1,12 +1,13 @@
 """Converts JSON or YAML text to plain data and refuses the dangerous features of YAML.
 
-Aliases (bombs), merge keys, tags, duplicate keys, deep nesting and big texts are refused. YAML is read from the
-parser's events, because PyYAML's composer recurses and can overflow the stack.
+Aliases and merge keys are read as Kubernetes does, up to a limit. Tags, duplicate keys, deep nesting and big texts are
+refused. YAML is read from the parser's events, because PyYAML's composer recurses and can overflow the stack.
 """
 
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from scheduler_core.errors import InputError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
+MAX_ALIAS_CHARS = 1_000_000  # nodes and characters that aliases and merge keys may add to a text
 MAX_ERROR = 1000  # characters of a path or a problem
 
 _Document = TypeVar("_Document", bound=msgspec.Struct)
@@ -41,8 +43,8 @@ def read_documents(source: str | bytes, where: str, limit: int = MAX_BYTES) -> l
     """Return the documents of a JSON or YAML text (separated by `---`), without empty ones.
 
     `where` names the text in errors; `limit` is in bytes. Raises InputError if the text is too big, too deep, not JSON
-    or YAML, uses an alias, a merge key, a tag or a duplicate key, or has a NUL character; NullEntry for a null in a
-    list.
+    or YAML, uses a tag or a duplicate key, has aliases that add more than MAX_ALIAS_CHARS, or has a NUL character;
+    NullEntry for a null in a list.
     """
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
@@ -114,27 +116,26 @@ def _read_json(text: str, where: str) -> Any:
     return value
 
 
+_NO_KEY = object()
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list or mapping that is still open. `cost`: that of the document before it; `merged`: keys by a merge key."""
+
+    value: dict[str, Any] | list[Any]
+    anchor: str | None = None
+    cost: int = 0
+    key: Any = _NO_KEY
+    merging: bool = False
+    merged: set[str] = field(default_factory=set)
+
+
 def _read_yaml(text: str, where: str) -> list[Any]:
-    documents: list[Any] = []
-    # (container, key that waits for its value), from the document's list of roots inwards
-    stack: list[tuple[dict[str, Any] | list[Any], list[str]]] = []
-    roots: list[Any] = []
+    reader = _YamlReader(where)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            match event:
-                case yaml.DocumentStartEvent():
-                    roots = []
-                    stack = [(roots, [])]
-                case yaml.DocumentEndEvent():
-                    documents.extend(roots)
-                case yaml.ScalarEvent():
-                    _add_scalar(stack, event, where)
-                case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                    _open(stack, event, where)
-                case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                    stack.pop()
-                case yaml.AliasEvent():
-                    raise _at(where, event, "YAML aliases are not accepted")
+            reader.read(event)
     except yaml.MarkedYAMLError as error:
         place = _place(error.problem_mark or error.context_mark)
         if TEMPLATE.search(text):
@@ -142,50 +143,122 @@ def _read_yaml(text: str, where: str) -> list[Any]:
         raise InputError(where, place, f"is not valid YAML or JSON: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise InputError(where, "", f"is not valid YAML or JSON: {str(error)[:200]}") from error
-    return documents
+    return reader.documents
 
 
-def _add_scalar(stack: list[tuple[dict[str, Any] | list[Any], list[str]]], event: yaml.ScalarEvent, where: str) -> None:
-    container, waiting = stack[-1]
-    if isinstance(container, dict) and not waiting:
-        if event.value == "<<" and event.implicit[0]:
-            raise _at(where, event, "YAML merge keys are not accepted")
-        if event.value in container:
-            raise _at(where, event, f"{event.value[:80]!r} is given twice in one mapping")
-        waiting.append(event.value)
-        return
-    if event.tag not in _STRING_TAGS:
-        raise _at(where, event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
-    try:
-        # implicit[0]: neither quoted nor tagged
-        value = _plain(event.value) if event.implicit[0] else event.value
-    except ValueError as error:
-        raise _at(where, event, f"has a number that cannot be read: {error}") from error
-    _put(container, waiting, value)
+class _YamlReader:
+    """Builds documents from the parser's events. Values of anchors are shared by their aliases."""
 
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.documents: list[Any] = []
+        self._stack: list[_Frame] = []  # from the document's list of roots inwards
+        self._anchors: dict[str, tuple[Any, int]] = {}  # the value and its cost
+        self._cost = 0  # nodes and characters of the document, with those that aliases repeat
+        self._expanded = 0  # those that aliases added to the text
 
-def _open(
-    stack: list[tuple[dict[str, Any] | list[Any], list[str]]],
-    event: yaml.MappingStartEvent | yaml.SequenceStartEvent,
-    where: str,
-) -> None:
-    container, waiting = stack[-1]
-    if len(stack) > MAX_DEPTH:
-        raise _at(where, event, f"is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(container, dict) and not waiting:
-        raise _at(where, event, f"a mapping's key must be a plain text: {UNFILLED}")
-    if event.tag not in (None, "!"):
-        raise _at(where, event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
-    new: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
-    _put(container, waiting, new)
-    stack.append((new, []))
+    def read(self, event: yaml.Event) -> None:
+        """Raises InputError."""
+        match event:
+            case yaml.DocumentStartEvent():
+                self._stack, self._anchors, self._cost = [_Frame([])], {}, 0
+            case yaml.DocumentEndEvent():
+                self.documents.extend(self._stack[0].value)
+            case yaml.ScalarEvent():
+                self._scalar(event)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._open(event)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                frame = self._stack.pop()
+                if frame.anchor:
+                    self._anchors[frame.anchor] = frame.value, self._cost - frame.cost
+                self._put(frame.value, event)
+            case yaml.AliasEvent():
+                self._alias(event)
 
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        self._cost += 1 + len(event.value)
+        frame = self._stack[-1]
+        if isinstance(frame.value, dict) and frame.key is _NO_KEY:
+            if event.value == "<<" and event.implicit[0]:
+                frame.key, frame.merging = event.value, True
+            else:
+                self._key(event.value, event)
+            if event.anchor:
+                self._anchors[event.anchor] = event.value, 1 + len(event.value)
+            return
+        if event.tag not in _STRING_TAGS:
+            raise self._at(event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
+        try:
+            # implicit[0]: neither quoted nor tagged
+            value = _plain(event.value) if event.implicit[0] else event.value
+        except ValueError as error:
+            raise self._at(event, f"has a number that cannot be read: {error}") from error
+        if event.anchor:
+            self._anchors[event.anchor] = value, 1 + len(event.value)
+        self._put(value, event)
 
-def _put(container: dict[str, Any] | list[Any], waiting: list[str], value: Any) -> None:
-    if isinstance(container, dict):
-        container[waiting.pop()] = value
-    else:
-        container.append(value)
+    def _key(self, key: str, event: yaml.Event) -> None:
+        frame = self._stack[-1]
+        if key in frame.value and key not in frame.merged:
+            raise self._at(event, f"{key[:80]!r} is given twice in one mapping")
+        frame.merged.discard(key)
+        frame.key = key
+
+    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        frame = self._stack[-1]
+        if len(self._stack) > MAX_DEPTH:
+            raise self._at(event, f"is nested deeper than {MAX_DEPTH} levels")
+        if isinstance(frame.value, dict) and frame.key is _NO_KEY:
+            raise self._at(event, f"a mapping's key must be a plain text: {UNFILLED}")
+        if event.tag not in (None, "!"):
+            raise self._at(event, f"the YAML tag {str(event.tag)[:80]} is not accepted")
+        new: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._stack.append(_Frame(new, event.anchor, self._cost))
+        self._cost += 1
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        anchor = str(event.anchor)
+        if anchor not in self._anchors:
+            raise self._at(event, f"the alias *{anchor[:80]} refers to no complete anchor before it")
+        value, repeated = self._anchors[anchor]
+        self._cost += repeated
+        self._expanded += repeated
+        if self._expanded > MAX_ALIAS_CHARS:
+            raise self._at(event, f"YAML aliases add more than {MAX_ALIAS_CHARS:,} characters")
+        frame = self._stack[-1]
+        if isinstance(frame.value, dict) and frame.key is _NO_KEY:
+            if not isinstance(value, str):
+                raise self._at(event, "a mapping's key must be a plain text")
+            self._key(value, event)
+        else:
+            self._put(value, event)
+
+    def _put(self, value: Any, event: yaml.Event) -> None:
+        """Add a complete value to the innermost open list or mapping."""
+        frame = self._stack[-1]
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        elif frame.merging:
+            self._merge(frame, value, event)
+        else:
+            frame.value[frame.key] = value
+            frame.key = _NO_KEY
+
+    def _merge(self, frame: _Frame, value: Any, event: yaml.Event) -> None:
+        """Add the members of mappings. As in go-yaml v2, which kubectl uses, the first of several has precedence, and
+        a member that is written after the merge key replaces a merged one."""
+        maps = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, dict) for one in maps):
+            raise self._at(event, "a YAML merge key needs a mapping or a list of mappings")
+        assert isinstance(frame.value, dict)
+        for one in reversed(maps):
+            frame.merged.update(one.keys() - frame.value.keys())
+            frame.value.update(one)
+        frame.key, frame.merging = _NO_KEY, False
+
+    def _at(self, event: yaml.Event, problem: str) -> InputError:
+        return InputError(self.where, _place(event.start_mark), problem)
 
 
 def _plain(text: str) -> Any:
@@ -208,10 +281,6 @@ def _plain(text: str) -> Any:
     if _FLOAT.fullmatch(text):
         return float(text.replace("_", ""))
     return text
-
-
-def _at(where: str, event: yaml.Event, problem: str) -> InputError:
-    return InputError(where, _place(event.start_mark), problem)
 
 
 def _place(mark: Any) -> str:

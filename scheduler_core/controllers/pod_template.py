@@ -49,7 +49,7 @@ KINDS = {
 }
 """Kind -> API version."""
 MAX_PODS = 100_000
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 HASH = "pod-template-hash"
 
 
@@ -172,7 +172,7 @@ class Workload:
 
     def suffixed(self, chance: random.Random) -> str:
         """Return a name with a random suffix for the next pod."""
-        return f"{self.owner.name}-{''.join(chance.choices(_LETTERS, k=5))}"
+        return f"{self.owner.name}-{''.join(chance.choices(NAME_LETTERS, k=5))}"
 
     def takes(self, node: Node, release: Release) -> bool:
         """Whether a DaemonSet needs a pod on a node: the node matches and its taints are tolerated."""
@@ -250,7 +250,7 @@ def _claims(templates: list[dict[str, Any]], where: str) -> list[PersistentVolum
 
 def _hash(template: Template) -> str:
     number = zlib.crc32(msgspec.json.encode(template))
-    return "".join(_LETTERS[number // len(_LETTERS) ** i % len(_LETTERS)] for i in range(6))
+    return "".join(NAME_LETTERS[number // len(NAME_LETTERS) ** i % len(NAME_LETTERS)] for i in range(6))
 
 
 def _with_label(selector: LabelSelector | None, labels: Mapping[str, str]) -> LabelSelector:

@@ -18,6 +18,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
+from scheduler_core.snapshot.generated_names import NAMED, name_objects
 from scheduler_core.snapshot.missing_claims import claims_of, stand_ins
 from scheduler_core.snapshot.preflight import Choices, Preflight
 from scheduler_core.snapshot.warnings import SHOWN, Remark, remarks
@@ -62,6 +63,8 @@ def prepare(
     whose pods may be created; None for all. Raises InputError.
     """
     raws, filled = list(raws), Filled()
+    for raw in name_objects(raws):
+        filled.add([(NAMED, 1, "")], defaults.title(raw))
     for raw in raws:
         filled.add(defaults.fill(raw, release), defaults.title(raw))
     preflight = Preflight(raws, schedulers, release, only)

@@ -28,6 +28,7 @@ from scheduler_core.releases.remarks import virtual_time_remark
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled
+from scheduler_core.snapshot.generated_names import NAMED, name_objects
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_virtual_time
 from scheduler_core.virtual_time.engine import Engine, Record
@@ -77,6 +78,9 @@ class ScenarioRun:
         self._release = release = release or with_gates(get_release(spec.kubernetes), spec.feature_gates)
         if configuration is None:
             configuration = load(spec.config, release, registry, unknown_plugins)
+        given = [raw for _, raw in spec.each_object()] + [entry.create for entry in spec.timeline if entry.create]
+        for raw in name_objects(given):
+            self._filled.add([(NAMED, 1, "")], defaults.title(raw))
         objects, workloads = self._objects()
         entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
         arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]

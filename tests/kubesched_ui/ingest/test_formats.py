@@ -326,3 +326,15 @@ def test_real_cluster(path: Path) -> None:
     assert result.kubernetes.startswith(path.name.partition("__")[0])
     assert [w.message for w in result.warnings if w.code != "missing-node"] == []
     assert not result.unknown
+
+
+def test_objects_with_generate_name_are_named() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "sample-"}, "spec": {"template": {}}}
+    job["spec"]["template"]["spec"] = {"containers": [{"name": "c", "image": "i"}]}  # type: ignore[index]
+    data = json.dumps({"apiVersion": "v1", "kind": "List", "items": [job, job]}).encode()
+    result = ingest_files([("jobs.json", data)])
+    names = [name for _, _, name in result.records]
+    assert len(set(names)) == 2
+    assert all(name.startswith("sample-") and len(name) == 12 for name in names)
+    assert "name from generateName (2 workloads)" in result.filled.message
+    assert list(ingest_files([("jobs.json", data)]).records) == list(result.records)

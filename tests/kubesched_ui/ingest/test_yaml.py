@@ -11,6 +11,7 @@ from kubesched_ui.ingest import IngestError, Limits
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents, plain
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.config.document import read_documents
 
 
 def read(text: str) -> list[object]:
@@ -102,3 +103,19 @@ def test_any_text_is_read_as_by_pyyaml_or_rejected(text: str) -> None:
     theirs = [document for document in yaml.load_all(text, Loader=yaml.CBaseLoader) if document not in ("", "~")]
     assert len(ours) == len(theirs)
     assert all(map(same, ours, theirs))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: &a {x: 1, z: 2}\nb: {<<: *a, z: 3}", {"x": 1, "z": 3}),
+        ("a: &a {x: 1}\nc: &c {x: 2, z: 3}\nb: {<<: [*a, *c], w: 4}", {"x": 1, "z": 3, "w": 4}),
+        ("b:\n  x: 1\n  <<: {x: 2}", {"x": 2}),  # as in go-yaml v2, the later one counts
+        ('b: {"<<": {x: 1}}', {"<<": {"x": 1}}),
+    ],
+)
+def test_merge_keys(text: str, expected: dict[str, object]) -> None:
+    """Both readers merge alike: that of uploads, and that of the core."""
+    ((_, document),) = documents(text.encode(), Where("a.yaml"), Limits())
+    assert json.loads(document)["b"] == expected
+    assert read_documents(text, "a.yaml")[0]["b"] == expected

@@ -68,6 +68,26 @@ def test_every_replica_of_a_deployment_is_tried(cli):
     assert "The same for 1 other pod: default/web-" in out
 
 
+def test_aliases_and_merge_keys_are_read(cli):
+    text = YAML.replace("status: {allocatable:", "status: {capacity: &all {cpu: 8}, allocatable:")
+    text = text.replace("{requests: {cpu: 500m}}", "{requests: &r {cpu: 500m}, limits: *r}")
+    text += "- metadata: {name: z}\n  spec: {containers: [{name: c, resources: {requests: {<<: *r, memory: 8Gi}}}]}\n"
+    out = cli.out("explain", cli.file("s.yaml", text), code=1)
+    assert "b: No node fits: 1 lacks cpu (closest: n1, short by 0.3 cpu)." in out
+    assert "default/z: No node fits: 1 lacks cpu and memory" in out
+
+
+def test_a_job_with_generate_name_is_named(cli):
+    template = {"spec": pod("t", requests={"cpu": "1"})["spec"]}
+    spec = {"parallelism": 2, "completions": 2, "template": template}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "sample-"}, "spec": spec}
+    out, notes = cli.run("explain", cli.snapshot(node("n1"), job))
+    assert out.startswith("0 of 2 pods stay pending.\n\ndefault/sample-")
+    assert "name from generateName (1 workload)" in notes
+    again = cli.snapshot(node("n1"), job, name="again.json")
+    assert cli.out("explain", again) == out
+
+
 def test_yaml_documents_and_typed_lists(cli):
     out = cli.out("explain", cli.file("s.yaml", YAML), code=1)
     assert "default/b: No node fits: 1 lacks cpu (closest: n1, short by 0.3 cpu)." in out
@@ -160,7 +180,7 @@ def test_an_invalid_object_is_named_with_file_and_field(cli, change, message):
         ("a.json", b'{"kind":', "is not valid JSON"),
         ("a.json", b"[1]", "items[0]: expected a Kubernetes object, got int"),
         ("a.yaml", b"kind: [", "is not valid YAML or JSON"),
-        ("a.yaml", b"- &a x\n- *a\n", "YAML aliases are not accepted"),
+        ("a.yaml", b"- *a\n", "the alias *a refers to no complete anchor before it"),
         ("a.yaml", b"", "holds neither nodes nor pods"),
         ("a.json", b'{"kind": "Event", "metadata": {"name": "e"}}', "holds neither nodes nor pods"),
         ("a.json", b'{"kind": "PodList", "items": 5}', "items: must be a list"),

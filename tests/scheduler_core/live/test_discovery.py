@@ -566,7 +566,7 @@ extenders:
 HOSTILE = {
     "not text": ([1, None, {"a": 2}], "has no key"),
     "deep": ("[" * 100_000, ""),
-    "aliases": ("a: &a [x]\nb: *a\n" + PACKING, "aliases are not accepted"),
+    "aliases": ("a: &a [" + "x," * 3000 + "]\nb: [" + "*a," * 900 + "]\n" + PACKING, "aliases add more"),
     "large": ("#" * 1_100_000, "is larger than 1 MB"),
     "not YAML": ("{{ .Values.config }}", ""),
     "other kind": ("kind: Pod\napiVersion: v1\n", "has no KubeSchedulerConfiguration"),
