@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_ui.ingest.wrong_input_hints import KUBECTL
 from scheduler_core.releases import NEWEST, RELEASES
 from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.snapshot.wrong_input_hints import KUBECTL
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,7 +18,7 @@ _BETWEEN = re.compile(
 _LOGS = re.compile(rb"==== START logs for [^\n]*\n.*?==== END logs for [^\n]*(?:\n|\Z)", re.S)
 NOT_YAML = "is not valid YAML"
 _JSON_NAME = re.compile(r"\.json(\.gz)?$", re.I)
-_YAML_NAME = re.compile(r"\.ya?ml(\.gz)?$", re.I)
+_YAML_NAME = re.compile(r"\.(?:ya?ml|kyaml)(\.gz)?$", re.I)
 # The start of a JSON document, in contrast to YAML in flow style.
 _JSON_START = re.compile(rb"\{\s*[\"}]|\[\s*[\[\]{\"0-9tfn-]")
 

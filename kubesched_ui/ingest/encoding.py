@@ -5,23 +5,10 @@ import codecs
 import json
 
 from kubesched_ui.ingest.errors import IngestError, Where
-from kubesched_ui.ingest.wrong_input_hints import SIMKUBE, is_trace
+from scheduler_core.snapshot.wrong_input_hints import binary_input_hint
 
 CHUNK = 1024 * 1024
-NOT_TEXT = {
-    b"\x28\xb5\x2f\xfd": "a zstd archive",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"Rar!": "a rar archive",
-    b"\x04\x22\x4d\x18": "an lz4 archive",
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-    b"%PDF": "a PDF document",
-    b"\x7fELF": "a program",
-    b"MZ": "a program",
-    b"SQLite format 3": "a database",
-    b"k8s\0": "a Kubernetes object in protobuf encoding",
-}
+NOT_TEXT = "is not a text file; upload JSON or YAML"
 
 
 def to_utf8(data: bytes, where: Where) -> bytes:
@@ -43,20 +30,16 @@ def to_utf8(data: bytes, where: Where) -> bytes:
 
 def not_text(head: bytes, where: Where) -> None:
     """Raise IngestError if the first bytes are not text."""
-    for magic, what in NOT_TEXT.items():
-        if head.startswith(magic):
-            hint = "upload JSON or YAML"
-            if "archive" in what:
-                hint = "unpack it and create a .tar.gz, .tar.xz, .tar.bz2 or .zip file"
-            raise IngestError(where, f"is {what}, which is not supported; {hint}")
-    if is_trace(head):
-        raise IngestError(where, SIMKUBE)
+    if what := binary_input_hint(head):
+        raise IngestError(where, what)
 
 
 def _decoded(data: bytes, encoding: str, where: Where) -> str:
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        if encoding.startswith("utf-32"):
+            raise IngestError(where, NOT_TEXT) from None
         what = f"looks like {encoding.upper()} but is not ({error.reason} at byte {error.start:,})"
         raise IngestError(where, f"{what}; save it as UTF-8") from None
 

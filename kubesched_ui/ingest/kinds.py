@@ -42,11 +42,6 @@ KINDS: dict[str, Kind] = {
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
-# Objects that the scheduler reads, and events with its messages, by the names that kubectl uses.
-SNAPSHOT_KINDS = (
-    "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
-    "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
-)  # fmt: skip
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")

@@ -7,12 +7,14 @@ from kubesched_ui.ingest.kinds import named
 
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 ARCHIVES = (*PACKED, ".tgz", ".tbz2", ".txz", ".zip", ".tar", ".7z", ".rar")
-TEXTS = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
+TEXTS = (".json", ".yaml", ".yml", ".kyaml", ".jsonl", ".ndjson")
 MAYBE = ("", ".txt", ".out", ".dump")  # only if the text starts like an object
 LOGS = (".log", ".txt", ".out", ".csv", ".html", ".prom", ".pcap", ".xml", ".db")
 SPAM = ("__MACOSX", ".DS_Store", "._")
 
-_OBJECT = re.compile(rb"\s*(?:\{\s*\"(?:kind|apiVersion|metadata|items|Items)\"|(?:---\s+)?(?:kind|apiVersion): ?\w)")
+_OBJECT = re.compile(
+    rb"\s*(?:---\s+)?(?:\{\s*\"?(?:kind|apiVersion|metadata|items|Items)\"?\s*:|(?:kind|apiVersion): ?\w)"
+)
 # core_v1_nodes, metrics.k8s.io_v1beta1_nodes: file names of resources in sonobuoy archives.
 _GVR = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<version>v\d+[a-z0-9]*)_(?P<resource>[a-z]+)")
 _SCOPES = ("namespaces", "ns")

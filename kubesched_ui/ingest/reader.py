@@ -26,14 +26,20 @@ from kubesched_ui.ingest.run_file import ALONE, RunFile
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.values import as_text, member
 from kubesched_ui.ingest.warnings import UNKNOWN_FIELD, UnknownFields, Warnings
-from kubesched_ui.ingest.wrong_input_hints import unreadable_input_hint, wrong_input_hint
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
+from scheduler_core.snapshot.wrong_input_hints import (
+    KUBECONFIG,
+    unreadable_input_hint,
+    useless_input_hint,
+    wrong_input_hint,
+)
 
 Source = bytes | Path
+SMALL = 1_000_000  # bytes of an object without a kind whose fields are examined
 MAX_NAME = 253  # maximum number of characters of a name or namespace in Kubernetes
 
 
@@ -169,6 +175,8 @@ class _Reading:
     def _object(self, found: UploadedObject) -> None:
         where = found.where.at(kind=found.kind)
         if not found.kind:
+            if what := useless_input_hint(fields=_fields(found)):
+                raise NoObjectError(where, what)
             problem = "is missing, and the names of file and folder do not suggest a kind"
             wrong = NoObjectError if found.head.metadata is msgspec.UNSET else IngestError
             raise wrong(where, problem, "kind")
@@ -229,6 +237,8 @@ class _Reading:
         """Count an object that is not stored, without decoding it. A ConfigMap may contain the scheduler
         configuration."""
         group = found.api_version.rpartition("/")[0]
+        if found.kind == "Config" and not group:
+            raise (IngestError if self.member else LimitError)(found.where, KUBECONFIG)
         self._count(found.kind, group, 1)
         if found.kind == "ConfigMap" and not group and may_hold(found.value) and self._fits(found):
             self.configs.config_map(found.value, found.where.at(kind=found.kind))
@@ -343,6 +353,11 @@ class _Reading:
         if self.configs.text:
             problem = "contains a scheduler configuration but no cluster; upload both together, or enter it for a run"
             return IngestError(Where("the upload"), problem)
+        kinds = [*self.result.unknown, *(kind for kind in PRIVATE if self.result.dropped[kind])]
+        if self.result.dropped["events"] or self.failures:
+            kinds.append("Event")
+        if what := useless_input_hint(kinds):
+            return IngestError(Where("the upload"), what)
         seen = [f"{number:,} {kind}" for kind, number in self.result.unknown.most_common(5)]
         problem = "contains no object that the scheduler uses" + (f", only {', '.join(seen)}" if seen else "")
         return IngestError(Where("the upload"), problem)
@@ -381,6 +396,16 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
+
+
+def _fields(found: UploadedObject) -> list[str]:
+    """Return the names of the fields of a small object."""
+    if len(found.value) > SMALL:
+        return []
+    try:
+        return list(msgspec.json.decode(found.value, type=dict[str, msgspec.Raw]))
+    except msgspec.MsgspecError:
+        return []
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kubesched_ui import current_viewer
 from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, SNAPSHOT_KINDS
+from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
@@ -24,6 +24,7 @@ from kubesched_ui.views import cluster_context, home_example
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
+from scheduler_core.snapshot.wrong_input_hints import SNAPSHOT_KINDS
 
 STARTED = "Start here"  # name of the example's run
 CLUSTERS = 30  # scenarios to choose from

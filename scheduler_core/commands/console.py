@@ -12,7 +12,7 @@ from scheduler_core.config import Configuration, UnknownPlugins
 from scheduler_core.config.discovery import chosen, configurations_in, passed_over
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
-from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.snapshot.files import read_bytes, useless_objects_hint
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
 
@@ -51,9 +51,9 @@ def prepared(path: str, raws: list[Raw], release: Release, configuration: Config
     try:
         found = prepare(raws, release=release, schedulers=configuration.schedulers, choices=choices)
     except InputError as problem:
-        raise InputError(path, "", str(problem)) from None
+        raise InputError(path, "", useless_objects_hint(raws) or str(problem)) from None
     if not any(isinstance(obj, Node | Pod) for obj in found.objects):
-        raise InputError(path, "", "holds neither nodes nor pods")
+        raise InputError(path, "", useless_objects_hint(raws) or "holds neither nodes nor pods")
     return found
 
 

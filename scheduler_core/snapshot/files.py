@@ -4,14 +4,21 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
+from scheduler_core.snapshot.wrong_input_hints import (
+    binary_input_hint,
+    unreadable_input_hint,
+    useless_input_hint,
+    wrong_input_hint,
+)
 
+HEAD = 1024  # bytes by which binary files are recognized
 MAX_BYTES = 512_000_000
 MAX_YAML_BYTES = 64_000_000
 _MAX_LISTS = 8  # nested lists; kubectl writes one
@@ -23,13 +30,32 @@ def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
     The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
     document is replaced by its objects. Raises InputError naming the file and the place in it.
     """
-    documents = _documents(data, path)
+    if what := binary_input_hint(data[:HEAD]) or wrong_input_hint(data):
+        raise InputError(path, "", what)
+    try:
+        documents = _documents(data, path)
+    except InputError as problem:
+        if not (what := unreadable_input_hint(data)):
+            raise
+        raise InputError(path, "", f"{what} ({problem.problem})") from None
     several = len(documents) > 1
     return [
         found
         for number, document in enumerate(documents, 1)
         for _, found in each_object(document, path, f"document {number}" if several else "")
     ]
+
+
+def useless_objects_hint(raws: Iterable[dict[str, Any]]) -> str:
+    """Return what a file without nodes and pods is, and what to use instead, as a phrase; "" if that is not known."""
+    kinds, fields = [], list[str]()
+    for raw in raws:
+        group = str(raw.get("apiVersion") or "").rpartition("/")[0]
+        if kind := raw.get("kind"):
+            kinds.append(f"{kind}.{group}" if group else str(kind))
+        else:
+            fields += map(str, raw)
+    return useless_input_hint(kinds, fields)
 
 
 def read_bytes(path: str) -> bytes:

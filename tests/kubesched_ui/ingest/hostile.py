@@ -257,7 +257,7 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "a table": ("a.txt", b"NAME   READY   STATUS\nweb-1  1/1     Running\n", "is a table printed by kubectl"),
     "kind is a number": ("a.json", b'{"kind":5}', "kind: expected"),
     "items is a text": ("a.json", b'{"kind":"List","items":"x"}', "items: expected a list"),
-    "only secrets": ("a.json", b'{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"}}', "no object"),
+    "only secrets": ("a.json", b'{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"}}', "contains only Secrets"),
     "a web page": ("a.html", b"<!DOCTYPE html><html><body>404</body></html>", "a.html"),
     "file name": ("<script>\n\x1b[31m.json", b"", "is empty"),
 }

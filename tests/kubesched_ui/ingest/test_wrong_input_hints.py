@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from kubesched_ui.ingest import IngestError, ingest_files
+from tests.kubesched_ui.ingest.test_archives import read, tarred
+from tests.scheduler_core.snapshot.wrong_inputs import INPUTS, LIKE_SNAPSHOTS
 
 DESCRIBED = """Name:               n1
 Roles:              control-plane
@@ -54,6 +56,31 @@ def test_the_hint_names_the_right_input(name: str, data: str | bytes, message: s
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"{name}: ")
     assert str(caught.value).count(message) == 1
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_an_upload_says_what_a_file_is(name: str) -> None:
+    data, says = INPUTS[name]
+    with pytest.raises(IngestError) as caught:
+        ingest_files([(name, data)])
+    assert says in str(caught.value)
+    assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", LIKE_SNAPSHOTS)
+def test_snapshots_that_look_like_something_else_are_read(name: str) -> None:
+    assert ingest_files([("a.txt", LIKE_SNAPSHOTS[name].encode())]).counts == {"Node": 1}
+
+
+@pytest.mark.parametrize("name", ["config", "admin.conf", "config.json", "sorted.json"])
+def test_nothing_of_a_kubeconfig_is_stored(name: str) -> None:
+    node = b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+    with pytest.raises(IngestError, match="is a kubeconfig"):
+        ingest_files([("node.yaml", node), (name, INPUTS[name][0])])
+    found = read(tarred({"node.yaml": node, name: INPUTS[name][0]}))
+    assert found.counts == {"Node": 1}
+    with pytest.raises(IngestError, match="is a kubeconfig"):
+        ingest_files([("a.yaml", node + b"---\napiVersion: v1\nkind: Config\nusers: []\n")])
 
 
 def test_json_files_are_not_checked_as_yaml() -> None:

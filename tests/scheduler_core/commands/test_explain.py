@@ -182,7 +182,7 @@ def test_an_invalid_object_is_named_with_file_and_field(cli, change, message):
         ("a.yaml", b"kind: [", "is not valid YAML or JSON"),
         ("a.yaml", b"- *a\n", "the alias *a refers to no complete anchor before it"),
         ("a.yaml", b"", "holds neither nodes nor pods"),
-        ("a.json", b'{"kind": "Event", "metadata": {"name": "e"}}', "holds neither nodes nor pods"),
+        ("a.json", b'{"kind": "Event", "metadata": {"name": "e"}}', "contains only events"),
         ("a.json", b'{"kind": "PodList", "items": 5}', "items: must be a list"),
         ("a.gz", gzip.compress(b"x" * 100, mtime=0)[:20], "cannot be read"),
         ("a.bin", b"\xff\xfe\x00", "is not UTF-8 text"),
