@@ -7,6 +7,7 @@ by its name.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +21,8 @@ from kubesched_ui.accounts.models import Group
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.fields import PackedJSONField
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
+from scheduler_core.errors import InputError
+from scheduler_core.releases import chosen_release
 
 MAX_KEY = 507  # characters of namespace/name
 MAX_NODE = 253
@@ -114,8 +117,12 @@ class Cluster(models.Model):
 
     @property
     def used_release(self) -> str:
-        """The release for answers: the chosen one, or else the found one."""
-        return self.chosen_release or self.release
+        """The release for answers: the chosen one with the feature gates of the cluster, or else the found one."""
+        if not self.chosen_release:
+            return self.release
+        with suppress(InputError):
+            return chosen_release(self.chosen_release, self.release)[0].name
+        return self.chosen_release
 
     @property
     def used_config(self) -> str:

@@ -10,7 +10,7 @@ from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.ordering import in_order
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Item, Listed
-from scheduler_core.releases import get_release
+from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import read_bytes
 
@@ -22,7 +22,8 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     """
     items = list(recorded_folder.read(args.folder))
     found = _discovered(args.folder, items)
-    release = get_release(args.release or found.release)
+    release, lacking = chosen_release(args.release or "", found.release)
+    print_notes(lacking)
     recorded = recorded_folder.kinds_in(args.folder)
     missing = [kind for kind in KINDS.values() if not kind.optional and kind.resource not in recorded]
     print_notes(f"{kind.resource} were not recorded: {kind.consequence}" for kind in missing)

@@ -4,10 +4,10 @@ import re
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases.catalog import RELEASES
-from scheduler_core.releases.feature_gates import numbered, parse, with_gates
+from scheduler_core.releases.feature_gates import numbered, parse, with_gates, with_gates_of
 from scheduler_core.releases.release import Release
 
-__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "get_release", "with_gates"]
+__all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "chosen_release", "get_release", "with_gates"]
 
 FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.items() if not release.predicates}
 """The releases in which framework plugins decide."""
@@ -33,3 +33,13 @@ def get_release(name: str | Release) -> Release:
     if release is None:
         raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
     return with_gates(release, parse(match[2])) if match and match[2] else release
+
+
+def chosen_release(given: str, found: str) -> tuple[Release, list[str]]:
+    """Return the release that a person has given, with the feature gates that were found in the cluster and sentences
+    about those that it lacks. Gates that `given` names count as given. "" stands for no release. Raises InputError."""
+    if not given or not found:
+        return get_release(given or found), []
+    match = _VERSION.fullmatch(given.strip())
+    own = parse(match[2]) if match and match[2] else {}
+    return with_gates_of(get_release(given), get_release(found), own)

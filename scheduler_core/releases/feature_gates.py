@@ -6,7 +6,7 @@ Source: pkg/features/kube_features.go, pkg/scheduler/framework/plugins/feature, 
 (pkg/scheduler/apis/config/v1/default_plugins.go).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -145,6 +145,24 @@ def with_known_gates(release: Release, gates: Mapping[str, bool]) -> Release:
     """Return the release with these gates set, except gates that it lacks or that are locked. Raises InputError."""
     known = gates_of(release)
     return with_gates(release, {n: on for n, on in gates.items() if n in known and not is_locked(release, n)})
+
+
+def with_gates_of(release: Release, other: Release, own: Collection[str]) -> tuple[Release, list[str]]:
+    """Return the release with the gates that another one has set, except those in `own`, and sentences about those that
+    cannot be set."""
+    notes, wanted = [], {}
+    for name, on in other.feature_gates.items():
+        if name in own:
+            continue
+        try:
+            with_gates(release, {name: on, **dict.fromkeys(GATES[name].needs, True)} if on else {name: on})
+            wanted[name] = on
+        except InputError as problem:
+            notes.append(f"The feature gate {name} of the cluster is left out: it {problem.problem}.")
+    try:
+        return with_gates(release, wanted), notes
+    except InputError as problem:  # one of them needs a gate that `own` has off
+        return release, [*notes, f"The feature gates of the cluster are left out: {problem.field} {problem.problem}."]
 
 
 def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:

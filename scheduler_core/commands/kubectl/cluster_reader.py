@@ -22,7 +22,7 @@ from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.live.watch_events import Listed
-from scheduler_core.releases import Release, get_release
+from scheduler_core.releases import Release, chosen_release
 
 PAGE = 500
 LISTS = 4  # kinds that are listed at once
@@ -85,7 +85,8 @@ class ClusterReader:
         for listed in self._lists.values():
             store.apply(listed)
         found = discovery.discover(store, version, await discovery.fetch(self._transport, store, version))
-        chosen = get_release(release or found.release)
+        chosen, lacking = chosen_release(release, found.release)
+        self.notes += lacking
         self.notes += found.notes if not (release and config) else ()
         configuration = self._configuration(config, found.config, chosen)
         mirror = ClusterMirror(chosen)

@@ -33,7 +33,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import Discovered
 from scheduler_core.live.transport import TransportError
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
-from scheduler_core.shadow.judgement import Judgement
+from scheduler_core.shadow.judgement import DIFFERS, GAP, Judgement
 from scheduler_core.snapshot.files import read_bytes
 
 PLACED, EXIT_NEVER, EXIT_NOT_NOW, EXIT_UNDECIDED, EXIT_UNEXPLAINED = 0, 1, 2, 3, 4
@@ -360,7 +360,7 @@ async def run_shadow(args: argparse.Namespace, out: IO[str]) -> int:
     terminal, notes = Terminal(out), Terminal(sys.stderr)
 
     def begin(found: Discovered, forgotten: list[str]) -> None:
-        notes.line(f"Release {args.release or found.release}. Following the cluster for {args.seconds:g} s.")
+        notes.line(f"Release {found.release}. Following the cluster for {args.seconds:g} s.")
         for note in (*sentences(forgotten), *found.notes):
             notes.line(note, "Note: ", "  ", colour="yellow")
 
@@ -380,7 +380,7 @@ async def run_shadow(args: argparse.Namespace, out: IO[str]) -> int:
     if args.output:
         print(msgspec.json.encode(found).decode(), file=out)
     else:
-        _write_summary(terminal, found)
+        write_summary(terminal, found)
     return PLACED if explained else EXIT_UNEXPLAINED
 
 
@@ -392,12 +392,17 @@ def _write_judgement(terminal: Terminal, judgement: Judgement) -> None:
         terminal.line(f"  KubeSched: {some(judgement.ours, 3)}", indent="    ")
 
 
-def _write_summary(terminal: Terminal, found: dict[str, Any]) -> None:
-    text = f"{found['explained']:,} of {count(found['decisions'], 'decision')} explained"
-    text += f"; {found['equal']:,} of {count(found['messages'], 'message')} equal."
-    terminal.line("", text, bold=True)
-    for outcome, number in {**found["classes"], **found["message_classes"]}.items():
-        terminal.line(f"  {outcome}: {number:,}")
+def write_summary(terminal: Terminal, found: dict[str, Any]) -> None:
+    """Write the outcomes of bindings and those of messages. `found`: the summary of a Judge."""
+    bindings, messages = found["decisions"], found["messages"]
+    same = messages - found["message_classes"].get(DIFFERS, 0) - found["message_classes"].get(GAP, 0)
+    for text, classes in (
+        (f"{found['explained']:,} of {count(bindings, 'binding')} explained", found["classes"]),
+        (f"{same:,} of {count(messages, 'message')} equal", found["message_classes"]),
+    ):
+        terminal.line("", f"{text}{':' if classes else '.'}", bold=True)
+        for outcome, number in classes.items():
+            terminal.line(f"  {outcome}: {number:,}")
     if found["decisions"]:
         terminal.line(f"The decisions are those of the configuration {found['judged_by']}.", indent="  ")
 

@@ -13,7 +13,7 @@ from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.live.watch_events import Item, Listed
-from scheduler_core.releases import get_release
+from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.shadow.judgement import Judgement
 
@@ -87,5 +87,7 @@ class LiveShadow:
     async def _begin(self, store: Store, forgotten: list[str]) -> Judge:
         found = discover(store, self._source.version, await fetch(self._transport, store, self._source.version))
         health = self._source.health
+        release, lacking = chosen_release(self._release, found.release)
+        found = found._replace(release=release.name, notes=(*lacking, *found.notes))
         self._begun(found, [kind for kind in forgotten if health[kind].state == "refused" or not KINDS[kind].optional])
-        return Judge(get_release(self._release or found.release), self._config or found.config or None)
+        return Judge(release, self._config or found.config or None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, get_release, with_gates
+from scheduler_core.releases import RELEASES, chosen_release, get_release, with_gates
 from scheduler_core.releases.feature_gates import GATES, gates_of, is_locked, numbered, parse, spelled
 from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.simulation import Simulation
@@ -120,3 +120,26 @@ def test_every_gate_is_documented() -> None:
 
 def test_releases_are_ordered_by_number() -> None:
     assert sorted(["1.9", "1.27", "1.10"], key=numbered) == ["1.9", "1.10", "1.27"]
+
+
+def test_a_chosen_release_keeps_the_gates_of_the_cluster():
+    found = "1.36 GangScheduling=true,GenericWorkload=true"
+    same, notes = chosen_release("1.36", found)
+    assert (same.name, notes) == (found, [])
+    assert chosen_release("", found)[0].name == found
+    assert chosen_release("1.36.2", found)[0].name == found
+    own, notes = chosen_release("1.36 GangScheduling=false,OpportunisticBatching=false", found)
+    assert own.feature_gates == {"OpportunisticBatching": False, "GenericWorkload": True}
+    assert not notes
+    off, notes = chosen_release("1.36 GenericWorkload=false", found)
+    assert off.name == "1.36"
+    assert notes == [
+        "The feature gates of the cluster are left out: GangScheduling needs GenericWorkload to be on as well."
+    ]
+
+
+def test_gates_that_a_chosen_release_lacks_are_named():
+    older, notes = chosen_release("1.34", "1.36 GangScheduling=true,GenericWorkload=true")
+    assert older.name == "1.34"
+    why = "of the cluster is left out: it is available from Kubernetes 1.36 on, not in 1.34."
+    assert notes == [f"The feature gate {name} {why}" for name in ("GangScheduling", "GenericWorkload")]

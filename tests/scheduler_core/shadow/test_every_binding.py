@@ -36,7 +36,7 @@ def test_every_binding_is_in_one_outcome(steps: list[tuple[str, int]], late_kind
             feed(ordering.add(item))
         if late_kind and number == len(steps) // 2:
             feed(ordering.add(server.list("PersistentVolume")))
-    # what is settled is never said again, and all up to there is said
+    # all judgements up to the settled version have been yielded
     there = {(one.pod, one.resource_version) for one in judgements}
     assert {one for one in server.seen if one[1] <= position} <= there
     feed(ordering.flush())

@@ -16,6 +16,8 @@ from scheduler_core.commands.kubectl import plugin, terminal
 from scheduler_core.commands.kubectl.raw_requests import KubectlTransport
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.transport import TransportError
+from scheduler_core.releases import get_release
+from scheduler_core.shadow.judge import Judge
 from tests import kubernetes_tools
 from tests.api_server.process import api_server
 from tests.recordings import LIVE_A
@@ -363,6 +365,23 @@ def test_no_kubectl(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert "kubectl is not in the PATH" in capsys.readouterr().err
     with pytest.raises(TransportError):
         KubectlTransport()
+
+
+def test_outcomes_of_bindings_and_of_messages_are_apart() -> None:
+    judge = Judge(get_release("1.36"))
+    judge.counts.update(same=5, earlier=1, unexplained=2)
+    judge.message_counts.update(equal=3, earlier=2, differs=4)
+    out = io.StringIO()
+    plugin.write_summary(terminal.Terminal(out), judge.summary())
+    assert out.getvalue().splitlines()[:8] == [
+        "6 of 8 bindings explained:",
+        *("  same: 5", "  earlier: 1", "  unexplained: 2"),
+        "5 of 9 messages equal:",
+        *("  equal: 3", "  earlier: 2", "  differs: 4"),
+    ]
+    empty = io.StringIO()
+    plugin.write_summary(terminal.Terminal(empty), Judge(get_release("1.36")).summary())
+    assert empty.getvalue().splitlines() == ["0 of 0 bindings explained.", "0 of 0 messages equal."]
 
 
 @pytest.mark.long
