@@ -86,7 +86,7 @@ class _Reading:
         self.admission = True  # unless a Scenario document disables admission
         self.misspelt = UnknownFields()
         self.names = GeneratedNames()
-        self.failures: dict[tuple[str, str], dict[str, Any]] = {}  # pod -> its newest FailedScheduling event
+        self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
 
     # ---- files
 
@@ -261,12 +261,13 @@ class _Reading:
             self.result.dropped["events"] += 1
             return
         pod = event["involvedObject"]
-        key = (pod["namespace"], pod["name"])
-        older = self.failures.get(key)
-        if older is not None:
+        by_writer = self.failures.setdefault((pod["namespace"], pod["name"]), {})
+        writer = events.writer(event)
+        older = by_writer.get(writer)
+        if older is not None or len(by_writer) == events.MOST_READ:
             self.result.dropped["events"] += 1
-        if older is None or older["lastTimestamp"] <= event["lastTimestamp"]:
-            self.failures[key] = event
+        if older["lastTimestamp"] <= event["lastTimestamp"] if older else len(by_writer) < events.MOST_READ:
+            by_writer[writer] = event
 
     def _keep(self, kind: Kind, namespace: str, name: str, obj: dict[str, Any], where: Where) -> None:
         key = (kind.name, namespace, name)
@@ -364,13 +365,14 @@ class _Reading:
 
     def _keep_failures(self) -> None:
         """Keep the failure events of pods that are in the upload."""
-        for (namespace, name), event in self.failures.items():
-            if ("Pod", namespace, name) not in self.result.records:
-                self.result.dropped["events"] += 1
-                continue
-            namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
-            data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
-            self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
+        for (namespace, name), by_writer in self.failures.items():
+            pod = self.result.records.get(("Pod", namespace, name))
+            found = events.own_and_others(by_writer.values(), pod.scheduler_name()) if pod is not None else []
+            self.result.dropped["events"] += len(by_writer) - len(found[: events.MOST_KEPT])
+            for event in found[: events.MOST_KEPT]:
+                namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
+                data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
+                self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
 
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}

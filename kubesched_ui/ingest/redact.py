@@ -22,8 +22,8 @@ NOTES = {
     "managedFields": ("managedFields list", "managedFields lists"),
     "lastApplied": ("last-applied-configuration annotation", "last-applied-configuration annotations"),
     "events": (
-        "event other than a pod's latest FailedScheduling event",
-        "events other than a pod's latest FailedScheduling event",
+        "event other than the latest FailedScheduling event of a pod and writer",
+        "events other than the latest FailedScheduling event of a pod and writer",
     ),
     "logs": ("container log", "container logs"),
 }

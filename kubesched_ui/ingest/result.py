@@ -8,6 +8,7 @@ import msgspec
 
 from kubesched_ui.ingest.errors import Warn
 from kubesched_ui.ingest.run_file import RunFile
+from scheduler_core.config.schema import DEFAULT_SCHEDULER
 from scheduler_core.snapshot.defaults import Filled
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -32,9 +33,15 @@ class Record:
         spec = _POD.decode(self.data).spec
         return (spec.node_name if spec else None) or ""
 
+    def scheduler_name(self) -> str:
+        """Return the name of the scheduler of a pod."""
+        spec = _POD.decode(self.data).spec
+        return (spec.scheduler_name if spec else None) or DEFAULT_SCHEDULER
+
 
 class _ObjectSpec(msgspec.Struct):
     node_name: str | None = msgspec.field(name="nodeName", default=None)
+    scheduler_name: str | None = msgspec.field(name="schedulerName", default=None)
 
 
 class _Pod(msgspec.Struct):

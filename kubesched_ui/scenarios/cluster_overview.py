@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kubesched_ui.ingest.events import is_own, own_and_others, writer
 from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.scenarios.cluster_columns import RELEASE, decoded
 from scheduler_core.api.objects import Node, Pod, PriorityClass
@@ -68,6 +69,7 @@ class PodLine(msgspec.Struct, gc=False):
     scheduler: str = ""
     nominated_node: str = ""
     placed_by: str = ""  # as Pod.placed_by: "" if a scheduler places the pod
+    reports: tuple[tuple[str, str], ...] = ()  # (writer, message) of FailedScheduling events of other components
 
     @property
     def stays(self) -> bool:
@@ -193,8 +195,11 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
 
 @without_collecting()
 def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
-    """Return the nodes and pods among `objects`, with the requests of the bound pods of each node. The message of a pod
-    is that of its condition PodScheduled, else that of its FailedScheduling event, one of `events` (raw dicts)."""
+    """Return the nodes and pods among `objects`, with the requests of the bound pods of each node.
+
+    The message of a pod is that of its condition PodScheduled, else that of the FailedScheduling event that its own
+    scheduler wrote, one of `events` (raw dicts). Events of other writers are its reports.
+    """
     nodes: dict[str, NodeLine] = {}
     pods: dict[str, PodLine] = {}
     classes: dict[str, PriorityClass] = {}
@@ -217,10 +222,17 @@ def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
         with suppress(InputError):  # the class does not exist: the priority is then 0
             admission.admit_loosely(written, new=written.typed)
             line.priority = written.priority
-    failures = {f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}": raw for raw in events}
-    for key, event in failures.items():
-        if key in pods and not pods[key].message:
-            pods[key].message = event["message"]
+    failures: dict[str, list[Any]] = {}
+    for raw in events:
+        failures.setdefault(f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}", []).append(raw)
+    for key, written in failures.items():
+        if key not in pods:
+            continue
+        line, scheduler = pods[key], pods[key].scheduler
+        found = own_and_others(written, scheduler)
+        if is_own(found[0], scheduler):
+            line.message = line.message or found[0]["message"]
+        line.reports = tuple((writer(raw), raw["message"]) for raw in found if not is_own(raw, scheduler))
     for pod in pods.values():
         if pod.state == "bound" and (node := nodes.get(pod.node)) is not None:
             requested = node.requested

@@ -169,6 +169,7 @@ def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
         "details": details,
         "in_the_way": in_the_way(details),
         "reported": reported,
+        "reports": details.get("reports") or [],
         "changes": changes,
         "checked": checked,
         "outcomes": {name: outcome_badge(name) for name in OUTCOMES},

@@ -23,7 +23,7 @@ EVENT_REASONS = frozenset(
         *("FailedScheduling", "Scheduled", "Preempted", "FailedCreate", "TaintManagerEviction"),
         *("FailedBinding", "ProvisioningFailed", "Provisioning", "ExternalProvisioning"),
         *("WaitForFirstConsumer", "WaitForPodScheduled", "FailedAttachVolume", "FailedMount", "FailedCreatePodSandBox"),
-        "FailedResourceClaimCreation",
+        *("FailedResourceClaimCreation", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated"),
     )
 )
 

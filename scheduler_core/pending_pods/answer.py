@@ -40,6 +40,7 @@ from scheduler_core.pending_pods.pod_state import (
     untried,
     waiting_for_claims,
 )
+from scheduler_core.pending_pods.scheduler_message import reports_of
 
 logger = logging.getLogger(__name__)
 
@@ -345,6 +346,7 @@ class PendingAnswers:
         elif found.cause in OF_SCHEDULERS:
             self._check_at[pod.key] = now + SCHEDULERS_EVERY
         found.details.limits = self._limits(pod, found.cause)
+        found.details.reports = reports_of(pod, around.events) if not pod.spec.node_name else []
         if found.cause in WITH_FIX and (known := self._template_of.get(pod.key)) is not None:
             found.details.fix = self._templates[known[1]].fix
         return found

@@ -92,6 +92,15 @@ class SchedulerMessage(Part):
     difference: str = ""
 
 
+class Report(Part):
+    """An event about a pod that another component than its scheduler wrote. `time`: Unix seconds; 0 if unknown."""
+
+    writer: str
+    reason: str
+    message: str
+    time: float = 0.0
+
+
 class PendingDetails(Part):
     """Details of an answer; which fields are set depends on the cause.
 
@@ -100,7 +109,7 @@ class PendingDetails(Part):
     node. `until`: Unix seconds at which the last of them should be gone. `groups`: reasons of the nodes, most nodes
     first. `closest`: nodes that lack least. `even_empty`: reasons that remain if all nodes are empty (for never).
     `limits`: what the answer lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not
-    exist.
+    exist. `reports`: the last event of each other component, such as an autoscaler.
     """
 
     since: float = 0.0
@@ -121,6 +130,7 @@ class PendingDetails(Part):
     fix: Fix | None = None
     limits: list[str] = []
     missing: int = 0
+    reports: list[Report] = []
 
 
 class PendingAnswer(Part):

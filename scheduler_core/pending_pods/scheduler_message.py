@@ -6,11 +6,15 @@ import re
 
 from scheduler_core.api.objects import Pod, PodCondition
 from scheduler_core.cluster.formatting import some
-from scheduler_core.pending_pods.pending_answer import SchedulerMessage
+from scheduler_core.pending_pods.event_index import EventIndex
+from scheduler_core.pending_pods.pending_answer import Report, SchedulerMessage
 from scheduler_core.pending_pods.times import seconds
 
 SCHEDULING_GATED = "SchedulingGated"
 """Reason of a condition that the API server writes in a new pod with gates, and leaves when the gates are removed."""
+REPORTS = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
+"""Reasons of events about the scheduling of a pod: of schedulers, Karpenter and cluster-autoscaler."""
+MOST_WRITERS = 5
 MOST = 2_000  # characters of a message that are kept
 _NODES = re.compile(r"^0/(\d+) nodes are available:? (.*)$", re.S)
 _REASON = re.compile(r"(?:^|, )(\d+) (.+?)(?=, \d+ |$)", re.S)
@@ -20,6 +24,16 @@ _SENTENCE_END = re.compile(r"\.(?= [A-Za-z]|\s*$)")
 def condition_of(pod: Pod) -> PodCondition | None:
     """Return the condition PodScheduled, or None."""
     return next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
+
+
+def reports_of(pod: Pod, events: EventIndex) -> list[Report]:
+    """Return the last event about the scheduling of the pod of each component that is not its scheduler."""
+    found: dict[str, Report] = {}
+    for event in events.about("Pod", pod.key, REPORTS):
+        if event.reporter not in ("", pod.spec.scheduler_name):
+            report = Report(event.reporter, event.reason, event.message[:MOST], seconds(event.time))
+            found[event.reporter] = report
+    return list(found.values())[-MOST_WRITERS:]
 
 
 def scheduler_message(pod: Pod) -> SchedulerMessage | None:

@@ -34,6 +34,8 @@ def write_answer(terminal: Terminal, answer: PendingAnswer, now: float, others: 
         terminal.field("Scheduler", message.message)
         if message.agrees is not None:
             terminal.field("", message.difference or "KubeSched finds the same reasons.")
+    for number, report in enumerate(details.reports):
+        terminal.field("" if number else "Reported", f"by {report.writer}, {report.reason}: {report.message}")
     if details.fix is not None:
         terminal.field("Fix", _fix_text(details.fix))
     if others:

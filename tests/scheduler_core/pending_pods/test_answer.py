@@ -328,6 +328,21 @@ def test_only_the_pods_own_scheduler_has_tried_it() -> None:
     checked(answer(node("n1"), own, untried()), causes.FITS_NOW, "not asked")
 
 
+def test_events_of_other_components_stand_under_their_names() -> None:
+    karpenter = event("Pod", "default/web", "FailedScheduling", "no instance type", by="karpenter")
+    autoscaler = event("Pod", "default/web", "NotTriggerScaleUp", "max node group size reached", by="")
+    autoscaler.source = EventSource("cluster-autoscaler")
+    own = event("Pod", "default/web", "FailedScheduling", "0/1 nodes", by="default-scheduler")
+    own.metadata.name = "own"
+    found = answer(node("n1"), karpenter, autoscaler, own, web(requests=BIG))
+    assert found.details.scheduler_message is not None
+    assert "Insufficient cpu" in found.details.scheduler_message.message
+    assert {(one.writer, one.reason, one.message) for one in found.details.reports} == {
+        ("karpenter", "FailedScheduling", "no instance type"),
+        ("cluster-autoscaler", "NotTriggerScaleUp", "max node group size reached"),
+    }
+
+
 def test_the_condition_of_a_gated_pod_is_of_the_api_server() -> None:
     released = untried()
     gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is blocked"}

@@ -111,6 +111,14 @@ def test_pods_that_preenqueue_holds(run: Any, visible: bool) -> None:
         assert text.lower() in answers[name]["sentence"].lower()
 
 
+def test_messages_of_other_components_name_them(run: Any) -> None:
+    written = {"kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "reason": "FailedScheduling"}
+    written |= {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "big"}, "message": "no instance type"}
+    found = run("why big --no-fix", [*CLUSTER, written | {"source": {"component": "karpenter"}}])
+    assert "0/2 nodes are available: 2 Insufficient cpu." in found.text
+    assert "Reported:   by karpenter, FailedScheduling: no instance type" in found.text
+
+
 def test_all_pending_pods(run: Any) -> None:
     twins = [rejected(pod(f"big-{i}", requests={"cpu": "8"})) for i in range(30)]
     found = run("why -A --no-fix", [*CLUSTER, *twins])
