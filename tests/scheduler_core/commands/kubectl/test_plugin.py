@@ -116,7 +116,7 @@ def test_messages_of_other_components_name_them(run: Any) -> None:
     written |= {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "big"}, "message": "no instance type"}
     found = run("why big --no-fix", [*CLUSTER, written | {"source": {"component": "karpenter"}}])
     assert "0/2 nodes are available: 2 Insufficient cpu." in found.text
-    assert "Reported:   by karpenter, FailedScheduling: no instance type" in found.text
+    assert "Reported: by karpenter, FailedScheduling: no instance type" in " ".join(found.text.split())
 
 
 def test_all_pending_pods(run: Any) -> None:
