@@ -12,13 +12,15 @@ from scheduler_core.config.schema import KIND, POLICY
 _KIND = re.compile(rb"^kind: *([A-Za-z0-9]+)[ \t\r]*$", re.M)
 _API_VERSION = re.compile(rb"^apiVersion: *([A-Za-z0-9./-]+)[ \t\r]*$", re.M)
 _ITEM = re.compile(rb"^- ", re.M)
+_METADATA = re.compile(rb"^metadata:[ \t]*\r?\n((?:[ ]+[^\n]*\n?)+)", re.M)
+_FIELD = re.compile(rb"^ {2}(name|namespace): *[\"']?([^\s\"']+)", re.M)
 _AGAIN = re.compile(rb"(?<!\A)^(?:---|\.\.\.)", re.M)
 READ = {"", "List", "Scenario", KIND, POLICY}
 
 
-def can_skip(text: bytes, count: Callable[[str, str, int], None]) -> bool:
+def can_skip(text: bytes, count: Callable[[str, str, int, str], None]) -> bool:
     """Return whether a text is one YAML document of a kind that is not stored. In this case `count` is called with
-    kind, group and number of objects."""
+    kind, group, number of objects and, of a single object, namespace/name."""
     kinds, versions = _KIND.findall(text), _API_VERSION.findall(text)
     if len(kinds) != 1 or len(versions) != 1 or _AGAIN.search(text):
         return False
@@ -29,8 +31,16 @@ def can_skip(text: bytes, count: Callable[[str, str, int], None]) -> bool:
         return False
     number = 1 if one == kind else len(_ITEM.findall(text))
     if number:
-        count(one, group, number)
+        count(one, group, number, _name_of(text) if one == kind else "")
     return True
+
+
+def _name_of(text: bytes) -> str:
+    """Return namespace/name of an object in block style; "" if they are not found."""
+    metadata = _METADATA.search(text)
+    fields = dict(_FIELD.findall(metadata[1])) if metadata is not None else {}
+    name = fields.get(b"name", b"")
+    return (fields.get(b"namespace", b"") + b"/" + name).decode(errors="replace") if name else ""
 
 
 def _is_left_out(kind: str, api_version: str, group: str, text: bytes) -> bool:

@@ -10,7 +10,8 @@ from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
-from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.releases import NEWEST, RELEASES, get_release
+from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.snapshot.defaults import Filled, is_typed
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Preflight
 from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
@@ -70,7 +71,10 @@ def upload_warnings(warnings: list[Any]) -> list[Any]:
 
 
 def _schedulers(config: str) -> list[str]:
-    try:
-        return load(config or None, RELEASE, unknown="leave_out").schedulers
-    except InputError:
-        return [DEFAULT_SCHEDULER]
+    """Return the profiles of a configuration, in the newest release that accepts it."""
+    for name in sorted(RELEASES, key=numbered, reverse=True):
+        try:
+            return load(config or None, get_release(name), unknown="leave_out").schedulers
+        except InputError:
+            continue
+    return [DEFAULT_SCHEDULER]

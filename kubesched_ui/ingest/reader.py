@@ -85,6 +85,7 @@ class _Reading:
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
         self.misspelt = UnknownFields()
+        self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
         self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
 
@@ -239,12 +240,20 @@ class _Reading:
         group = found.api_version.rpartition("/")[0]
         if found.kind == "Config" and not group:
             raise (IngestError if self.member else LimitError)(found.where, KUBECONFIG)
-        self._count(found.kind, group, 1)
+        self._count(found.kind, group, 1, _name_of(found.head.metadata))
         if found.kind == "ConfigMap" and not group and may_hold(found.value) and self._fits(found):
             self.configs.config_map(found.value, found.where.at(kind=found.kind))
 
-    def _count(self, kind: str, group: str, number: int) -> None:
-        """Count `number` objects of a kind that is not stored."""
+    def _count(self, kind: str, group: str, number: int, key: str = "") -> None:
+        """Count `number` objects of a kind that is not stored. `key`: namespace/name of one object, which counts once.
+
+        A backup of Velero can contain an object in each version of its group.
+        """
+        if key:
+            found = hash((kind, group, key))
+            if found in self.counted:
+                return
+            self.counted.add(found)
         name = shown(f"{kind}.{group}" if group else kind)
         if kind in PRIVATE and not group:
             self.result.dropped[kind] += number
@@ -398,6 +407,20 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+def _name_of(metadata: Any) -> str:
+    """Return namespace/name of metadata as JSON; "" if they have none."""
+    try:
+        found = msgspec.json.decode(metadata, type=_Named) if metadata is not msgspec.UNSET else None
+    except msgspec.MsgspecError:
+        return ""
+    return f"{found.namespace}/{found.name}" if found is not None and found.name else ""
 
 
 def _fields(found: UploadedObject) -> list[str]:

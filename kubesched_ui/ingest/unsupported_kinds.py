@@ -7,8 +7,10 @@ from typing import Any
 
 from kubesched_ui.ingest.kinds import POD_GROUP
 from scheduler_core.cluster.formatting import some
+from scheduler_core.releases import NEWEST
 
 CODE = "beside"
+_UNKNOWN = f". The newest release that is simulated is {NEWEST}"
 KINDS_SHOWN = 6
 
 # Kind with its group, a group, or the last part of a group -> topic of the warning. The first match counts.
@@ -21,7 +23,9 @@ _TOPICS = {
     "HorizontalPodAutoscaler.autoscaling": "replicas",
     "RuntimeClass.node.k8s.io": "runtime",
     "PodGroup.scheduling.k8s.io": "groups",
-    "scheduling.k8s.io": "workloads",
+    "CompositePodGroup.scheduling.k8s.io": "composite groups",
+    "Workload.scheduling.k8s.io": "workloads",
+    "scheduling.k8s.io": "newer",
     "resource.k8s.io": "devices",
     "autoscaling.k8s.io": "vertical",
     "topology.node.k8s.io": "plugins",
@@ -53,13 +57,18 @@ _CHANGES = {
         "does not enable it: each pod is scheduled individually"
     ),
     "groups": (
-        "kube-scheduler 1.36 schedules the pods of a group together if the feature gates GenericWorkload and "
+        "since 1.36, kube-scheduler schedules the pods of a group together if the feature gates GenericWorkload and "
         "GangScheduling are enabled. Runs of this scenario enable them by default"
     ),
-    "workloads": (
-        "kube-scheduler 1.35 schedules the pods of a Workload's groups together. This is simulated only from release "
-        "1.36 on, with PodGroups: each pod is scheduled individually"
+    "composite groups": (
+        "since 1.37, kube-scheduler schedules the PodGroups of a CompositePodGroup together if the feature gate "
+        f"CompositePodGroup is enabled. This is not simulated: each PodGroup is scheduled on its own{_UNKNOWN}"
     ),
+    "workloads": (
+        "in v1alpha1, which only 1.35 serves, the groups of pods are a part of a Workload. They are simulated only as "
+        "PodGroups, which 1.36 and newer releases have: each pod is scheduled individually"
+    ),
+    "newer": f"kube-scheduler may use them in a release that is not simulated{_UNKNOWN}",
     "kueue": (
         "Kueue starts Jobs when their queue has quota. This is not simulated: pods with its scheduling gate stay "
         "gated, suspended Jobs have no pods, and all others count as admitted"

@@ -1,15 +1,17 @@
 """Pod groups of scheduling.k8s.io in a scenario: the feature gates that the cluster must have enabled."""
 
+import re
+
 from kubesched_ui.ingest.kinds import POD_GROUP
 from kubesched_ui.models import Scenario
 from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.releases import get_release
-from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
+from scheduler_core.releases import NEWEST, RELEASES, get_release
+from scheduler_core.releases.feature_gates import gates_of, numbered, spelled, with_known_gates
 
-SINCE = "1.36"
+_MINOR = re.compile(r"v?(\d{1,3}\.\d{1,3})")
 FIRST = ("GenericWorkload", "GangScheduling")
 
 
@@ -47,5 +49,14 @@ def pod_group_warnings(scenario: Scenario, release: str, in_time: bool) -> list[
         return [f"{message} Groups are scheduled as a whole only in single-pass runs."]
     way = f"set the feature gates {spelled(gates_for(scenario))}"
     if "GenericWorkload" not in gates_of(known):
-        way = f"choose release {SINCE} and {way}"
+        way = f"choose release {_with_groups(scenario.kubernetes)} and {way}"
     return [f"{message} To schedule the pods of a group together, {way}."]
+
+
+def _with_groups(version: str) -> str:
+    """Return the release of the cluster if it has pod groups, else the nearest one. `version`: of the cluster."""
+    known = [name for name in RELEASES if "GenericWorkload" in gates_of(get_release(name))]
+    found = _MINOR.match(version)
+    wanted = numbered(found[1]) if found else numbered(NEWEST)
+    older = [name for name in known if numbered(name) <= wanted]
+    return max(older, key=numbered) if older else min(known, key=numbered)

@@ -10,6 +10,7 @@ from kubesched_ui.ingest.store import scenario_warnings, store
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.scenarios.edits import create_version
 from tests.kubesched_ui.clusters import ingested, node, pod
+from tests.kubesched_ui.ingest.test_archives import listed, read, tarred
 
 LIMITED = {
     "kind": "Pod",
@@ -76,6 +77,21 @@ def test_schedulers_of_the_uploaded_configuration_are_simulated() -> None:
         "profiles": [{"schedulerName": "mine"}],
     }
     assert "other-schedulers" not in warnings_by_code(ingested(node("n1"), pod("a", schedulerName="mine"), config))
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta3", "v1beta1", "v1alpha2"])
+def test_schedulers_of_a_configuration_of_any_release_are_simulated(version: str) -> None:
+    """In one archive, as kube-scheduler 1.36 writes a configuration, and in older versions."""
+    config = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "KubeSchedulerConfiguration"}
+    config["profiles"] = [{"schedulerName": "default-scheduler"}, {"schedulerName": "packing"}]
+    if version == "v1":
+        plugins = {"multiPoint": {"enabled": [{"name": "NodeResourcesFit"}]}}
+        config["profiles"][1]["plugins"] = plugins | {"placementGenerate": {}, "placementScore": {}}
+    pods = [pod("a", schedulerName="packing"), pod("b", schedulerName="somebody-else")]
+    result = read(tarred({"list.json": listed(node("n1"), *pods), "scheduler.yaml": config}))
+    message = warnings_by_code(result)["other-schedulers"]
+    assert "somebody-else" in message
+    assert "packing" not in message
 
 
 def test_a_broken_template_is_left_out_if_its_pods_would_be_created() -> None:

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest.store import scenario_warnings
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import ingested
+from tests.kubesched_ui.ingest.test_archives import read, tarred
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
@@ -25,6 +27,10 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("kind", "named", "change"),
     [
+        ("scheduling.k8s.io/v1alpha3/CompositePodGroup", "1 CompositePodGroup", "since 1.37, kube-scheduler"),
+        ("scheduling.k8s.io/v1alpha3/CompositePodGroup", "1 CompositePodGroup", f"simulated is {NEWEST}."),
+        ("scheduling.k8s.io/v1alpha1/Workload", "1 Workload", "v1alpha1, which only 1.35 serves"),
+        ("scheduling.k8s.io/v1alpha9/Another", "1 Another", "a release that is not simulated"),
         ("resource.k8s.io/v1alpha3/DeviceTaintRule", "1 DeviceTaintRule", "Other objects are ignored"),
         ("v1/ResourceQuota", "1 ResourceQuota", "rejects new pods that exceed a quota"),
         ("v1/LimitRange", "1 LimitRange", "requests and limits of a LimitRange"),
@@ -43,6 +49,24 @@ def test_a_warning_names_the_kind_and_its_effect(kind: str, named: str, change: 
     assert message.startswith(f"The upload contains {named}: ")
     assert change in message
     assert "unknown" not in found  # no warning that the scheduler ignores the kind
+
+
+def test_an_object_in_several_versions_counts_once() -> None:
+    """As in a backup of Velero with EnableAPIGroupVersions."""
+    widget = {"kind": "Widget", "metadata": {"name": "w", "namespace": "shop"}}
+    other = {"kind": "Widget", "metadata": {"name": "w", "namespace": "other"}}
+    members: dict[str, Any] = {"resources/nodes/cluster/n1.json": NODE}
+    for folder, version in (("", "v1"), ("/v1", "v1"), ("/v1beta1", "v1beta1"), ("/v1-preferredversion", "v1")):
+        for name, obj in (("shop/w", widget), ("other/w", other)):
+            member = f"resources/widgets.example.com{folder}/namespaces/{name}"
+            members[f"{member}.json"] = {"apiVersion": f"example.com/{version}", **obj}
+            members[f"{member}.yaml"] = {"apiVersion": f"example.com/{version}", **obj}
+    assert read(tarred(members)).unknown == {"Widget.example.com": 2}
+
+
+def test_objects_without_a_name_count_one_by_one() -> None:
+    job = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"generateName": "w-"}}
+    assert ingested(NODE, job, job).unknown == {"Widget.example.com": 2}
 
 
 def test_related_kinds_give_one_warning() -> None:

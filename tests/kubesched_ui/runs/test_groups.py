@@ -160,7 +160,7 @@ def test_both_kinds_of_pod_group_are_stored(client: Client) -> None:
         assert client.get(f"/scenarios/{made['id']}/object/{kind}/default/train/", follow=True).status_code == 200
     refused = client.post("/api/scenarios", as_list(node("n1"), old), content_type="application/json").json()
     assert "Workload" not in refused["counts"]
-    assert "with PodGroups" in refused["warnings"][0]["message"]
+    assert "only as PodGroups" in refused["warnings"][0]["message"]
 
 
 def test_a_preview_uses_the_gates_that_each_release_has(client: Client) -> None:
