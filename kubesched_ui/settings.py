@@ -314,8 +314,8 @@ LOGGING = {
         "plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
         "json": {"()": "kubesched_ui.observability.logs.JsonLines"},
     },
-    "filters": {"addresses": {"()": "kubesched_ui.observability.logs.Addresses"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["addresses"]}},
+    "filters": {"requests": {"()": "kubesched_ui.observability.logs.Requests"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["requests"]}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
         "django.channels.server": {"level": "WARNING"},

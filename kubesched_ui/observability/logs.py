@@ -28,12 +28,15 @@ def request_id(given: str | None) -> str:
     return given if given and WELL_FORMED.fullmatch(given) else secrets.token_hex(8)
 
 
-class Addresses(logging.Filter):
-    """Redacts secrets of URLs in records of Django and Daphne."""
+class Requests(logging.Filter):
+    """Redacts secrets of URLs in records of Django and Daphne. A refused request (status 4xx) is one line: Django adds
+    the traceback of the exception by which a view refuses it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith(("django", "daphne")):
             record.msg, record.args = hidden(record.getMessage()), ()
+            if vars(record).get("status_code", 500) < 500:
+                record.msg, record.exc_info, record.exc_text = " ".join(record.msg.split()), None, None
             if request := vars(record).get("request"):
                 record.request = hidden(str(request))
         return True

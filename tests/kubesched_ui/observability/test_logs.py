@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.observability import task_correlation
-from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, Addresses, JsonLines, request_id
+from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, JsonLines, Requests, request_id
 
 
 @pytest.fixture(autouse=True)
@@ -103,12 +103,42 @@ def test_secrets_in_urls_are_not_logged(
     client: Client, settings: Any, caplog: pytest.LogCaptureFixture, begin: str
 ) -> None:
     for name, lines in settings.LOGGING["filters"].items():
-        assert (name, lines) == ("addresses", {"()": "kubesched_ui.observability.logs.Addresses"})
-    assert settings.LOGGING["handlers"]["console"]["filters"] == ["addresses"]
+        assert (name, lines) == ("requests", {"()": "kubesched_ui.observability.logs.Requests"})
+    assert settings.LOGGING["handlers"]["console"]["filters"] == ["requests"]
     with caplog.at_level(logging.INFO, "kubesched_ui.requests"):
         assert client.get(f"{begin}{'s3cret-' * 6}/").status_code in (404, 410)
     assert {record.name for record in caplog.records} == {"kubesched_ui.requests", "django.request"}
-    assert all(Addresses().filter(record) for record in caplog.records)
+    assert all(Requests().filter(record) for record in caplog.records)
     lines = "".join(JsonLines().format(record) for record in caplog.records)
     assert "s3cret" not in lines
     assert lines.count(f"{begin}...") >= 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        ("&".join(f"f{n}=1" for n in range(20_000)), "application/x-www-form-urlencoded", 413),
+        ("a=" + "x" * 20_000_000, "application/x-www-form-urlencoded", 413),
+        ("--a\r\nbroken", "multipart/form-data; boundary=" + "a" * 300, 400),
+        ("a=\0", "application/x-www-form-urlencoded", 400),
+    ],
+)
+def test_a_refused_form_is_one_line_of_the_log(
+    client: Client, caplog: pytest.LogCaptureFixture, body: str, kind: str, status: int
+) -> None:
+    assert client.post("/experiments/", body, content_type=kind).status_code == status
+    assert all(Requests().filter(record) for record in caplog.records)
+    lines = [logging.Formatter("%(message)s").format(record) for record in caplog.records]
+    assert lines
+    assert all(len(line.splitlines()) == 1 for line in lines)
+
+
+@pytest.mark.parametrize(("status", "lines"), [(403, 1), (500, 2)])
+def test_only_errors_of_the_server_have_a_traceback(status: int, lines: int) -> None:
+    error = KeyError("gone")
+    record = logging.LogRecord("django.request", logging.ERROR, "", 1, "a\nb", (), (KeyError, error, None))
+    record.status_code = status
+    assert Requests().filter(record)
+    assert len(logging.Formatter("%(message)s").format(record).splitlines()) >= lines
+    assert bool(record.exc_info) is (status == 500)
