@@ -67,8 +67,7 @@ system:
 
 $(VENV)/.run: requirements.txt
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	@echo "Installing requirements ..."
-	@$(PIP) -r requirements.txt
+	@$(PY) scripts/install_progress.py $(filter-out -qq,$(PIP)) -r requirements.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt

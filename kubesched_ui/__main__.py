@@ -44,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         execute_from_command_line(["kubesched", args.command, *args.arguments])
     except InvalidEnvironment as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

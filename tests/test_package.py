@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -75,6 +76,17 @@ def test_a_core_command_needs_no_data_folder(tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.long
 @pytest.mark.slow
+def test_an_interrupted_command_shows_no_traceback(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(argv: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", interrupted)
+    assert main(["run"]) == 130
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(checkout / "manage.py"), run_name="__main__")
+    assert ended.value.code == 130
+
+
 def test_an_application_command_uses_the_given_data_folder(tmp_path: Path) -> None:
     data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     elsewhere.mkdir()

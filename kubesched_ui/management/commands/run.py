@@ -52,7 +52,16 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from None
         config = settings.VAR_DIR / "supervisord.conf"
         config.write_text(configuration(programs(host, port), console))
-        on_signals(lambda: sys.exit(1))
+        supervisor: subprocess.Popen[bytes] | None = None
+
+        def give_up() -> None:
+            # An exception would be lost in code that ignores exceptions, such as finalizers.
+            if supervisor is not None:
+                supervisor.terminate()
+                supervisor.wait()
+            os._exit(1)
+
+        on_signals(give_up)
         logs = "" if console else f"; logs are in {settings.VAR_DIR / 'log'}"
         with remarks(f"KubeSched is still starting   (Ctrl-C stops it{logs})"):
             with startup_lock(settings.VAR_DIR):  # other processes load their code meanwhile
