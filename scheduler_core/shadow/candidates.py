@@ -66,6 +66,21 @@ def candidates(configuration: Configuration, release: Release, given: bool) -> d
     return kept
 
 
+def reductions(configurations: Mapping[str, Configuration]) -> dict[str, tuple[str, str]]:
+    """Return name -> (candidate, plugin) of further candidates: a candidate without one of its score plugins.
+
+    Published configurations of providers are left out, because nobody edits them. In all candidates a profile keeps at
+    least one score plugin.
+    """
+    found = {}
+    for name in [name for name in configurations if name in (GIVEN, *_STRATEGIES)]:
+        profiles = configurations[name].profiles
+        plugins = [plugin for plugin, _ in profiles[0].plugins["score"]]
+        if all(len(profile.plugins["score"]) > 1 for profile in profiles):
+            found.update({f"{name} without {plugin}": (name, plugin) for plugin in plugins})
+    return found
+
+
 def _scoring(configuration: Configuration) -> list[object]:
     return [(profile.plugins, profile.args.get(NodeResourcesFit.name)) for profile in configuration.profiles]
 

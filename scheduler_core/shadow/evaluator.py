@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,8 @@ class Evaluation:
         self.pod = pod
         self.trace = trace
         self._state = state
-        self._scored: dict[bytes, Int64] = {}
+        self._scored: dict[bytes, dict[str, Int64] | None] = {}  # weighted scores by plugin, of the last rows
+        self._without = ""
         cluster, release = framework.cluster, framework.cluster.release
         self.searched: Rows = np.arange(trace.nodes) if trace.subset is None else trace.subset
         nominated = cluster.nodes.rows.get(pod.nominated_node, -1) if release.evaluates_nominated_node_first else -1
@@ -65,18 +67,35 @@ class Evaluation:
         """Return the total scores of these feasible nodes if only they are scored; None if nodes are not scored."""
         if len(rows) < 2 or not self.framework.score:
             return None
+        scores = self._scores(rows)
+        if scores is None:
+            return None
+        total = np.zeros(len(rows), np.int64)
+        for plugin, score in scores.items():
+            if plugin != self._without:
+                total += score
+        return total
+
+    def _scores(self, rows: Rows) -> dict[str, Int64] | None:
+        """Return plugin -> weighted scores of these nodes; None if PreScore fails."""
         key = rows.tobytes()
         if key not in self._scored:
             state = self._state
             state.skip_score = set()
-            if self.framework.run_pre_score(state, self.pod, rows) is not None:
-                return None
-            total = np.zeros(len(rows), np.int64)
-            scores = self.framework.run_score(state, self.pod, rows)
-            for score in (scores if isinstance(scores, dict) else scores.by_plugin()).values():
-                total += score.normalized * score.weight
-            self._scored = {key: total}
+            found = None
+            if self.framework.run_pre_score(state, self.pod, rows) is None:
+                scores = self.framework.run_score(state, self.pod, rows)
+                by_plugin = scores if isinstance(scores, dict) else scores.by_plugin()
+                found = {plugin: score.normalized * score.weight for plugin, score in by_plugin.items()}
+            self._scored.clear()
+            self._scored[key] = found
         return self._scored[key]
+
+    def without(self, plugin: str) -> Evaluation:
+        """Return the evaluation without the scores of a plugin. Both share what they compute."""
+        other = copy(self)
+        other._without = plugin
+        return other
 
     def best(self, rows: Rows | None = None) -> Rows:
         """Return the feasible nodes with the highest score; `rows`: of these only."""
@@ -153,3 +172,16 @@ class Evaluator:
         elif not len(trace.feasible_rows()):
             scheduler.post_filter(framework, state, pod, trace)
         return trace
+
+
+class ReducedEvaluator(Evaluator):
+    """Evaluates with the configuration of another evaluator, without the scores of a plugin."""
+
+    def __init__(self, base: Evaluator, plugin: str) -> None:
+        self.__dict__.update(base.__dict__)
+        self.base = base
+        self.plugin = plugin
+
+    def evaluate(self, pod: PodInfo) -> Evaluation:
+        """Evaluate a pod of one of the profiles."""
+        return self.base.evaluate(pod).without(self.plugin)

@@ -18,16 +18,19 @@ from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.watch_events import DELETED, MODIFIED, Item, WatchEvent
 from scheduler_core.shadow.judgement import ASSUMED, EARLIER, NOMINATED
 
+BURST_COST = 20_000  # nodes times states between the changes of a burst
 MAX_QUEUED = 16  # pods whose bindings may be written in another order than they were tried
 
 
 class Bounds(NamedTuple):
     """How far other states may be away. `seconds`: time. `changes`: changes that have not happened. `bindings`: pods
-    that count already, or do not count yet, in another order than the queue's."""
+    that count already, or do not count yet, in another order than the queue's. `burst`: like `changes`, but with all
+    pods where they were bound."""
 
     seconds: float
     changes: int
     bindings: int
+    burst: int = 0
 
 
 class Elsewhere(NamedTuple):
@@ -78,6 +81,7 @@ class States:
         for one in self._elsewhere:
             yield State(ASSUMED, {"elsewhere": {one.pod: one.node}}, one.enter)
         yield from self._same_places()
+        yield from self._burst()
         for one in self._elsewhere:
             with one.enter():
                 states = list(self._same_places())
@@ -88,7 +92,7 @@ class States:
     def _same_places(self) -> Iterator[State]:
         """Yield the states in which all pods are where they were bound."""
         yield from self._in_queue_order()
-        steps = self._steps()
+        steps = self._steps(self._bounds.changes)
         later = [one for one in self._later_bindings() if self._in_any_order(one[0])][: self._bounds.bindings]
         bound = self._mirror.cluster.pods
         recent = [key for key in self._recent_bindings() if self._in_any_order(bound[key])][: self._bounds.bindings]
@@ -121,11 +125,29 @@ class States:
 
     # ---- what can differ
 
-    def _steps(self) -> list[int]:
+    @property
+    def beyond(self) -> bool:
+        """Whether there are more changes within the time than were tried."""
+        return len(self._steps(self._most + 1)) > self._most
+
+    @property
+    def _most(self) -> int:
+        """How many changes are undone at most. Larger clusters have fewer tries."""
+        bounds, nodes = self._bounds, max(len(self._mirror.cluster.nodes), 1)
+        return max(bounds.changes, min(bounds.burst, BURST_COST // nodes))
+
+    def _burst(self) -> Iterator[State]:
+        """Yield the states between many changes at once."""
+        for count, undone in enumerate(self._steps(self._most), 1):
+            if count > self._bounds.changes:
+                details = {"changes": count, "first": _named(self._mirror.changes[-undone])}
+                yield State(EARLIER, details, lambda undone=undone: self._earlier(undone, ()))  # type: ignore[misc]
+
+    def _steps(self, most: int) -> list[int]:
         """Return the numbers of last changes to undo, each with one more change that the scheduler may not know."""
         steps: list[int] = []
         for number, change in enumerate(reversed(self._mirror.changes), 1):
-            if self._time - change.time > self._bounds.seconds or len(steps) == self._bounds.changes:
+            if self._time - change.time > self._bounds.seconds or len(steps) == most:
                 break
             own = change.binds or change.claims_volume  # the scheduler knows what it does itself
             if change.matters and not own and change.key != self._key and not _arrives(change):

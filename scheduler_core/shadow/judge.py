@@ -28,9 +28,10 @@ from scheduler_core.live.watch_events import DELETED, Bookmark, Gap, Item, Liste
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
+from scheduler_core.shadow.candidates import reductions
 from scheduler_core.shadow.displaced_pods import DisplacedPods
 from scheduler_core.shadow.earlier_image_counts import EarlierImageCounts
-from scheduler_core.shadow.evaluator import Evaluation, Evaluator
+from scheduler_core.shadow.evaluator import Evaluation, Evaluator, ReducedEvaluator
 from scheduler_core.shadow.explanations import Bounds, States, volumes_of
 from scheduler_core.shadow.inference import Likelihoods
 from scheduler_core.shadow.judgement import (
@@ -54,7 +55,7 @@ from scheduler_core.shadow.judgement import (
 from scheduler_core.shadow.start_index import NodeTree, Sampled, StartIndex
 
 DECISION_BOUNDS = Bounds(seconds=0.5, changes=3, bindings=2)
-MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6)
+MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6, burst=100)
 UNDOABLE = 512
 BATCH_SECONDS = 0.5  # age limit of the nodes that batching keeps
 SETTLED_SAMPLES = 20  # decisions after which the start index of a decision is certain enough
@@ -126,7 +127,10 @@ class Judge:
             name: _Candidate(name, Evaluator(self.mirror.cluster, one, registry=registry, extra_schedulers=extra))
             for name, one in candidates.items()
         }
-        self.likelihoods = Likelihoods(list(candidates), self.given, given)
+        reduced = reductions(candidates)
+        for name, (base, plugin) in reduced.items():
+            self._candidates[name] = _Candidate(name, ReducedEvaluator(self._candidates[base].evaluator, plugin))
+        self.likelihoods = Likelihoods(list(self._candidates), self.given, given, reduced)
         self._ahead: deque[Item] = deque()
         self._waiting: deque[_Waiting] = deque()
         self._assumed: dict[str, tuple[str, _Waiting]] = {}  # pod -> its node, known from other objects, and the check
@@ -204,6 +208,7 @@ class Judge:
     def summary(self) -> dict[str, Any]:
         """Return the counts of outcomes so far, and the likelihood of each candidate configuration."""
         decisions, messages = self.counts.total(), self.message_counts.total()
+        changes = self.likelihoods.changes
         known = {"unknown_plugins": self.unknown_plugins} if self.unknown_plugins else {}
         return {
             "decisions": decisions,
@@ -214,6 +219,7 @@ class Judge:
             "message_classes": {one: self.message_counts[one] for one in MESSAGE_OUTCOMES if self.message_counts[one]},
             "configuration": self.likelihoods.shares(),
             **({"same_choices": same} if (same := self.likelihoods.same_choices()) else {}),
+            **({"configuration_changes": [change._asdict() for change in changes]} if changes else {}),
             "judged_by": self.configuration,
             "given": self.given,
             "release": self.release.name,
@@ -412,8 +418,15 @@ class Judge:
         chances: dict[str, float] = {}
         choices: dict[str, bytes] = {}
         row, nodes = self.mirror.cluster.nodes.rows.get(waiting.judgement.node, -1), 1
+        evaluations: dict[Evaluator, Evaluation] = {}
         for name, candidate in self._candidates.items():
-            evaluation = candidate.evaluator.evaluate(pod)
+            evaluator = candidate.evaluator
+            base = evaluator.base if isinstance(evaluator, ReducedEvaluator) else evaluator
+            if base not in evaluations:
+                evaluations[base] = base.evaluate(pod)
+            evaluation = evaluations[base]
+            if isinstance(evaluator, ReducedEvaluator):
+                evaluation = evaluation.without(evaluator.plugin)
             best = evaluation.best()
             possible = bool((best == row).any())
             chances[name] = self._chance(evaluation, row, len(best) if possible else 0, waiting.verdicts.get(name))
@@ -421,7 +434,8 @@ class Judge:
             nodes = max(len(evaluation.rows), nodes)
             if possible:
                 waiting.possible.add(name)
-        self.likelihoods.add(chances, nodes, choices)
+        judgement = waiting.judgement
+        self.likelihoods.add(chances, nodes, choices, judgement.resource_version, judgement.time)
 
     @staticmethod
     def _chance(evaluation: Evaluation, row: int, best: int, verdict: _Verdict | None) -> float:
@@ -577,7 +591,8 @@ class Judge:
             one.start_index.advance(trace)
         if trace.message != condition.message:
             judgement.outcome = DIFFERS
-            for state in self._states(pod, item.time, MESSAGE_BOUNDS):
+            states = self._states(pod, item.time, MESSAGE_BOUNDS)
+            for state in states:
                 with state.enter() as changed:
                     if candidate.evaluator.message(changed or pod).message == condition.message:
                         judgement.outcome, ours = EARLIER, condition.message
@@ -585,6 +600,8 @@ class Judge:
                 if judgement.outcome == EARLIER:
                     self._displaced.settle(state.details)
                     break
+            if judgement.outcome == DIFFERS and states.beyond:
+                judgement.outcome, judgement.details = GAP, {"reason": "too many changes at once to try all states"}
         judgement.ours = [ours]
         nominated = new.status.nominated_node_name
         if nominated and nominated != old.status.nominated_node_name:
@@ -619,10 +636,14 @@ class Judge:
         return True
 
     def _finish(self, waiting: _Waiting) -> None:
-        """Set the outcome by the configuration that is most likely now."""
-        leader, judgement = self.likelihoods.leader, waiting.judgement
-        judgement.configuration = leader
+        """Set the outcome by the configuration that is most likely now, or was before it changed."""
+        judgement, latest = waiting.judgement, self.likelihoods.leader
+        leader = self.likelihoods.at(judgement.resource_version)
         verdict = waiting.verdicts.get(leader)
+        unexplained = verdict is None or (verdict.outcome == UNEXPLAINED and verdict.sampled is None)
+        if unexplained and latest in waiting.possible and latest not in waiting.verdicts:
+            leader, verdict = latest, None
+        judgement.configuration = leader
         if verdict is None:  # it was not plausible when the decision was checked
             judgement.outcome = OTHER_CONFIGURATION if leader in waiting.possible else UNEXPLAINED
             return

@@ -262,6 +262,19 @@ def test_a_message_is_compared_word_by_word():
     assert judged[0].ours == [text] == [judged[0].message]
 
 
+@pytest.mark.parametrize(("changes", "outcome"), [(5, "earlier"), (60, "earlier"), (140, "gap")])
+def test_a_burst_of_changes_is_compared_with_the_states_between(changes, outcome):
+    stream = Stream(*(node(f"n{number}", cpu="1") for number in range(10)))
+    stream.put(pod("p", requests={"cpu": "9"}))
+    none = "0/10 nodes are available: 10 Insufficient cpu. no new claims to deallocate, preemption: "
+    none += "0/10 nodes are available: 10 Preemption is not helpful for scheduling."
+    for number in range(changes):
+        stream.put(node(f"new{number}", cpu="1"), later=0.001)
+    stream.condition("p", none)
+    (judgement,) = stream.judge()
+    assert judgement.outcome == outcome
+
+
 def test_a_gated_pod_has_no_message_of_the_scheduler():
     stream = Stream(SMALL)
     stream.put(pod("p", schedulingGates=[{"name": "wait"}]))
@@ -297,6 +310,46 @@ def test_a_given_configuration_counts_until_the_behaviour_says_another():
     assert {judgement.outcome for judgement in judged} <= {"other-configuration", "same"}
     few = most_allocated(2)
     assert few.outcomes(configuration=default) == ["unexplained"] * 2
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("before", [12, 60, 150])
+def test_a_scheduler_that_is_configured_anew_is_noticed(before, given):
+    """The evidence for the former configuration does not outweigh the new decisions, however long it lasted."""
+    stream = Stream(node("a", cpu="8"), node("b", cpu="8"), asking("first", on="a"))
+    for number in range(before + 20):
+        stream.put(pod(f"p{number}", requests={"cpu": "100m", "memory": "100Mi"}), later=2)
+        if number == before:
+            changed = stream.time, stream.version + 1
+        stream.bind(f"p{number}", "b" if number < before else "a")
+        stream.remove("Pod", f"default/p{number}", later=1)
+    default = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    judged = stream.judge(configuration=default if given else None)
+    assert {one.outcome for one in judged[:before]} == {"same"}
+    assert {one.outcome for one in judged[before:]} <= {"other-configuration", "same"}
+    assert {one.configuration for one in judged[:before]} == {"default"}
+    assert {one.configuration for one in judged[before:]} == {"MostAllocated"}
+    (change,) = stream.judged.summary()["configuration_changes"]
+    assert (change["before"], change["after"]) == ("default", "MostAllocated")
+    assert (change["time"], change["resource_version"]) == (pytest.approx(changed[0], abs=0.01), changed[1])
+
+
+def test_a_configuration_without_a_score_plugin_is_recognized():
+    """The scheduler has ImageLocality disabled, so it does not prefer the node that has the image."""
+    image, size = "example.com/app:v1", 900 * 2**20
+    nodes = [node("with", cpu="16", images={image: size}), node("without", cpu="16")]
+    stream = Stream(*nodes, asking("first", on="with"))
+    for number in range(20):
+        stream.put(pod(f"p{number}", requests={"cpu": "1m", "memory": "1Mi"}, image=image))
+        stream.bind(f"p{number}", "without")
+    judged = stream.judge()
+    assert {one.configuration for one in judged} == {"default without ImageLocality"}
+    assert {one.outcome for one in judged} <= {"same", "other-configuration"}
+    assert judged[-1].outcome == "same"
+    summary = stream.judged.summary()
+    assert summary["judged_by"] == "default without ImageLocality"
+    assert "configuration_changes" not in summary
+    assert not any("without" in name for name in summary.get("same_choices", {}))
 
 
 def test_one_odd_decision_does_not_change_the_configuration():
