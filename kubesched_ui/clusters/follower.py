@@ -35,7 +35,7 @@ from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
-from scheduler_core.live.watch_events import Item, Listed
+from scheduler_core.live.watch_events import Item, Listed, WatchEvent
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.releases.remarks import nearest_release
 
@@ -45,6 +45,8 @@ FLUSH_S = 0.2  # until an item is written; items in between are written together
 BATCH = 5000  # items
 MAX_WAITING = 20_000  # items; with more, reading pauses
 DISCOVER_EVERY_S = 600  # requests few small objects
+DISCOVER_AGAIN_S = 10  # after a change of a pod of kube-scheduler
+SCHEDULER_PODS = "kube-system/kube-scheduler"  # begins the keys of its static pods
 NO_RIGHTS = "The API server refuses all kinds. Check the rights of its user (docs/live.md)."
 SYSTEM = "kube-system"  # its uid identifies a cluster
 MAX_NAMESPACE = 1_000_000  # bytes
@@ -70,6 +72,7 @@ class Follower:
         self.listed: set[str] = set()
         self.stored: dict[str, Any] = {}  # columns as written last
         self.complete = False
+        self.scheduler_changed = False  # since release and configuration were looked for
         self.writer: HistoryWriter
         self.source: LiveSource
         self.analyses: list[AnalysisProcess]
@@ -148,6 +151,8 @@ class Follower:
             self.store.apply(item)
             if isinstance(item, Listed):
                 self.listed.add(item.kind)
+            elif isinstance(item, WatchEvent) and item.kind == "Pod" and item.key.startswith(SCHEDULER_PODS):
+                self.scheduler_changed = True
             for analysis in self.analyses:
                 analysis.send(item)
             self.waiting.append(item)
@@ -246,8 +251,9 @@ class Follower:
         while not self.source.version and not self.complete:
             await asyncio.sleep(0.1)
         while True:
-            if self.complete and (not found_at or loop.time() - found_at > DISCOVER_EVERY_S):
-                found_at = loop.time()
+            due = DISCOVER_AGAIN_S if self.scheduler_changed else DISCOVER_EVERY_S
+            if self.complete and (not found_at or loop.time() - found_at > due):
+                found_at, self.scheduler_changed = loop.time(), False
                 self.source.version = await discovery.fetch_version(self.transport) or self.source.version
                 objects = await discovery.fetch(self.transport, self.store, self.source.version)
                 found = discovery.discover(self.store, self.source.version, objects)

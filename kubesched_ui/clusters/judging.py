@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
@@ -37,6 +38,9 @@ from scheduler_core.shadow.judgement import Judgement
 logger = logging.getLogger(__name__)
 
 LAG = "lag_seconds"  # key of the report: seconds from a decision to its check, at most
+CHANGES = "configuration_changes"  # key of the report: those that decisions show, or that were found ("after": "")
+SCHEDULER = "scheduler"  # key of the report: a hash of the release and configuration by which it was made
+MOST_CHANGES = 20
 REPORT_EVERY_S = 10.0  # seconds until the report is stored without a new judgement
 SETTLED = "settled_version"  # key of the report: resourceVersion up to which all judgements are stored
 
@@ -51,6 +55,8 @@ class DecisionAnalysis:
         self.found: list[Judgement] = []
         self.stored_at = 0.0
         self.kinds = frozenset(start["kinds"])
+        self.scheduler = blake2b(f"{start['release']}\n{start['config']}".encode(), digest_size=8).hexdigest()
+        self.changes: list[dict[str, Any]] = []  # changes of the configuration that former processes have noticed
         self.resumption = Resumption([])
 
     def run(self, items: ItemQueue) -> None:
@@ -62,6 +68,9 @@ class DecisionAnalysis:
     def resume(self) -> None:
         """Judge what the last process left, from the stored history."""
         cluster = Cluster.everything.get(pk=self.holder.pk)
+        self.changes = cluster.report.get(CHANGES, [])[-MOST_CHANGES:]
+        if cluster.report.get(SCHEDULER, self.scheduler) != self.scheduler:
+            self.changes.append({"time": time.time(), "before": "", "after": ""})
         # Without a report, no process has judged anything yet.
         settled = cluster.report.get(SETTLED, 0) if cluster.report else None
         stored = items_since(cluster, settled, self.kinds)
@@ -98,7 +107,9 @@ class DecisionAnalysis:
         if not self.judge.settled_version:  # the pods are not known yet
             return
         rows = [self._row(judgement) for judgement in self.found]
-        report = self.judge.summary() | {SETTLED: self.judge.settled_version, LAG: self._lag()}
+        report = self.judge.summary()
+        report[CHANGES] = (self.changes + report.get(CHANGES, []))[-MOST_CHANGES:]
+        report |= {SETTLED: self.judge.settled_version, LAG: self._lag(), SCHEDULER: self.scheduler}
         with transaction.atomic():
             self.holder.update(report=cleaned(report), version=F("version") + 1)
             Decision.objects.bulk_create(rows, 500, ignore_conflicts=True)

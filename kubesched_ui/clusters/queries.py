@@ -6,7 +6,7 @@ Each function returns rows and values of what the follower and its analysis proc
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
@@ -80,10 +80,19 @@ class HourCount(NamedTuple):
     messages: dict[str, int]
 
 
+class ConfigurationChange(NamedTuple):
+    """A change of the scheduler's configuration. `before`, `after`: the candidates by which it decided; "" if another
+    configuration was found in the cluster or chosen."""
+
+    at: datetime
+    before: str
+    after: str
+
+
 class ReportCard(NamedTuple):
     """How our scheduler explains the decisions of the real one. `outcomes`: outcome -> number of bindings. `messages`:
     outcome -> number of messages. `configuration`: name of a candidate configuration -> likelihood. `lag_seconds`: from
-    a decision to its check, at most, as of the last ones."""
+    a decision to its check, at most, as of the last ones. `changes`: the changes of the configuration."""
 
     decisions: int
     explained: int
@@ -93,6 +102,7 @@ class ReportCard(NamedTuple):
     configuration: dict[str, float]
     hours: list[HourCount]
     lag_seconds: float = 0.0
+    changes: list[ConfigurationChange] = []
 
 
 def clusters() -> QuerySet[Cluster]:
@@ -305,4 +315,8 @@ def report_card(cluster: Cluster) -> ReportCard:
         cluster.report.get("configuration", {}),
         [hours[hour] for hour in sorted(hours)],
         cluster.report.get("lag_seconds", 0.0),
+        [
+            ConfigurationChange(datetime.fromtimestamp(one["time"], UTC), one["before"], one["after"])
+            for one in cluster.report.get("configuration_changes", [])
+        ],
     )

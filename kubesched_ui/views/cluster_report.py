@@ -49,6 +49,7 @@ def context(cluster: Cluster) -> dict[str, Any]:
         "outcomes": badges(),
         "candidates": [(name, 100 * likelihood) for name, likelihood in candidates],
         "configuration": configuration_sentence(candidates),
+        "changes": [(one.at, change_sentence(one)) for one in reversed(card.changes)],
         "lag": lag_sentence(card),
         "unexplained": list(queries.decisions(cluster, outcome=Decision.Outcome.UNEXPLAINED)[:20]),
         "differing": list(queries.decisions(cluster, message_outcome=Decision.MessageOutcome.DIFFERS)[:20]),
@@ -122,6 +123,15 @@ def configuration_sentence(candidates: list[tuple[str, float]]) -> str:
         return f"The decisions show the configuration {name} (likelihood {100 * likelihood:.0f}%)."
     alike = " or ".join(name for name, one in candidates if one >= 0.5 * likelihood)
     return f"The decisions fit {alike}; they do not distinguish these yet."
+
+
+def change_sentence(change: queries.ConfigurationChange) -> str:
+    """Return what changed, without the time."""
+    if not change.after:
+        return (
+            "another release or configuration of the scheduler was found or chosen; later decisions are checked by it."
+        )
+    return f"the scheduler began to decide by {change.after} instead of {change.before}."
 
 
 def lag_sentence(card: queries.ReportCard) -> str:

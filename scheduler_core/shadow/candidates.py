@@ -69,8 +69,7 @@ def candidates(configuration: Configuration, release: Release, given: bool) -> d
 def reductions(configurations: Mapping[str, Configuration]) -> dict[str, tuple[str, str]]:
     """Return name -> (candidate, plugin) of further candidates: a candidate without one of its score plugins.
 
-    Published configurations of providers are left out, because nobody edits them. In all candidates a profile keeps at
-    least one score plugin.
+    Published configurations are used as they are, so they have none. A profile keeps at least one score plugin.
     """
     found = {}
     for name in [name for name in configurations if name in (GIVEN, *_STRATEGIES)]:

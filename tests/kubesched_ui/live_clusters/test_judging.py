@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import pytest
@@ -161,3 +162,21 @@ def test_a_stored_gap_is_a_gap_for_the_next_process() -> None:
             following.take(item)
     items = resumption.items_since(Cluster.everything.get(), version, KINDS)
     assert [(item.kind, item.after) for item in items if isinstance(item, Gap)] == [("Pod", version)]
+
+
+def test_another_configuration_is_a_change_with_its_time() -> None:
+    server, following = Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    following.begin_judging()
+    following.kill(stores_first=True)
+    following.kill(stores_first=True)
+    assert Cluster.everything.get().report["configuration_changes"] == []
+    following.start["release"] = "1.35"
+    before = time.time()
+    following.kill(stores_first=True)
+    following.kill(stores_first=True)
+    (change,) = Cluster.everything.get().report["configuration_changes"]
+    assert before <= change["time"] <= time.time()
+    assert (change["before"], change["after"]) == ("", "")

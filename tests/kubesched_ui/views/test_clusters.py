@@ -324,6 +324,18 @@ def test_the_report_card_says_how_late_decisions_are_checked(client: Client, clu
         assert ("were checked up to 95 seconds after they were made" in page.flat) is shown
 
 
+def test_the_report_card_names_changes_of_the_configuration(client: Client, cluster: Cluster) -> None:
+    changes = [
+        {"time": 1795886740.0, "before": "default", "after": "MostAllocated", "resource_version": 7},
+        {"time": 1795886840.0, "before": "", "after": ""},
+    ]
+    Cluster.everything.filter(pk=cluster.pk).update(report={"configuration_changes": changes})
+    flat = get(client, address(cluster, "report/")).flat
+    first = "2026-11-28 17:25:40</time>, the scheduler began to decide by MostAllocated instead of default."
+    second = "2026-11-28 17:27:20</time>, another release or configuration of the scheduler was found or chosen"
+    assert flat.index(second) < flat.index(first)
+
+
 def test_decisions_in_gaps_count_as_not_checked(client: Client, cluster: Cluster) -> None:
     Decision.objects.filter(cluster=cluster).update(outcome=Decision.Outcome.GAP, message_outcome="gap")
     page = get(client, address(cluster, "report/"))
