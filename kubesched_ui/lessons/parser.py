@@ -24,7 +24,9 @@ from kubesched_ui.lessons.machine import LABELS
 from scheduler_core.config.document import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
+MAX_MARKUP = 5_000  # characters with a meaning in Markdown; rendering takes about 60 µs for each
 REVEALED = "### Revealed"
+_MARKUP = re.compile(r"[\[\]*_`|<&!]")
 NAME = re.compile(r"(?!\d\d-)[a-z0-9]+(-[a-z0-9]+)*")
 
 Kind = Literal[
@@ -201,9 +203,30 @@ def parsed(name: str, data: bytes, scenario: dict[str, Any] | None = None) -> Le
         problem = "is stored separately; remove it" if scenario is not None else "is missing"
         raise LessonError(file, line_of(source, "scenario") + 1 if head.scenario else 2, f"scenario: {problem}")
     head.scenario = head.scenario or scenario or ""
+    _check_markup(file, lines, end + 1, head)
     lesson = LessonFile(name, head, list(_sections(file, lines, end + 1)), source)
     _check(lesson)
     return lesson
+
+
+def _check_markup(file: str, lines: Sequence[str], start: int, head: Head) -> None:
+    """Raise LessonError for more markup than any lesson needs: rendering it would take seconds."""
+    number = 0
+    for line in range(start, len(lines)):
+        number += len(_MARKUP.findall(lines[line]))
+        if number > MAX_MARKUP:
+            raise LessonError(file, line + 1, f"the text has more than {MAX_MARKUP:,} characters of Markdown markup")
+    for step in head.steps:
+        number += len(_MARKUP.findall(" ".join(_rendered(step.ask)))) if step.ask is not None else 0
+    if number > MAX_MARKUP:
+        raise LessonError(file, 2, f"steps: have more than {MAX_MARKUP:,} characters of Markdown markup")
+
+
+def _rendered(ask: Ask) -> Iterator[str]:
+    """Yield the texts of a question that are rendered."""
+    yield from (ask.text, ask.hint, *(mistake.say for mistake in ask.mistakes))
+    for text in ask.options:
+        yield from (text, ask.option(text).say)
 
 
 def _head(file: str, source: str) -> Head:

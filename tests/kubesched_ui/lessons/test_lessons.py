@@ -127,6 +127,13 @@ def test_a_lesson_passes_lint(
     assert out.getvalue().strip().startswith(message)
 
 
+@pytest.mark.parametrize("markup", ["[" * 50_000, "*a " * 20_000, "_*" * 20_000])
+def test_markup_that_takes_seconds_to_render_is_refused(markup: str) -> None:
+    for old, new in (("CPUs.", f"CPUs. {markup}"), ("kind: passes", f"kind: passes, hint: '{markup}'")):
+        with pytest.raises(LessonError, match=r"more than 5,000 characters of Markdown markup"):
+            parser.parsed("small", LESSON.replace(old, new, 1).encode())
+
+
 def test_the_example_lesson_is_valid() -> None:
     assert problems_of(LESSON) == ""
 
