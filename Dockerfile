@@ -7,10 +7,10 @@ COPY requirements.txt .
 # The secrets are optional: the configuration of pip and the certificates of a network that has its own.
 RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     --mount=type=secret,id=ca-certificates.crt,target=/run/ca-certificates.crt \
-    pip install --no-cache-dir --require-hashes -r requirements.txt \
+    pip install --no-cache-dir --require-hashes --only-binary=:all: -r requirements.txt \
     && find /usr/local/lib/python3.11/site-packages -depth -type d \
         \( -name tests -o -path '*/twisted/*' -name test \) -exec rm -r {} +
-COPY manage.py pyproject.toml README.md ./
+COPY manage.py pyproject.toml README.md LICENSE NOTICE ./
 COPY scheduler_core scheduler_core
 COPY kubesched_ui kubesched_ui
 COPY templates templates

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import dj_database_url
-import djangocodemirror
 import plotly
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 
@@ -261,13 +260,9 @@ FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
-CODEMIRROR = Path(djangocodemirror.__file__).parent / "static" / "CodeMirror"
 STATICFILES_DIRS = [
     paths.RESOURCES / "static",
     ("plotly", Path(plotly.__file__).parent / "package_data"),
-    ("codemirror/lib", CODEMIRROR / "lib"),
-    ("codemirror/yaml", CODEMIRROR / "mode" / "yaml"),
-    ("codemirror/hint", CODEMIRROR / "addon" / "hint"),
 ]
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites do not use these files
 WHITENOISE_USE_FINDERS = True  # without collected files, serve those of the checkout (kubesched_ui/static_files.py)

@@ -30,8 +30,8 @@ IMPORT = r'(?P<matched>(?P<how>\bfrom |\bimport |\bimport\()"(?P<url>\.{1,2}/[^"
 # Style sheets that every page uses. They are separate files in the source and are served as one for speed.
 JOINED = {"css/site.css": ("css/tokens.css", "css/base.css", "css/parts.css", "css/capacity_bars.css", "css/home.css")}
 GATHERED = "gathered.sha256"  # digest of the sources of the collected files; written last
-# Only some files of Plotly and CodeMirror are served. Source maps are for developers of these libraries.
-NOT_SERVED = ("widgetbundle.js", "datasets", "templates", "*.map", "index.html", "[!s]*-hint.js", "sql-hint.js")
+# Only some files of Plotly are served.
+NOT_SERVED = ("widgetbundle.js", "datasets", "templates", "*.map")
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):

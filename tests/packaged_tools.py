@@ -21,7 +21,7 @@ import pytest
 
 COMPOSE_RELEASES = {"2.22.0": "3.11", "2.31.0": "3.13"}  # to the Python of the wheel, which contains no Python code
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesched-tests"
-_PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in (17, 28, 35)]
+_PLATFORMS = [f"manylinux{version}_x86_64" for version in ("2014", "_2_17", "_2_28", "_2_35")]
 
 
 def compose(release: str) -> Path:

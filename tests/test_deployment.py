@@ -220,7 +220,7 @@ def test_the_image_has_all_files_to_start(checkout: Path, tmp_path: Path) -> Non
     assert sorted(excepted) == sorted(sources)
     wheel = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     shipped = {*wheel["packages"], *wheel["force-include"]}
-    assert {*sources} - {"manage.py", "pyproject.toml", "requirements.txt"} == shipped
+    assert {*sources} - {"manage.py", "pyproject.toml", "requirements.txt", "LICENSE", "NOTICE"} == shipped
     image = tmp_path / "app"
     for source in sources:
         place = image / source
@@ -248,7 +248,9 @@ assert markdown_pages.pages() and markdown_pages.files()
 
 def test_the_image_installs_packages_by_hash(checkout: Path) -> None:
     installs = re.findall(r"pip install (.*)", (checkout / "Dockerfile").read_text())
-    assert [line.removesuffix(" \\") for line in installs] == ["--no-cache-dir --require-hashes -r requirements.txt"]
+    assert [line.removesuffix(" \\") for line in installs] == [
+        "--no-cache-dir --require-hashes --only-binary=:all: -r requirements.txt"
+    ]
 
 
 def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:

@@ -34,7 +34,7 @@ def locked(file: str) -> dict[str, str]:
 def test_the_lock_file_has_every_dependency(file: str) -> None:
     packages = locked(file)
     for requirement in LOCKS[file]:
-        name, version = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?==(\S+)", requirement).groups()  # type: ignore[union-attr]
+        name, version = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?==(\S+?)(?:;.*)?", requirement).groups()  # type: ignore[union-attr]
         found = packages[name.lower().replace("_", "-")]
         assert re.fullmatch(re.escape(version).replace(r"\*", ".*"), found), f"{requirement}: run `make lock`"
 
@@ -50,7 +50,7 @@ def test_the_makefile_installs_by_hash() -> None:
     ).stdout
     installs = re.findall(r"pip install (.*)", plan)
     assert [re.findall(r"-r (\S+)", line) for line in installs] == [["requirements.txt"], ["requirements-dev.txt"]]
-    assert all("--require-hashes" in line for line in installs)
+    assert all("--require-hashes" in line and "--only-binary=:all:" in line for line in installs)
 
 
 def test_the_command_shows_the_version(capsys: pytest.CaptureFixture[str]) -> None:

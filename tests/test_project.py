@@ -92,3 +92,12 @@ def test_pre_commit_hooks_pass() -> None:
 def test_the_changelog_begins_with_the_current_version() -> None:
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert versions[:2] == ["Unreleased", settings.VERSION]
+
+
+def test_the_notice_names_existing_files() -> None:
+    text = (ROOT / "NOTICE").read_text()
+    paths = re.findall(r"\b(?:static|kubesched_ui|tests)/[\w./-]+\w", text)
+    assert {"static/vendor/codemirror.js", "tests/data/clusters"} <= set(paths)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    vendored = {str(path.relative_to(ROOT)) for path in (ROOT / "static" / "vendor").iterdir()}
+    assert vendored <= set(paths)

@@ -43,6 +43,9 @@ NODE = """\
 """
 
 
+VIEW = "document.querySelector('.cm-content').cmTile.view"  # CodeMirror's object, which is not part of its interface
+
+
 def written() -> bytes:
     """Return the same scenario as YAML, nodes first as the forms put them."""
     nodes = "".join(NODE % (n, n, "abc"[(n - 1) % 3]) for n in range(1, 7))
@@ -59,16 +62,16 @@ def enter(field: Locator, text: str) -> None:
 
 
 def text_of(page: Page) -> str:
-    return str(page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getValue()"))
+    return str(page.evaluate(f"{VIEW}.state.doc.toString()"))
 
 
 def paste(page: Page, words: str) -> None:
-    page.evaluate("w => document.querySelector('.CodeMirror').CodeMirror.replaceSelection(w)", words)
+    page.evaluate(f"w => {VIEW}.dispatch({VIEW}.state.replaceSelection(w))", words)
 
 
 def has(page: Page, words: str) -> None:
     """Wait until the text contains the words."""
-    page.wait_for_function("w => document.querySelector('.CodeMirror').CodeMirror.getValue().includes(w)", arg=words)
+    page.wait_for_function(f"w => {VIEW}.state.doc.toString().includes(w)", arg=words)
 
 
 def decided(site: Instance, run: int) -> tuple[str, list[tuple[str, str, str]]]:
@@ -129,7 +132,7 @@ def test_text_and_forms_follow_each_other(page: Page) -> None:
     expect(pod.get_by_label("Namespace", exact=True)).to_have_value("")
     assert "namespace" not in text_of(page)
     page.keyboard.press("Escape")
-    page.locator(".CodeMirror").click()
+    page.locator(".cm-content").click()
     page.keyboard.press("Control+End")
     paste(page, "  nodeSelectorr: {disk: ssd")
     page.keyboard.type("}")
@@ -151,18 +154,67 @@ def test_completion_and_leaving_the_editor_by_keyboard(page: Page) -> None:
     paste(page, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  priority")
     page.keyboard.type("C")
     page.keyboard.press("Control+Space")
-    expect(page.locator(".CodeMirror-hint-active")).to_contain_text("priorityClassName")
+    expect(page.locator(".cm-tooltip-autocomplete [aria-selected]")).to_contain_text("priorityClassName")
     page.keyboard.press("Enter")
     has(page, "  priorityClassName: ")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
-    assert page.evaluate("!document.activeElement.closest('.CodeMirror')")
+    assert page.evaluate("!document.activeElement.closest('.cm-editor')")
+
+
+def test_problems_are_marked_in_the_text(page: Page) -> None:
+    page.goto("/compose/")
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n"
+    paste(page, f"{pod}  nodeSelectorr: {{disk: ssd}}\n")
+    word = page.locator(".composer-wrong.warning")
+    expect(word).to_have_text("nodeSelectorr")
+    expect(word).to_have_attribute("title", re.compile("did you mean nodeSelector[?]"))
+    sign = page.locator(".composer-mark.warning")
+    expect(sign).to_have_text("!")
+    expect(sign).to_have_attribute("title", re.compile("did you mean nodeSelector[?]"))
+    line = page.locator(".cm-line", has_text="nodeSelectorr").bounding_box()
+    place = sign.bounding_box()
+    assert line
+    assert place
+    assert abs(line["y"] - place["y"]) < 2
+    page.keyboard.press("Tab")
+    page.keyboard.press("e")
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# first\n")
+    expect(word).to_have_text("nodeSelectorr")  # the mark moves with the text
+
+
+def test_keys_of_the_completion_list_come_first(page: Page) -> None:
+    page.goto("/compose/")
+    page.locator(".cm-content").click()
+    paste(page, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  node")
+    shown = page.locator(".cm-tooltip-autocomplete li")
+    page.keyboard.press("Control+Space")
+    expect(shown.first).to_contain_text("nodeName")
+    page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
+    page.keyboard.press("Control+Space")
+    expect(shown).to_have_count(2)
+    page.keyboard.type("S")
+    expect(shown).to_have_count(1)
+    page.keyboard.press("Tab")
+    has(page, "  nodeSelector:")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("disk: ssd")
+    has(page, "  nodeSelector:\n    disk: ssd")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Tab")
+    has(page, "  kind: Pod")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    assert text_of(page).startswith("apiVersion: v1\nkind: Pod")
 
 
 def test_a_text_with_an_error_is_not_run_and_the_error_is_shown(quiet_page: Page) -> None:
     page = quiet_page
     page.goto("/compose/")
-    page.evaluate("document.querySelector('.CodeMirror').CodeMirror.setValue('kind: Podd\\napiVersion: v1\\n')")
+    paste(page, "kind: Podd\napiVersion: v1\n")
     expect(page.locator("[data-problems] li.error")).to_contain_text("did you mean Pod?")
     page.get_by_role("button", name="Run it").click()
     expect(page.get_by_role("alert")).to_contain_text("1 error to fix, the first in line 1")
@@ -212,17 +264,17 @@ def test_scoring_is_set_by_the_form_of_all_pages(page: Page) -> None:
 
 def test_the_configuration_has_completion_and_quick_fixes(page: Page) -> None:
     page.goto("/compose/")
-    page.locator(".CodeMirror").click()
+    page.locator(".cm-content").click()
     paste(page, PROFILES.replace("{name: NodeAffinity", "{name: NodeAffinty") + "          - name: ImageLo")
     page.keyboard.type("c")
     page.keyboard.press("Control+Space")
-    expect(page.locator(".CodeMirror-hint-active")).to_have_text("ImageLocality")
+    expect(page.locator(".cm-tooltip-autocomplete [aria-selected]")).to_have_text("ImageLocality")
     page.keyboard.press("Enter")
     has(page, "- name: ImageLocality")
     page.keyboard.press("Enter")
     page.keyboard.type("  wei")
     page.keyboard.press("Control+Space")
-    expect(page.locator(".CodeMirror-hint-active")).to_contain_text("weight")
+    expect(page.locator(".cm-tooltip-autocomplete [aria-selected]")).to_contain_text("weight")
     page.keyboard.press("Enter")
     page.keyboard.type("3")
     has(page, "            weight: 3")
@@ -237,7 +289,7 @@ def test_the_configuration_has_completion_and_quick_fixes(page: Page) -> None:
 
 def test_search_finds_lines_outside_the_viewport(page: Page) -> None:
     page.goto("/compose/")
-    page.locator(".CodeMirror").click()
+    page.locator(".cm-content").click()
     paste(page, "".join(f"# line {n}{' Needle' if n % 200 == 0 else ''}\n" for n in range(1, 1001)))
     expect(page.locator("[data-counted]")).to_have_text("0 nodes, 0 other objects")  # analyzed by a worker process
     page.keyboard.press("Control+Home")
@@ -252,10 +304,10 @@ def test_search_finds_lines_outside_the_viewport(page: Page) -> None:
     for position in ("1 of 5", "5 of 5"):
         page.keyboard.press("Shift+Enter")
         expect(bar.get_by_role("status")).to_have_text(position)
-    expect(page.locator(".CodeMirror-code")).to_contain_text("# line 1000 Needle")
+    expect(page.locator(".cm-content")).to_contain_text("# line 1000 Needle")
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
-    assert page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getSelection()") == "Needle"
+    assert page.evaluate("getSelection().toString()") == "Needle"
     page.keyboard.type("Pin")
     has(page, "# line 1000 Pin")
     page.keyboard.press("Control+g")
@@ -283,7 +335,7 @@ def test_a_rejected_text_shows_the_error_and_the_next_text_is_analyzed(quiet_pag
 
     page.goto("/compose/")
     page.route("**/compose/read/", answer)
-    page.locator(".CodeMirror").click()
+    page.locator(".cm-content").click()
     page.keyboard.type("# slow")
     expect(page.get_by_role("alert")).to_have_text(re.compile("^the text: takes longer than 10 s"))
     expect(page.locator("[data-counted]")).to_have_text("not checked")

@@ -265,8 +265,8 @@ def _see(page: Page) -> None:
 def _compose(page: Page) -> None:
     """Open every card, with an invalid line."""
     expect(page.locator("details.thing").first).to_be_visible()
-    page.evaluate(
-        "document.querySelector('.CodeMirror').CodeMirror.replaceRange('kindd: Pod\\n---\\n', {line: 0, ch: 0})"
+    page.locator(".cm-content").evaluate(
+        "(content, insert) => content.cmTile.view.dispatch({changes: {from: 0, insert}})", "kindd: Pod\n---\n"
     )
     expect(page.locator("[data-problems] li").first).to_be_visible()
     page.evaluate("for (const one of document.querySelectorAll('details.thing')) one.open = true")

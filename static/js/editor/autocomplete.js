@@ -1,30 +1,24 @@
 // Completion in the editor (Ctrl-Space), from the Kubernetes schema and the scheduler configuration API.
-/* global CodeMirror */
-import { el } from "../dom.js";
 import { offers } from "./hints.js";
 
 let table = null; // promise of the schema, fetched once
 
-// `release`: the release whose plugins are offered.
-export async function complete(cm, address, release) {
+// Returns what can be typed at a place of the text, as CodeMirror takes it, or null without a schema. `pos`: the offset
+// of the place. `release`: the release whose plugins are offered.
+export async function completions(lines, { line, ch, pos }, address, release) {
   table ??= fetch(address).then((response) => response.json());
   let schema;
   try {
     schema = await table;
   } catch {
     table = null;
-    return;
+    return null;
   }
-  const { line, ch } = cm.getCursor();
-  const lines = cm.getValue().split("\n");
   const { word, list } = offers(lines, line, ch, schema, release);
-  const from = { line, ch: ch - word.length };
-  const shown = list.map(({ text, held, about }) => ({
-    text,
-    render(box) {
-      const more = ` ${held}${about ? ` · ${about}` : ""}`;
-      box.append(el("strong", { text: text.replace(/:\s*$/, "") }), el("small", { text: more }));
-    },
+  const options = list.map(({ text, held, about }) => ({
+    label: text.replace(/:\s*$/, ""),
+    apply: text,
+    detail: [held, about].filter(Boolean).join(" · ") || undefined,
   }));
-  cm.showHint({ hint: () => ({ list: shown, from, to: { line, ch } }), completeSingle: false });
+  return { from: pos - word.length, options, filter: false };
 }

@@ -47,10 +47,9 @@ export class Wrong {
 
   // Replaces a word by the intended one: a key, the value after it, or a list element.
   fix({ line, column, end, fix, value }) {
-    const { cm } = this.editor;
-    const behind = VALUE.exec(cm.getLine(line).slice(end));
+    const behind = VALUE.exec((this.editor.lines[line] ?? "").slice(end));
     const from = value && behind ? end + behind[1].length : column;
-    cm.replaceRange(fix, { line, ch: from }, { line, ch: value && behind ? from + behind[2].length : end });
+    this.editor.replace(line, from, value && behind ? from + behind[2].length : end, fix);
     this.editor.show(line, from);
   }
 }

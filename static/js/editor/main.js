@@ -143,17 +143,17 @@ async function go(place) {
 const doing = {
   run: () => go("run"),
   save: () => go("save"),
-  undo: () => editor.cm.undo(),
-  redo: () => editor.cm.redo(),
+  undo: () => editor.undo(),
+  redo: () => editor.redo(),
   find: () => finding.open(),
-  anew: () => editor.cm.setValue(sent), // undo reverts it
+  anew: () => editor.replaceAll(sent), // undo reverts it
 };
 const file = part("file");
 file.addEventListener("change", async () => {
   const [one] = file.files;
   if (!one) return;
   if (one.size > LARGEST) refuse(`${one.name} is too large for the composer. Upload it on the home page.`);
-  else editor.cm.setValue(await one.text());
+  else editor.replaceAll(await one.text());
   file.value = "";
 });
 
@@ -161,7 +161,7 @@ box.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-do]");
   if (button) doing[button.dataset.do]?.();
 });
-onKeys({ r: doing.run, u: doing.undo, n: () => wrong.next(), e: () => editor.cm.focus() });
+onKeys({ r: doing.run, u: doing.undo, n: () => wrong.next(), e: () => editor.focus() });
 
 if (area.value !== sent) part("begun").textContent = "Your unsaved text was restored. “Discard all” removes it.";
 showHistory();

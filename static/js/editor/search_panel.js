@@ -3,7 +3,7 @@ import { from, lineOf, matches, pattern, position } from "./search.js";
 
 export class Finding {
   constructor(box, editor) {
-    Object.assign(this, { box, editor, found: [], at: -1, overlay: null, mark: null });
+    Object.assign(this, { box, editor, found: [], at: -1 });
     this.words = box.querySelector("[data-words]");
     this.line = box.querySelector("[data-line]");
     this.status = box.querySelector("[data-found]");
@@ -19,9 +19,8 @@ export class Finding {
 
   // Opens the panel, with the selected text if it is on one line. `field`: words or line.
   open(field = "words") {
-    const { cm } = this.editor;
-    const selected = cm.getSelection();
-    this.begin = cm.getCursor("from");
+    const { text: selected, begin } = this.editor.selection;
+    this.begin = begin;
     this.box.hidden = false;
     if (field === "words" && selected && !selected.includes("\n")) this.words.value = selected;
     this[field].focus();
@@ -34,7 +33,7 @@ export class Finding {
     this.box.hidden = true;
     this.show(-1);
     this.paint("");
-    this.editor.cm.focus();
+    this.editor.focus();
   }
 
   key(event) {
@@ -47,16 +46,15 @@ export class Finding {
 
   // Searches again after a change of the text or the search words.
   look() {
-    const { cm } = this.editor;
-    this.found = matches(cm.getValue().split("\n"), this.words.value);
+    this.found = matches(this.editor.lines, this.words.value);
     this.paint(this.words.value);
     this.show(from(this.found, this.begin));
   }
 
   again() {
     if (this.box.hidden) return;
-    this.begin = this.editor.cm.getCursor("from");
-    this.found = matches(this.editor.cm.getValue().split("\n"), this.words.value);
+    this.begin = this.editor.selection.begin;
+    this.found = matches(this.editor.lines, this.words.value);
     this.say();
   }
 
@@ -65,25 +63,20 @@ export class Finding {
   }
 
   toLine() {
-    const line = lineOf(this.line.value, this.editor.cm.lineCount());
+    const line = lineOf(this.line.value, this.editor.lines.length);
     if (line < 0) return;
     this.close();
     this.editor.show(line);
   }
 
   show(at) {
-    const { cm } = this.editor;
     this.at = at;
-    this.mark?.clear();
-    this.mark = null;
     this.say();
-    const match = this.found[at];
+    const match = this.found[at] ?? null;
+    this.editor.markMatch(this.box.hidden ? null : match);
     if (!match) return;
-    const [start, end] = [match.from, match.to].map((ch) => ({ line: match.line, ch }));
-    this.begin = start;
-    cm.setSelection(start, end, { scroll: false });
-    cm.scrollIntoView({ from: start, to: end }, cm.getScrollInfo().clientHeight / 3);
-    if (!this.box.hidden) this.mark = cm.markText(start, end, { className: "composer-here" });
+    this.begin = { line: match.line, ch: match.from };
+    this.editor.select(match);
   }
 
   say() {
@@ -92,25 +85,6 @@ export class Finding {
 
   // Highlights all matches in view.
   paint(words) {
-    const { cm } = this.editor;
-    if (this.overlay) cm.removeOverlay(this.overlay);
-    this.overlay = words ? overlay(pattern(words)) : null;
-    if (this.overlay) cm.addOverlay(this.overlay);
+    this.editor.markPattern(words ? pattern(words) : null);
   }
-}
-
-function overlay(wanted) {
-  return {
-    token(stream) {
-      wanted.lastIndex = stream.pos;
-      const match = wanted.exec(stream.string);
-      if (match?.index === stream.pos) {
-        stream.pos += match[0].length;
-        return "found";
-      }
-      if (match) stream.pos = match.index;
-      else stream.skipToEnd();
-      return null;
-    },
-  };
 }
