@@ -9,6 +9,7 @@ from django.utils import timezone
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import estimate, services
 from scheduler_core.api import duration
+from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.debugger.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
 from scheduler_core.releases import NEWEST, RELEASES
 from scheduler_core.releases.conformance import state
@@ -102,7 +103,8 @@ class CauseGroup:
 
 @dataclass
 class UpgradeStep:
-    """The step from a release to the next. `of`: (kind, title, groups, total number of pods)."""
+    """The step from a release to the next. `of`: (kind, title, groups, total number of pods). `checked`: the changes of
+    the release that cause no difference; `checked_text` counts them, and `why` says how this is known."""
 
     number: int
     a: str
@@ -112,6 +114,9 @@ class UpgradeStep:
     direct: str
     note: str
     of: list[tuple[str, str, list[CauseGroup], int]]
+    checked: list[dict[str, Any]]
+    checked_text: str
+    why: str
 
 
 @dataclass
@@ -156,9 +161,47 @@ def steps(upgrade: Upgrade) -> list[UpgradeStep]:
                 for kind in (DECIDED, REASONS, WORDS)
                 if (found := groups(number, step, kind))
             ],
+            *checked(step, upgrade.every),
         )
         for number, step in enumerate(upgrade.steps)
     ]
+
+
+def checked(step: dict[str, Any], every: bool) -> tuple[list[dict[str, Any]], str, str]:
+    """Return the changes of a release that cause no difference, a text that counts them, and why they cause none."""
+    units = step.get("units", [])
+    without = [unit for unit in units if not unit.get("pods") and not unit.get(WORDS)]
+    pods, whom = step.get("pods", 0), "this cluster" if every else "the pending pods"
+    if not pods or not units:
+        return [], "No pod was scheduled, so no change was checked" if units else "", ""
+    number = count(len(units), "change")
+    if len(without) == len(units):
+        text = f"{number} checked, none touches {whom}"
+    else:
+        touch = len(units) - len(without)
+        rest = f"{len(without):,} {agree(len(without), 'do')} not"
+        text = f"{number} checked, {touch:,} {'touches' if touch == 1 else 'touch'} {whom}, {rest}"
+    if step["note"] and len(without) < len(units):
+        return without, text, "The search for causes ended early, so some of them may be causes of the differences."
+    outcomes = f"{count(pods, 'pod')} {agree(pods, 'have')}" if pods > 1 else "the pod has"
+    which = "these changes" if len(without) > 1 else "this change"
+    return without, text, f"With and without {which}, {outcomes} the same outcome and message."
+
+
+def result(upgrade: Upgrade) -> str:
+    """Return the outcome of a finished preview as one sentence; "" before."""
+    if upgrade.state != Upgrade.State.DONE or not upgrade.steps:
+        return ""
+    first, last = upgrade.releases[0], upgrade.releases[-1]
+    pods = max(step.get("pods", 0) for step in upgrade.steps)
+    if not pods:
+        return "No pod was scheduled, so the preview says nothing."
+    decided = {one["pod"] for step in upgrade.steps for one in step["changed"] if kind_of(one) == DECIDED}
+    if decided:
+        some = f"{len(decided):,} of {count(pods, 'pod')} {agree(len(decided), 'get')}"
+        return f"From {first} to {last}, {some} another decision."
+    what = "the only pod gets" if pods == 1 else f"all {pods:,} pods get"
+    return f"From {first} to {last}, {what} the same decision."
 
 
 def groups(number: int, step: dict[str, Any], kind: str) -> list[CauseGroup]:

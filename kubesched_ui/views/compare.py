@@ -103,6 +103,7 @@ def caused(runs: tuple[Run, Run], pod: str) -> dict[str, Any]:
 def summarized(comparison: Comparison) -> dict[str, Any]:
     """Return the summary of a comparison."""
     objects, more = comparison.objects
+    numbers = figures(comparison)
     settings = [found for found in comparison.settings if not found["path"].startswith("changes[")]
     return {
         "sentence": comparison.sentence,
@@ -110,7 +111,8 @@ def summarized(comparison: Comparison) -> dict[str, Any]:
         "more_settings": max(0, len(settings) - SHOWN),
         "objects": [object_texts(found) for found in objects[:SHOWN]],
         "more_objects": max(0, len(objects) - SHOWN) + more,
-        "figures": figures(comparison),
+        "figures": [found for found in numbers if found[3]],
+        "equal_figures": [found for found in numbers if not found[3]],
         "parting": comparison.divergence and texts(comparison.divergence),
     }
 
@@ -144,7 +146,7 @@ def text_of(value: Any) -> str:
 
 
 def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
-    """Return (name, value of a, value of b, whether they differ) for each metric that is not zero in both."""
+    """Return (name, value of a, value of b, whether these texts differ) for each metric that is not zero in both."""
     found = comparison.metrics
     rows: list[tuple[str, list[Any], str]] = [
         ("Nodes with a pod", found["nodes_used"], ""),
@@ -156,7 +158,8 @@ def figures(comparison: Comparison) -> list[tuple[str, str, str, bool]]:
         if resource in found["stranded"]:
             rows.append((f"{resource}: stranded", found["stranded"][resource], resource))
     shown = [row for row in rows if any(row[1])]
-    return [(name, *(_figure(value, unit) for value in pair), pair[0] != pair[1]) for name, pair, unit in shown]
+    texts = [(name, *(_figure(value, unit) for value in pair)) for name, pair, unit in shown]
+    return [(name, a, b, a != b) for name, a, b in texts]
 
 
 SHARES = {"mean": "requested, mean", "stddev": "requested, spread", "max": "requested, fullest node"}
@@ -261,6 +264,7 @@ def one(comparison: Comparison, name: str) -> dict[str, Any]:
         "short": short,
         "steps": steps,
         "differing": differing,
+        "equal_steps": len(steps) - differing,
         "first": pod.first and texts(pod.first),
     }
 

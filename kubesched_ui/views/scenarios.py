@@ -67,7 +67,6 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "releases": choices(scenario),
         "per_release": expected_per_release(scenario),
         "upgrades": scenario.upgrades.defer("steps")[:5],
-        "every": not pending,
         "questions": PAGES.values(),
     }
 

@@ -38,6 +38,7 @@ def upgrade(request: HttpRequest, upgrade_id: int) -> HttpResponse:
         "waiting": presenters.progress(list(runs.values())) if found.active else [],
         "steps": presenters.steps(found),
         "remarks": presenters.remarks(found),
+        "result": presenters.result(found),
         "shows": presenters.SHOWS.items(),
         "page": page,
         "left": presenters.time_left(found),

@@ -226,7 +226,8 @@ def tables(answer: Mapping[str, Any], query: QueryDict) -> dict[str, Any]:
     Up to SIDE_BY_SIDE variants are columns. Of more, each is a row, with the metrics that differ most clearly.
     """
     variants = answer["variants"]
-    differing = varying(variants)
+    texts = {name: {mean_text(name, row["metrics"].get(name)) for row in variants} for name in varying(variants)}
+    differing = [name for name, found in texts.items() if len(found) > 1]  # rounding may make values equal
     equal = [name for name in metrics_of(variants) if name not in differing]
     found: dict[str, Any] = {
         "equal": [(metric_title(name), mean_text(name, variants[0]["metrics"].get(name))) for name in equal]

@@ -126,6 +126,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     if shown not in choices:
         shown = str(best)
     chosen = choices.get(shown) or {"configuration": answer["configuration"], "costs": answer["costs"]}
+    costs = [_cost(row) for row in chosen["costs"]]
     known = [tuple(trial["values"]) for trial in answer["trials"] if trial["values"] is not None]
     numbers = list(dict.fromkeys([str(best), *choices]))[:MAX_CHOICES]
     return {
@@ -135,8 +136,8 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "is_given": shown == "0",
         "options": [(number, _trial_title(answer, number)) for number in numbers],
         "configuration": chosen["configuration"],
-        "costs": [_cost(row) for row in chosen["costs"] if row["aim"] or row["change"] in ("better", "worse")],
-        "equal": sum(row["change"] == "equal" and not row["aim"] for row in chosen["costs"]),
+        "costs": [row for row in costs if row["aim"] or row["change"] in ("better", "worse")],
+        "equal": sum(row["change"] == "equal" and not row["aim"] for row in costs),
         "axes": axes_of(answer, query),
         "alike": len(known) > 1 and len(set(known)) == 1,
         "points": len({(point.x, point.y) for point in points_of(answer, axes_of(answer, query))}),
@@ -159,8 +160,11 @@ def _trial_title(answer: Mapping[str, Any], number: str) -> str:
 
 
 def _cost(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a metric with its values as text. Values that look equal are equal."""
     name = row["metric"]
-    return {**row, "given": metric_text(name, row["given"]), "best": metric_text(name, row["best"])}
+    given, best = metric_text(name, row["given"]), metric_text(name, row["best"])
+    change = "equal" if given == best else row["change"]
+    return {**row, "given": given, "best": best, "change": change}
 
 
 def _row(trial: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:

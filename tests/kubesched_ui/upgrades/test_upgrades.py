@@ -232,6 +232,12 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "<dt>1.27</dt> <dd>a sidecar is treated as an init container" in text
     assert 'href="https://github.com/kubernetes/enhancements/issues/753"' in text
     assert "Messages that differ only in wording" in text
+    assert "From 1.27 to 1.34, 1 of 3 pods gets another decision." in text
+    units = upgrade.steps[0]["units"]
+    touch = sum(bool(unit["pods"] or unit["words"]) for unit in units)
+    assert f"{len(units)} changes checked, {touch} touch the pending pods, {len(units) - touch} do not" in text
+    assert "these changes, 3 pods have the same outcome and message." in text
+    assert all(f"{unit['path']}</" in text for unit in units), "each change is listed"
     runs = upgrade.run_of()
     assert f"/compare/{runs['1.27'].pk}/{runs['1.34'].pk}/?pod=default%2Fchatty#pod" in text
     assert f"/upgrades/{upgrade.pk}/" in page(client, f"/scenarios/{cluster.pk}/")
@@ -241,6 +247,23 @@ def test_the_page(client: Client, cluster: Scenario) -> None:
     assert "No pod matches" in page(client, f"/upgrades/{upgrade.pk}/?q=nobody")
     client.post(f"/upgrades/{upgrade.pk}/delete/")
     assert client.get(f"/upgrades/{upgrade.pk}/").status_code == 404
+
+
+def test_a_preview_without_differences_names_what_was_checked(client: Client) -> None:
+    cluster = scenario(node("n1"), pod("runs", nodeName="n1", status={"phase": "Running"}), name="<b>small</b>")
+    assert 'name="which" value="every" checked' in page(client, f"/scenarios/{cluster.pk}/")
+    client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.33", "1.34"], "which": "every"})
+    upgrade = work(Upgrade.objects.get())
+    text = page(client, f"/upgrades/{upgrade.pk}/")
+    assert '<h1 class="wrap">Upgrade preview of &lt;b&gt;small&lt;/b&gt;</h1>' in text
+    assert "From 1.33 to 1.34, the only pod gets the same decision." in text
+    units = upgrade.steps[0]["units"]
+    assert f"<summary>{len(units)} changes checked, none touches this cluster</summary>" in text
+    assert all(unit["path"] in text for unit in units)
+    nothing = work(upgrade_services.create_upgrade(cluster, ["1.33", "1.34"]))
+    text = page(client, f"/upgrades/{nothing.pk}/")
+    assert "No pod was scheduled, so the preview says nothing." in text
+    assert "No pod was scheduled, so no change was checked." in text
 
 
 def test_expected_duration(cluster: Scenario) -> None:

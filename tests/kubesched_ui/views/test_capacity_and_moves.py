@@ -53,10 +53,18 @@ def test_capacity_shows_bars_and_reasons_of_node_groups(client: Client, cluster:
     assert 'class="comes"' in page
 
 
-def test_a_mix_of_pods_template_and_requests(client: Client, cluster: Scenario) -> None:
-    form = {"pod_1": "default/big", "weight_1": 2, "cpu": "500m", "template": "kind: Pod\nmetadata: {name: t}"}
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ({}, "Deployment default/web"),
+        ({"cpu": "500m"}, "500m cpu"),
+        ({"cpu": "500m", "template": "kind: Pod\nmetadata: {name: t}"}, "t"),
+    ],
+)
+def test_a_mix_of_pods(client: Client, cluster: Scenario, first: dict, name: str) -> None:
+    form = {"pod_1": "Deployment default/web", "weight_1": 2, "pod_2": "default/big", **first}
     experiment = ask(client, cluster, "capacity", **form, **CAPACITY)
-    assert [one["name"] for one in experiment.answer["rows"][0]["mix"]] == ["default/big", "t", "500m cpu"]
+    assert [one["name"] for one in experiment.answer["rows"][0]["mix"]] == [name, "default/big"]
     assert "more pods fit" in source(client, f"/experiments/{experiment.pk}/")
 
 
@@ -80,17 +88,17 @@ def test_an_invalid_form_says_what_is_wrong(client: Client, cluster: Scenario, f
 
 def test_the_forms_suggest_names_of_the_scenario(client: Client, cluster: Scenario) -> None:
     page = source(client, f"/scenarios/{cluster.pk}/experiments/capacity/")
-    assert '<option value="Deployment default/web"></option>' in page
+    assert '<option value="Deployment default/web"></option>' in page  # for the further pods of a mix
+    assert '<option value="Deployment default/web" selected>Deployment default/web</option>' in page
     page = source(client, f"/scenarios/{cluster.pk}/experiments/moves/?pod=default/big")
-    assert '<option value="default/big"></option>' in page
-    assert 'value="default/big"' in page
+    assert '<option value="default/big" selected>default/big</option>' in page
 
 
-def test_a_pod_that_the_scenario_lacks_fails_with_its_field(client: Client, cluster: Scenario) -> None:
-    experiment = ask(client, cluster, "capacity", pod_1="default/<b>gone</b>", **CAPACITY)
-    assert experiment.state == "failed"
-    page = client.get(f"/experiments/{experiment.pk}/").content.decode()
-    assert "the scenario has no pod default/&lt;b&gt;gone" in page
+def test_a_pod_that_the_scenario_lacks_is_refused_at_its_field(client: Client, cluster: Scenario) -> None:
+    form = CAPACITY | {"pod_1": "default/<b>gone</b>"}
+    response = client.post(f"/scenarios/{cluster.pk}/experiments/capacity/", form)
+    assert response.status_code == 400
+    assert "The scenario has no pod default/&lt;b&gt;gone" in response.content.decode()
 
 
 def test_moves_shows_nodes_before_and_after_and_the_moves_in_order(client: Client, cluster: Scenario) -> None:
@@ -120,7 +128,7 @@ def test_moves_of_a_pod_that_no_moves_help(client: Client, cluster: Scenario) ->
 def test_moves_needs_a_pod_or_a_group(client: Client, cluster: Scenario) -> None:
     response = client.post(f"/scenarios/{cluster.pk}/experiments/moves/", MOVES)
     assert response.status_code == 400
-    assert "Choose a pending pod, or enter the name of a pod group." in response.content.decode()
+    assert "Choose a pending pod." in response.content.decode()
 
 
 def test_the_page_of_a_pending_pod_links_to_the_form(client: Client, cluster: Scenario) -> None:

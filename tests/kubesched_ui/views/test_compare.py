@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kubesched_ui.models import Run
 from kubesched_ui.presenters import charts
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
+from kubesched_ui.views import compare
 from tests.kubesched_ui.pages import get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -53,11 +55,29 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     assert '<th scope="row">Changes</th> <td class="wrap">none</td><td class="wrap">cordon n1</td>' in text
     assert "node(s) were unschedulable" in text
     assert "&lt;b&gt;" in page(client, f"/compare/{run.pk}/{made.pk}/?change=all")
+    steps = text[text.index('id="pod"') :]
+    differing, equal = steps[: steps.index("equal steps")], steps[steps.index("equal steps") :]
+    assert 'title="differs">' in differing
+    assert '<td class="wrap">passes</td> <td class="wrap">passes</td>' not in differing
+    assert '<td class="wrap">passes</td> <td class="wrap">passes</td>' in equal, "equal steps are folded"
     head = page(client, f"/runs/{made.pk}/")
     assert f'href="/compare/{run.pk}/{made.pk}/"' in head
     run.delete()
     assert "The parent run was deleted" in page(client, f"/runs/{made.pk}/")
     assert "There is no run" in page(client, answer["Location"], 404)
+
+
+def test_results_that_round_to_the_same_text_are_equal() -> None:
+    shares = {"cpu": {"mean": (0.7161, 0.7164), "stddev": (0.1, 0.2), "max": (1.0, 1.0)}}
+    metrics = {"nodes_used": (3, 3), "pending": (0, 0), "victims": (0, 1), "requested_share": shares, "stranded": {}}
+    comparison: Any = SimpleNamespace(metrics=metrics)
+    assert compare.figures(comparison) == [
+        ("Nodes with a pod", "3", "3", False),
+        ("Preempted pods", "0", "1", True),
+        ("cpu: requested, mean", "71.6%", "71.6%", False),
+        ("cpu: requested, spread", "10.0%", "20.0%", True),
+        ("cpu: requested, fullest node", "100.0%", "100.0%", False),
+    ]
 
 
 def test_groups_filters_and_sorting(client: Client, run: Run) -> None:
