@@ -30,9 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
     args = parser.parse_args(argv)
     if args.command in CORE:
+        from kubesched_ui.ingest.command_reader import read_upload
         from scheduler_core.__main__ import main as run_core
 
-        return run_core([args.command, *args.arguments], prog="kubesched")
+        return run_core([args.command, *args.arguments], prog="kubesched", reader=read_upload)
     if args.data:
         os.environ["KUBESCHED_VAR_DIR"] = os.path.abspath(args.data)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")

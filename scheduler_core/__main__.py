@@ -1,23 +1,32 @@
 """The command line: python -m scheduler_core. Each command is a function of a module in `commands`."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scheduler_core.errors import InputError
 
+if TYPE_CHECKING:
+    from scheduler_core.snapshot.files import Reader
+
 EXIT_SAME = "Exit code: 0 if every pod has the same outcome, 1 if not, 2 for bad usage or input."
 
+RELEASE = "Kubernetes release of the scheduler (default: that of the cluster in the file, or the newest)"
 CONFIG = "a KubeSchedulerConfiguration (YAML or JSON)"
 
 Commands = Any  # argparse has no public name for the type
 
 
-def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") -> int:
-    """Run a command. Return its exit code: 0, 1 for a finding, 2 for bad usage or input."""
+def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core", reader: Reader | None = None) -> int:
+    """Run a command. Return its exit code: 0, 1 for a finding, 2 for bad usage or input.
+
+    `reader`: reads snapshots; None for `read_snapshot`, which reads the output of kubectl.
+    """
     parser = argparse.ArgumentParser(
         prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",
@@ -34,7 +43,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core") 
     _add_queries(commands)
     _add_comparisons(commands)
     _add_shadow(commands)
-    args = parser.parse_args(argv)
+    args = parser.parse_args(argv, argparse.Namespace(reader=reader))
     module, _, function = args.run.partition(":")
     try:
         return int(getattr(import_module(f"scheduler_core.commands.{module}"), function)(args, sys.stdout))
@@ -149,7 +158,7 @@ def _add_explain(commands: Commands) -> None:
     )
     add = explain.add_argument
     add("snapshot", metavar="SNAPSHOT", help="output of kubectl get -o json|yaml, also .gz; - for standard input")
-    add("--release", help="Kubernetes release of the scheduler (default: the newest)")
+    add("--release", help=RELEASE)
     add("--config", metavar="FILE", help=CONFIG)
     add("--pod", metavar="NS/NAME", help="only this pod; a bound pod is made pending again")
     text = "an out-of-tree plugin in Python, also FILE.py:CLASS; repeatable; enabled unless --config is given"
@@ -282,7 +291,7 @@ def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.
     add = command.add_argument
     add("file", metavar="FILE", help="a snapshot (kubectl get -o json) or a Scenario; - for standard input")
     add("--one-pass", dest="single_pass", action="store_true", help="one cycle per pod, also for a Scenario")
-    add("--release", help="Kubernetes release (default: the scenario's, or the newest)")
+    add("--release", help=RELEASE)
     add("--config", metavar="FILE", help=CONFIG)
     add("--seed", type=int, help="seed for ties (default: the scenario's, or the first node by name)")
     add("--json", action="store_true", help="print the answer in the format of the API")

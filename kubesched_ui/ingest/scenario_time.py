@@ -31,7 +31,7 @@ def check(spec: dict[str, Any]) -> None:
     try:
         scenario = load_scenario(msgspec.json.encode(plain))
         # A run may configure later how to treat unknown plugins, and sets the release of the feature gates.
-        ScenarioRun(scenario, unknown_plugins="leave_out", release=get_release(scenario.spec.kubernetes))
+        ScenarioRun(scenario, unknown_plugins="leave_out", release=get_release(scenario.spec.release))
     except InputError as error:
         path = error.field.partition(": ")[2] if error.field.startswith("line ") else error.field
         where = "" if error.where == "scenario" else f"{error.where}: "

@@ -22,9 +22,9 @@ from scheduler_core.cluster.formatting import count, some
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.releases import NEWEST, get_release, remarks
 from scheduler_core.releases.feature_gates import WHERE, spelled
-from scheduler_core.releases.remarks import cluster_remarks, nearest_release
+from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.preflight import Choices
 
 logger = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ def own_release(scenario: Scenario) -> str:
 
 def default_release(scenario: Scenario) -> str:
     """Return the cluster's release or the nearest one; the newest if the version is unknown."""
-    return own_release(scenario) or nearest_release(scenario.kubernetes) or NEWEST
+    return own_release(scenario) or remarks.default_release(scenario.kubernetes)
 
 
 def settings_of(run: Run) -> RunSettings:

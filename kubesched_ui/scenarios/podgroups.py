@@ -1,6 +1,8 @@
 """Pod groups of scheduling.k8s.io in a scenario: the feature gates that the cluster must have enabled."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 
 from kubesched_ui.ingest.kinds import POD_GROUP
 from kubesched_ui.models import Scenario
@@ -8,29 +10,24 @@ from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
+from scheduler_core.pod_groups.needed_gates import needed_gates
 from scheduler_core.releases import NEWEST, RELEASES, get_release
 from scheduler_core.releases.feature_gates import gates_of, numbered, spelled, with_known_gates
 
 _MINOR = re.compile(r"v?(\d{1,3}\.\d{1,3})")
-FIRST = ("GenericWorkload", "GangScheduling")
 
 
 def gates_for(scenario: Scenario) -> dict[str, bool]:
     """Return the feature gates without which the cluster could not have its PodGroups; {} if it has none."""
-    if not scenario.counts.get(POD_GROUP):
-        return {}
-    wanted = set(FIRST)
+    return needed_gates(_groups(scenario)) if scenario.counts.get(POD_GROUP) else {}
+
+
+def _groups(scenario: Scenario) -> Iterator[PodGroup]:
     for raw in scenario.objects_of([POD_GROUP]):
-        try:
+        with suppress(InputError):  # the run reports the invalid object
             group = decode(raw)
-        except InputError:
-            continue  # the run reports the invalid object
-        if isinstance(group, PodGroup):
-            if group.spec.topology_key:
-                wanted.add("TopologyAwareWorkloadScheduling")
-            if group.spec.disruption_mode or group.spec.priority:
-                wanted.add("WorkloadAwarePreemption")
-    return dict.fromkeys(sorted(wanted), True)
+            if isinstance(group, PodGroup):
+                yield group
 
 
 def suitable_release(scenario: Scenario, release: str) -> str:

@@ -2,19 +2,25 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 import msgspec
 
-from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.objects import Node, Pod, decode
+from scheduler_core.api.workloads import PodGroup
 from scheduler_core.config import Configuration, UnknownPlugins
 from scheduler_core.config.discovery import chosen, configurations_in, passed_over
 from scheduler_core.errors import InputError
-from scheduler_core.releases import Release
-from scheduler_core.snapshot.files import read_bytes, useless_objects_hint
+from scheduler_core.pod_groups.needed_gates import needed_gates
+from scheduler_core.releases import Release, get_release, with_gates
+from scheduler_core.releases.feature_gates import parse, with_known_gates
+from scheduler_core.releases.remarks import cluster_remarks, default_release, default_release_note
+from scheduler_core.snapshot.files import Reader, Snapshot, read_bytes, read_snapshot, useless_objects_hint
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare
+from scheduler_core.virtual_time.scenario import ScenarioSpec
 
 Raw = dict[str, Any]
 Load = Callable[..., Configuration]
@@ -44,6 +50,44 @@ def _usable_configuration(raws: list[Raw], load: Load) -> Any:
     if len(everything) > 1:
         print(f"note: {passed_over(found, everything)}", file=sys.stderr)
     return found.raw
+
+
+def snapshot_of(args: argparse.Namespace, data: bytes, path: str) -> Snapshot:
+    """Return the snapshot in a file's content, and print the notes of its reader. Raises InputError."""
+    reader: Reader = getattr(args, "reader", None) or read_snapshot
+    found = reader(data, path)
+    print_notes(found.notes)
+    return found
+
+
+def release_of(args: argparse.Namespace, snapshot: Snapshot) -> Release:
+    """Return the release of `--release`, or else that of the snapshot's cluster, with the feature gates of the command.
+
+    The choice is printed to standard error. Raises InputError.
+    """
+    if args.release:
+        return with_gates(get_release(args.release), parse(args.feature_gates))
+    release = with_known_gates(get_release(default_release(snapshot.version)), needed_gates(_groups(snapshot)))
+    print_notes([default_release_note(release.name, snapshot.version)])
+    print_notes(cluster_remarks(snapshot.version, release.name))
+    return with_gates(release, parse(args.feature_gates))
+
+
+def scenario_release(spec: ScenarioSpec) -> str:
+    """Return the release of a scenario document, and print to standard error how it was chosen."""
+    release, version = spec.release, spec.kubelet_version
+    if not spec.kubernetes:
+        print_notes([default_release_note(release, version), *cluster_remarks(version, release)])
+    return release
+
+
+def _groups(snapshot: Snapshot) -> Iterator[PodGroup]:
+    for raw in snapshot.objects:
+        if raw.get("kind") == "PodGroup":
+            with suppress(InputError):  # the run reports the invalid object
+                group = decode(raw)
+                if isinstance(group, PodGroup):
+                    yield group
 
 
 def prepared(path: str, raws: list[Raw], release: Release, configuration: Configuration, choices: Choices) -> Prepared:

@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Object, Pod, PodStatus
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes
+from scheduler_core.commands.console import (
+    choices_of,
+    configuration_of,
+    prepared,
+    print_json,
+    print_notes,
+    release_of,
+    snapshot_of,
+)
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
@@ -21,9 +29,8 @@ from scheduler_core.explain.render import render
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import objects_in, read_bytes
+from scheduler_core.snapshot.files import read_bytes
 
 CHANGES = 4  # maximum number of suggested fixes for a pod
 MOST_TRIED = 50  # maximum number of pods for which suggested fixes are searched
@@ -44,9 +51,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     all. If it is bound, it is first removed from its node, unless no scheduler placed it there. Raises InputError.
     """
     registry = with_plugins(args.plugins, PLUGINS)
-    release = get_release(f"{args.release or NEWEST} {args.feature_gates}".strip())
+    snapshot = snapshot_of(args, read_bytes(args.snapshot), args.snapshot)
+    raws, release = snapshot.objects, release_of(args, snapshot)
     read = partial(load, release=release, registry=registry, unknown=args.unknown_plugins)
-    raws = objects_in(read_bytes(args.snapshot), args.snapshot)
     enabled = None if args.config else enabling(name for name in registry if name not in PLUGINS)
     configuration = read(enabled or configuration_of(args, raws, read))
     found = prepared(args.snapshot, raws, release, configuration, choices_of(args))

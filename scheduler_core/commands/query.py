@@ -8,7 +8,17 @@ from functools import partial
 from typing import IO, Any
 
 from scheduler_core.cluster import formatting
-from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
+from scheduler_core.commands.console import (
+    choices_of,
+    configuration_of,
+    prepared,
+    print_json,
+    print_notes,
+    release_of,
+    scenario_release,
+    snapshot_of,
+    write_table,
+)
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import timepoints
@@ -33,10 +43,10 @@ from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.releases import NEWEST, get_release, with_gates
+from scheduler_core.releases import get_release
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import objects_in, read_bytes
+from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
@@ -46,7 +56,7 @@ class Played:
     """A run of a file.
 
     `cycles`: each encoded, with the nodes in the order of its rows. `objects`: by their number. `configuration`,
-    `settings`: those of the run.
+    `settings`: those of the run. `skipped`: pod without a node that the scheduler does not try -> why.
     """
 
     recording: Recording
@@ -56,6 +66,7 @@ class Played:
     objects: list[tuple[str, bytes]]
     configuration: Configuration
     settings: dict[str, Any]
+    skipped: dict[str, str]
 
     def restored(self) -> RestoredRun:
         """Return the run's cluster, which can be restored at any timepoint."""
@@ -84,8 +95,8 @@ def play(args: argparse.Namespace, keep: bool = False, stages: Sequence[Stage] =
     data = read_bytes(args.file)
     if not args.single_pass and is_scenario(data):
         return _virtual_time(data, args, keep, stages)
-    raws = objects_in(data, args.file)
-    release = with_gates(get_release(args.release or NEWEST), parse(args.feature_gates))
+    snapshot = snapshot_of(args, data, args.file)
+    raws, release = snapshot.objects, release_of(args, snapshot)
     read = partial(load, release=release, unknown=args.unknown_plugins)
     configuration = read(configuration_of(args, raws, read))
     found = prepared(args.file, raws, release, configuration, choices_of(args))
@@ -107,7 +118,7 @@ def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Seq
     scenario = load_scenario(data, args.file)
     spec = scenario.spec
     spec.feature_gates = {**({} if args.release else spec.feature_gates), **parse(args.feature_gates)}
-    spec.kubernetes = args.release or spec.kubernetes
+    spec.kubernetes = args.release or scenario_release(spec)
     spec.config = read_bytes(args.config).decode(errors="replace") if args.config else spec.config
     spec.seed = spec.seed if args.seed is None else args.seed
     run = ScenarioRun(
@@ -134,7 +145,13 @@ def _played(
     parts = {part: [block.data for block in blocks if block.part == part] for part in (MOVES_PART, FACTS_PART)}
     objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
     recording, facts = Recording(parts[MOVES_PART]), facts_from(parts[FACTS_PART])
-    return Played(recording, facts, settings["in_time"], cycles, objects, simulation.configuration, settings)
+    skipped = {}
+    for pod in simulation.pending:
+        if pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:
+            skipped[pod.key] = "left to other schedulers"
+        elif pod.terminating:
+            skipped[pod.key] = "skipped, because being deleted"
+    return Played(recording, facts, settings["in_time"], cycles, objects, simulation.configuration, settings, skipped)
 
 
 def state(args: argparse.Namespace, out: IO[str]) -> int:
@@ -164,11 +181,17 @@ def state(args: argparse.Namespace, out: IO[str]) -> int:
     for part in ("nominated", "waiting", "orphans"):
         for pod, name in found[part].items():
             print(f"{part}: {pod} on {name}", file=out)
-    print(
-        f"{formatting.count(len(found['pending']), 'pod')} pending: {formatting.some(found['pending'], 10) or 'none'}",
-        file=out,
-    )
+    for pods, what in _pending(found["pending"], played):
+        print(f"{formatting.count(len(pods), 'pod')} {what}: {formatting.some(pods, 10) or 'none'}", file=out)
     return 0
+
+
+def _pending(pods: list[str], played: Played) -> Iterator[tuple[list[str], str]]:
+    """Yield the pods without a node that this scheduler tries, and the others with what they wait for."""
+    yield [pod for pod in pods if pod not in played.skipped], "pending"
+    for what in dict.fromkeys(played.skipped.values()):
+        if skipped := [pod for pod in pods if played.skipped.get(pod) == what]:
+            yield skipped, what
 
 
 def find(args: argparse.Namespace, out: IO[str]) -> int:

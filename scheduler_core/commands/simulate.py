@@ -3,11 +3,13 @@
 import argparse
 from typing import IO, Any
 
-from scheduler_core.commands.console import choices_of, print_json, print_notes
+from scheduler_core.commands.console import choices_of, print_json, print_notes, scenario_release
+from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
+from scheduler_core.errors import InputError
 from scheduler_core.releases.feature_gates import parse
-from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.snapshot.files import read_bytes, read_snapshot
 from scheduler_core.virtual_time.engine import Record
-from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario import API_VERSION, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 _QUIET = {"nodes.listed", "pod.nominated", "pod.updated", "eviction.timed", "eviction.cancelled"}
@@ -16,7 +18,10 @@ _QUIET = {"nodes.listed", "pod.nominated", "pod.updated", "eviction.timed", "evi
 def run(args: argparse.Namespace, out: IO[str]) -> int:
     """Run a scenario file and write its events. Returns 0, or 1 if a pod is left without a node. Raises InputError."""
     source = read_bytes(args.file)
+    if API_VERSION.encode() not in source:
+        _refuse_snapshot(source, args.file)
     scenario = load_scenario(source, args.file)
+    scenario.spec.kubernetes = scenario_release(scenario.spec)
     scenario.spec.feature_gates |= parse(args.feature_gates)
     if args.seed is not None:
         scenario.spec.seed = args.seed
@@ -45,6 +50,17 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         totals = "".join(f", {n} {what}" for n, what in ((nominated, "nominated"), (evicted, "evicted")) if n)
         out.write(f"\nat {run.until:g} s: {bound} pods bound{totals}; waiting: {waiting or 'none'}\n")
     return 1 if left else 0
+
+
+def _refuse_snapshot(source: bytes, path: str) -> None:
+    """Raise InputError that names the commands for a snapshot if the file is one."""
+    try:
+        kinds = {str(raw.get("kind")) for raw in read_snapshot(source, path).objects}
+    except InputError:
+        return  # the loader of scenarios reports the file
+    if kinds & {"Pod", "Node", *WORKLOADS}:
+        problem = "is a snapshot, not a Scenario; `kubesched simulate` runs it, `kubesched explain` explains its pods"
+        raise InputError(path, "", problem)
 
 
 def as_json(record: Record) -> dict[str, Any]:

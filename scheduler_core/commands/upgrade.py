@@ -10,14 +10,22 @@ from typing import IO, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.commands.console import choices_of, configuration_of, prepared, print_json, print_notes, write_table
+from scheduler_core.commands.console import (
+    choices_of,
+    configuration_of,
+    prepared,
+    print_json,
+    print_notes,
+    snapshot_of,
+    write_table,
+)
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome
 from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
-from scheduler_core.snapshot.files import objects_in, read_bytes
+from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 
 ROWS = 200
@@ -68,7 +76,7 @@ def _inputs_of(args: argparse.Namespace, releases: Sequence[str], gates: Mapping
     data = read_bytes(args.file)
     if not args.single_pass and is_scenario(data):
         return _virtual_time(data, args, releases, gates)
-    raws = objects_in(data, args.file)
+    raws = snapshot_of(args, data, args.file).objects
     found: list[Inputs] = []
     for name in releases:
         release = with_known_gates(get_release(name), gates)

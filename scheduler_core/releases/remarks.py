@@ -19,6 +19,22 @@ def nearest_release(version: str) -> str:
     return min(RELEASES, key=lambda name: abs(numbered(name)[1] - int(match[1])))
 
 
+def default_release(version: str) -> str:
+    """Return the default release for a cluster of this version: its own or the nearest one, with the feature gates
+    that follow the version. The newest if the version is unknown."""
+    number, _, gates = version.strip().partition(" ")
+    return f"{nearest_release(number) or max(RELEASES, key=numbered)} {gates}".strip()
+
+
+def default_release_note(release: str, version: str) -> str:
+    """Return a sentence about a release that was chosen as the default for a cluster of this version."""
+    version = version.strip().partition(" ")[0]
+    if nearest_release(version):
+        return f"The release is {release}, because the cluster runs Kubernetes {version}; --release chooses another."
+    why = "because the input has no version of a cluster"
+    return f"The release is {release}, the newest, {why}; --release chooses another."
+
+
 def cluster_remarks(version: str, release: str) -> list[str]:
     """Return how a run with this release differs from a cluster of this version, as far as it follows from the choice
     of the nearest release, or from the patch release."""

@@ -4,7 +4,9 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -24,11 +26,26 @@ MAX_YAML_BYTES = 64_000_000
 _MAX_LISTS = 8  # nested lists; kubectl writes one
 
 
-def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
-    """Return the objects of a file's content, JSON or YAML.
+@dataclass(slots=True)
+class Snapshot:
+    """The content of a file. `objects`: raw objects, and scheduler configurations among them. `version`: of the
+    cluster, "" if the file does not name it. `notes`: what the reader left out or changed."""
+
+    objects: list[dict[str, Any]]
+    version: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+Reader = Callable[[bytes, str], Snapshot]
+"""Reads the content of a file, given with its path. Raises InputError."""
+
+
+def read_snapshot(data: bytes, path: str) -> Snapshot:
+    """Return the content of a file, JSON or YAML.
 
     The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
-    document is replaced by its objects. Raises InputError naming the file and the place in it.
+    document is replaced by its objects and its configuration. The cluster's version is that of a scenario, that of
+    `kubectl version -o json`, or that of most kubelets. Raises InputError naming the file and the place in it.
     """
     if what := binary_input_hint(data[:HEAD]) or wrong_input_hint(data):
         raise InputError(path, "", what)
@@ -38,12 +55,50 @@ def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
         if not (what := unreadable_input_hint(data)):
             raise
         raise InputError(path, "", f"{what} ({problem.problem})") from None
-    several = len(documents) > 1
-    return [
-        found
-        for number, document in enumerate(documents, 1)
-        for _, found in each_object(document, path, f"document {number}" if several else "")
-    ]
+    several, found = len(documents) > 1, Snapshot([])
+    for number, document in enumerate(documents, 1):
+        if isinstance(document, dict) and "kind" not in document and (version := _version_in(document)):
+            found.version = version
+            continue
+        for _, obj in each_object(document, path, f"document {number}" if several else ""):
+            found.objects.append(obj)
+        if isinstance(document, dict) and document.get("kind") == "Scenario":
+            spec = document["spec"] if isinstance(document.get("spec"), dict) else {}
+            found.version = str(spec.get("kubernetes") or found.version)
+            found.objects += _configuration_of(spec, path)
+    found.version = found.version or kubelet_version(found.objects)
+    return found
+
+
+def objects_in(data: bytes, path: str) -> list[dict[str, Any]]:
+    """Return the objects that `read_snapshot` returns. Raises InputError."""
+    return read_snapshot(data, path).objects
+
+
+def kubelet_version(objects: Iterable[Any]) -> str:
+    """Return the version of most kubelets; "" without one."""
+    versions: Counter[str] = Counter()
+    for obj in objects:
+        if isinstance(obj, dict) and obj.get("kind") == "Node":
+            status = obj.get("status")
+            info = status.get("nodeInfo") if isinstance(status, dict) else None
+            version = info.get("kubeletVersion") if isinstance(info, dict) else None
+            versions[version if isinstance(version, str) else ""] += 1
+    del versions[""]
+    return versions.most_common(1)[0][0] if versions else ""
+
+
+def _version_in(document: dict[str, Any]) -> str:
+    """Return the version of the API server in the output of `kubectl version`; "" for any other document."""
+    server = document.get("serverVersion", document)
+    version = server.get("gitVersion") if isinstance(server, dict) else None
+    return version if isinstance(version, str) else ""
+
+
+def _configuration_of(spec: dict[str, Any], path: str) -> list[dict[str, Any]]:
+    config = spec.get("config")
+    found = read_documents(config, f"{path}: spec.config") if isinstance(config, str) else [config]
+    return [document for document in found if isinstance(document, dict)]
 
 
 def useless_objects_hint(raws: Iterable[dict[str, Any]]) -> str:

@@ -14,8 +14,8 @@ import msgspec
 from scheduler_core.api.duration import seconds
 from scheduler_core.config.document import load_document, located
 from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST
-from scheduler_core.snapshot.files import each_object, is_list
+from scheduler_core.releases.remarks import default_release
+from scheduler_core.snapshot.files import each_object, is_list, kubelet_version
 
 API_VERSION = "kubesched.dev/v1alpha1"
 KIND = "Scenario"
@@ -132,11 +132,12 @@ class Controllers(StrictStruct, kw_only=True):
 
 
 class ScenarioSpec(StrictStruct, kw_only=True):
-    """Content of a scenario. `config`: a KubeSchedulerConfiguration, as text or object. `until`: end of the run; by
-    default 10 minutes after the last planned change."""
+    """Content of a scenario. `kubernetes`: the release; by default that of most kubelets of its nodes. `config`: a
+    KubeSchedulerConfiguration, as text or object. `until`: end of the run; by default 10 minutes after the last planned
+    change."""
 
     description: str = ""
-    kubernetes: str = NEWEST
+    kubernetes: str = ""
     config: str | dict[str, Any] | None = None
     feature_gates: dict[str, bool] = {}
     seed: int = 0
@@ -150,6 +151,16 @@ class ScenarioSpec(StrictStruct, kw_only=True):
     objects: list[dict[str, Any]] = []
     timeline: list[TimelineEntry] = []
     arrivals: list[Arrivals] = []
+
+    @property
+    def release(self) -> str:
+        """The release without feature gates. It is not checked if the scenario names it."""
+        return self.kubernetes or default_release(self.kubelet_version)
+
+    @property
+    def kubelet_version(self) -> str:
+        """The version of most kubelets; "" without one."""
+        return kubelet_version(obj for _, obj in self.each_object())
 
     def each_object(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the path and the value of each of `objects`, and of each item of a List. Raises InputError."""

@@ -75,7 +75,7 @@ class ScenarioRun:
         self._source = source
         self._filled = Filled()
         spec = scenario.spec
-        self._release = release = release or with_gates(get_release(spec.kubernetes), spec.feature_gates)
+        self._release = release = release or with_gates(get_release(spec.release), spec.feature_gates)
         if configuration is None:
             configuration = load(spec.config, release, registry, unknown_plugins)
         given = [raw for _, raw in spec.each_object()] + [entry.create for entry in spec.timeline if entry.create]

@@ -24,6 +24,7 @@ from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse
+from scheduler_core.releases.remarks import default_release_note
 
 PENDING, BAD_INPUT = 1, 2
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")
@@ -80,6 +81,8 @@ class Command(BaseCommand):
             self.stderr.write("The run of the run file is ignored; import it with `manage.py ingest`")
         try:
             run = run_to_the_end(scenario, options)
+            if not options["release"]:
+                self.stderr.write(default_release_note(run.release, scenario.kubernetes))
             for warning in [*remarks_of(scenario), *warnings_of(run)]:
                 self.stderr.write(warning)
             (print_time if run.in_time else print_table)(run)
