@@ -25,6 +25,7 @@ class ClusterOut(ModelSchema):
     url: str = ""
     state: str = Field(description="stopped, connecting, listing, following or failed")
     message: str = Field(description="A sentence about the state.")
+    limits: list[str] = Field(description="What all answers lack now, such as changes since a time; empty: nothing.")
     release: str = Field(description="Release of its scheduler: the chosen one, or else the found one.")
     counts: dict[str, Any] = Field(
         description="nodes, pods, bound, pending, pending pods by answer (never, not now, not asked), kinds"
@@ -47,6 +48,10 @@ class ClusterOut(ModelSchema):
         return queries.follower(cluster).sentence
 
     @staticmethod
+    def resolve_limits(cluster: Cluster) -> list[str]:
+        return queries.limits(cluster)
+
+    @staticmethod
     def resolve_release(cluster: Cluster) -> str:
         return cluster.used_release
 
@@ -58,6 +63,7 @@ class WatchedKindOut(Schema):
     event_at: datetime | None = Field(description="When the last change or bookmark arrived.")
     message: str = Field(description="What is wrong; empty if all is well.")
     consequence: str = Field(description="What answers lack; empty if they lack nothing.")
+    stale_since: datetime | None = Field(description="From when on its changes are unknown; null: they are known.")
 
 
 class ClusterDetail(ClusterOut):
@@ -89,8 +95,20 @@ class PendingPodOut(ModelSchema):
         return row.key
 
 
+class WhyOut(PendingPodOut):
+    limits: list[str] = Field(description="What all answers of the cluster lack now; empty: nothing.")
+
+    class Meta(PendingPodOut.Meta):
+        pass
+
+    @staticmethod
+    def resolve_limits(row: PendingPod) -> list[str]:
+        return queries.limits(row.cluster)
+
+
 class PendingPage(Schema):
     count: int = Field(description="Number of pending pods that match.")
+    limits: list[str] = Field(description="What all answers lack now; empty: nothing.")
     pods: list[PendingPodOut] = Field(description="Those that wait longest first.")
 
 
@@ -232,11 +250,12 @@ def pending_pods(
     offset: int = SKIP,
 ) -> dict[str, Any]:
     """List the pending pods with why they are pending."""
-    rows = queries.pending_pods(find(Cluster, cluster_id), text, category, cause, namespace)
-    return {"count": rows.count(), "pods": list(rows[offset : offset + limit])}
+    cluster = find(Cluster, cluster_id)
+    rows = queries.pending_pods(cluster, text, category, cause, namespace)
+    return {"count": rows.count(), "limits": queries.limits(cluster), "pods": list(rows[offset : offset + limit])}
 
 
-@router.get("/clusters/{int:cluster_id}/pods/{namespace}/{name}/why", response={200: PendingPodOut, **REFUSALS})
+@router.get("/clusters/{int:cluster_id}/pods/{namespace}/{name}/why", response={200: WhyOut, **REFUSALS})
 def why_pending(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> PendingPod:
     """Return why a pod is pending. Status 404: no pod with this name is pending."""
     found = queries.pending_pod(find(Cluster, cluster_id), f"{namespace}/{name}".replace("\0", ""))

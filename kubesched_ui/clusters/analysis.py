@@ -155,10 +155,11 @@ class PendingAnalysis:
         if change is not None:
             self.answers.note(change)
         elif isinstance(item, Listed | Gap):
-            self.answers.note(None)
             if isinstance(item, Listed):
                 self.unknown.discard(item.kind)
                 self.refused.discard(item.kind)
+                self.answers.refused = frozenset(self.refused)
+            self.answers.note(None)
         self.lag = max(self.lag, time.time() - item.time)
 
     # ---- rows

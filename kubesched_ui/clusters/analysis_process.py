@@ -39,6 +39,8 @@ class AnalysisProcess:
 
     def send(self, item: Item) -> None:
         """Queue an item that the store has applied."""
+        if isinstance(item, Listed):
+            self.forgotten.discard(item.kind)
         if self.process is not None:
             self.queue.append(item)
             self.arrived.set()
@@ -50,6 +52,12 @@ class AnalysisProcess:
             if self.process is not None:
                 self.queue.append(Forget(kind))
                 self.arrived.set()
+
+    def remember(self, kind: str) -> None:
+        """Expect items of a forgotten kind again, from what is known of it."""
+        version = self.store.resource_versions.get(kind)
+        if kind in self.forgotten and version is not None:
+            self.send(Listed(kind, version, tuple(self.store.objects(kind)), time.time()))
 
     def configure(self, release: str, config: str) -> None:
         """Start the process, or start it anew, with this release and configuration."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,7 @@ from kubesched_ui.clusters import history, leases
 from kubesched_ui.clusters.analysis_process import AnalysisProcess
 from kubesched_ui.clusters.connections import Connection, open_transport
 from kubesched_ui.clusters.models import Cluster, HistoryGap, state_fields
-from kubesched_ui.clusters.writer import HistoryWriter, LostLease, ReplacedCluster
+from kubesched_ui.clusters.writer import HistoryWriter, LostLease, ReplacedCluster, at
 from kubesched_ui.websockets.publisher import Publisher, group
 from scheduler_core.api.objects import Namespace, Object
 from scheduler_core.errors import InputError
@@ -52,6 +53,7 @@ SYSTEM = "kube-system"  # its uid identifies a cluster
 MAX_NAMESPACE = 1_000_000  # bytes
 FIRST = "pending"  # analysis that starts at once
 WITHOUT = ("refused", "not served")  # states of a kind of which no item comes
+SILENT_S = 100  # an API server sends at least a bookmark of each kind a minute
 
 T = TypeVar("T")
 
@@ -73,6 +75,8 @@ class Follower:
         self.stored: dict[str, Any] = {}  # columns as written last
         self.complete = False
         self.scheduler_changed = False  # since release and configuration were looked for
+        self.without: set[str] = set()  # kinds of which no item comes
+        self.failing = False  # whether a kind could not be watched since the cluster was identified
         self.writer: HistoryWriter
         self.source: LiveSource
         self.analyses: list[AnalysisProcess]
@@ -81,8 +85,8 @@ class Follower:
         """Follow. `started` is called when heartbeats come from here. Raises LostLease, and ReplacedCluster if the
         stored history is another cluster's."""
         objects = await self._in_thread(self._restore)
-        if await self._is_replaced(objects):
-            raise ReplacedCluster
+        if known := objects.get("Namespace", {}).get(SYSTEM):
+            await self._identify(known.metadata.uid)
         self.source = LiveSource(self.transport, self.kinds, known=self._known(objects))
         start = {"cluster": self.cluster.pk, "token": self.token, "kinds": list(self.source.health)}
         start["namespace"] = namespace_of(self.kinds)
@@ -90,7 +94,7 @@ class Follower:
         started()
         try:
             async with asyncio.TaskGroup() as group_of_tasks:
-                for task in (self._read, self._write, self._report, self._discover):
+                for task in (self._read, self._write, self._report, self._discover, self._verify):
                     group_of_tasks.create_task(task())
                 for analysis in self.analyses:
                     group_of_tasks.create_task(analysis.run())
@@ -106,20 +110,31 @@ class Follower:
 
     # ---- the stored state
 
-    async def _is_replaced(self, objects: Mapping[str, Mapping[str, Object]]) -> bool:
-        """Return whether the API server's kube-system is not the stored one. Its resourceVersions may be near those of
-        the stored cluster, so that a watch would succeed."""
-        known = objects.get("Namespace", {}).get(SYSTEM)
-        if known is None:
-            return False
+    async def _identify(self, uid: str) -> bool:
+        """Return whether the API server's kube-system has this uid; False if it does not answer. Raises ReplacedCluster
+        if it has another one: its resourceVersions may be near those of the stored cluster, so a watch succeeds."""
         body = b""
         with suppress(TransportError, msgspec.DecodeError):
             async with self.transport.get(f"/api/v1/namespaces/{SYSTEM}", {}) as response:
                 async for chunk in response.chunks():
                     body += chunk[: MAX_NAMESPACE - len(body)]
                 if response.status == HTTPStatus.OK:
-                    return msgspec.json.decode(body, type=Namespace).metadata.uid != known.metadata.uid
+                    if msgspec.json.decode(body, type=Namespace).metadata.uid != uid:
+                        raise ReplacedCluster
+                    return True
         return False
+
+    async def _verify(self) -> None:
+        """Identify the cluster again after each interruption: another one may answer now."""
+        uid = ""
+        while True:
+            known = self.store.get("Namespace", SYSTEM)
+            uid = uid or (known.metadata.uid if known else "")
+            health = self.source.health.values()
+            self.failing = self.failing or any(one.state == "retrying" for one in health)
+            if uid and self.failing and any(one.state == "watching" for one in health):
+                self.failing = not await self._identify(uid)
+            await asyncio.sleep(1.0)
 
     def _restore(self) -> dict[str, dict[str, Object]]:
         """Read the stored objects. Kinds without a stored resourceVersion are listed."""
@@ -132,10 +147,15 @@ class Follower:
         return {kind: dict(by_key) for kind, by_key in objects.items()}
 
     def _known(self, objects: Mapping[str, Mapping[str, Object]]) -> dict[str, Listed]:
-        """Return the stored objects as lists from which the source continues."""
-        seconds = self.writer.changed_at.timestamp()
+        """Return the stored objects as lists from which the source continues, with the times of their last events."""
+        changed_at, health = self.writer.changed_at.timestamp(), self.cluster.health
         known = {
-            kind: Listed(kind, version, tuple(objects.get(kind, {}).values()), seconds)
+            kind: Listed(
+                kind,
+                version,
+                tuple(objects.get(kind, {}).values()),
+                health.get(kind, {}).get("event_at") or changed_at,
+            )
             for kind, version in self.writer.versions.items()
             if kind in self.kinds
         }
@@ -194,10 +214,7 @@ class Follower:
     async def _report(self) -> None:
         """Store state, health and heartbeat regularly."""
         while True:
-            for kind, health in self.source.health.items():
-                if health.state in WITHOUT:
-                    for analysis in self.analyses:
-                        analysis.forget(kind)
+            self._forget_and_remember()
             columns = self._columns()
             with suppress(DatabaseError, InterfaceError):  # the writer waits for the database
                 if not await self._in_thread(lambda: self._store(columns)):  # noqa: B023
@@ -205,6 +222,19 @@ class Follower:
             if not self.arrived.is_set() and not self.complete and self._knows_all():
                 self.arrived.set()  # all kinds are known without a further item
             await asyncio.sleep(leases.HEARTBEAT_S)
+
+    def _forget_and_remember(self) -> None:
+        """Let the analyses not wait for kinds of which no item comes, until they are served again."""
+        health = self.source.health
+        now = {kind for kind, one in health.items() if one.state in WITHOUT}
+        again = {kind for kind in self.without - now if health[kind].state == "watching"}
+        for analysis in self.analyses:
+            for kind in now:
+                analysis.forget(kind)
+            for kind in again:
+                analysis.remember(kind)
+        self.scheduler_changed = self.scheduler_changed or bool(again)
+        self.without = (self.without | now) - again
 
     def _columns(self) -> dict[str, Any]:
         version = str(self.source.version.get("gitVersion", ""))[:40]
@@ -217,15 +247,18 @@ class Follower:
         return columns | ({"git_version": version} if version else {})
 
     def _state(self) -> tuple[str, str]:
-        health = list(self.source.health.values())
-        broken = [one for one in health if one.state == "retrying"]
-        if len(broken) + sum(one.state == "waiting" for one in health) == len(health) and broken:
-            return (Cluster.State.CONNECTING if self.complete else Cluster.State.FAILED), broken[0].message
-        if all(one.state in WITHOUT for one in health):
+        health = [one for one in self.source.health.values() if one.state not in WITHOUT]
+        if not health:
             return Cluster.State.FAILED, NO_RIGHTS
+        broken = next((one.message for one in health if one.state == "retrying"), "")
+        if all(one.stale_since or one.state in ("waiting", "retrying") for one in health):
+            known = self.complete or not broken
+            return (Cluster.State.CONNECTING if known else Cluster.State.FAILED), broken
         if not self.complete:
-            return Cluster.State.LISTING if self.listed else Cluster.State.CONNECTING, ""
-        return Cluster.State.FOLLOWING, broken[0].message if broken else ""
+            return Cluster.State.LISTING if self.listed else Cluster.State.CONNECTING, broken
+        if time.time() - (last := max(one.last_event for one in health)) > SILENT_S:
+            return Cluster.State.CONNECTING, f"The API server has sent nothing since {at(last):%Y-%m-%d %H:%M:%S} UTC."
+        return Cluster.State.FOLLOWING, broken
 
     def _store(self, columns: dict[str, Any]) -> bool:
         """Store what has changed. Return whether this process still holds the lease."""
@@ -298,6 +331,7 @@ def described(health: KindHealth) -> dict[str, Any]:
         "state": health.state,
         "resource_version": health.resource_version,
         "event_at": health.last_event or None,
+        "stale_since": health.stale_since or None,
         "message": health.message[:1000],
         "objects": health.objects,
         "lists": health.lists,
@@ -308,7 +342,7 @@ def described(health: KindHealth) -> dict[str, Any]:
 
 def _visible(health: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     """Return what a page shows at once of the health: not the numbers that change with each item."""
-    return [(kind, one["state"], one["message"]) for kind, one in health.items()]
+    return [(kind, one["state"], one["message"], one["stale_since"]) for kind, one in health.items()]
 
 
 async def follow(cluster: Cluster, token: str, connection: Connection, started: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ Each function returns rows and values of what the follower and its analysis proc
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Now, TruncHour
 from django.utils import timezone
 
-from kubesched_ui.clusters import connections
+from kubesched_ui.clusters import connections, leases
 from kubesched_ui.clusters import history as stored_history
 from kubesched_ui.clusters.fork import fork as fork
 from kubesched_ui.clusters.fork import open_decision as open_decision
@@ -30,11 +31,13 @@ from kubesched_ui.clusters.models import (
 )
 from kubesched_ui.runs import config_resolution
 from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.releases import NEWEST, get_release
 
 WATCH_S = 180  # seconds for which one look at a cluster keeps it followed
 SILENT_S = 30  # seconds without a heartbeat after which the follower counts as stopped
+LATE_S = leases.LOST_AFTER_S  # after which pages say so
 MOST_CHANGES = 1000
 
 
@@ -47,7 +50,8 @@ class FollowerState(NamedTuple):
 
 
 class KindState(NamedTuple):
-    """A watched kind. `consequence`: what answers lack because of its state; empty if they lack nothing."""
+    """A watched kind. `consequence`: what answers lack because of its state; empty if they lack nothing.
+    `stale_since`: from when on its changes are unknown; None if they are known, or if it was never read."""
 
     kind: str
     state: str
@@ -55,6 +59,12 @@ class KindState(NamedTuple):
     event_at: datetime | None
     message: str
     consequence: str
+    stale_since: datetime | None = None
+
+    @property
+    def resource(self) -> str:
+        """Its name in sentences, such as pods."""
+        return KINDS[self.kind].resource if self.kind in KINDS else self.kind
 
 
 class HistoryBounds(NamedTuple):
@@ -140,41 +150,101 @@ def wanted(cluster: Cluster) -> bool:
 def follower(cluster: Cluster) -> FollowerState:
     """Return the state of a cluster's follower."""
     State = Cluster.State
-    working = cluster.heartbeat_at is not None and abs(timezone.now() - cluster.heartbeat_at) < timedelta(
-        seconds=SILENT_S
-    )
+    silent = timezone.now() - cluster.heartbeat_at if cluster.heartbeat_at is not None else None
+    working = silent is not None and abs(silent) < timedelta(seconds=SILENT_S)
     if not cluster.configured:
         return FollowerState(cluster.state, False, "The settings of the server no longer name this cluster.")
     if not working and wanted(cluster):
-        return FollowerState(State.CONNECTING, False, cluster.message or "Starting to follow this cluster.")
+        # A follower that ends on its own leaves a message and no heartbeat; the message of a killed one is outdated.
+        text = cluster.message if silent is None else ""
+        return FollowerState(State.CONNECTING, False, text or f"Starting to follow this cluster.{as_of(cluster)}")
     if not working:
-        return FollowerState(State.STOPPED, False, "Not followed now. What you see is the last stored state.")
+        return FollowerState(State.STOPPED, False, f"Not followed now.{as_of(cluster)}")
+    if silent is not None and silent > timedelta(seconds=LATE_S):
+        text = f"Its follower has not reported since {stated(cluster.heartbeat_at)}.{as_of(cluster)}"
+        return FollowerState(State.CONNECTING, True, text)
+    if cluster.state == State.FOLLOWING:
+        return FollowerState(cluster.state, True, _following(cluster))
     texts = {
         State.CONNECTING: "Connecting to the API server.",
         State.LISTING: "Reading the objects of the cluster.",
-        State.FOLLOWING: "Up to date.",
         State.FAILED: "The cluster cannot be followed.",
-        State.STOPPED: "Not followed now. What you see is the last stored state.",
+        State.STOPPED: "Not followed now.",
     }
-    return FollowerState(cluster.state, True, cluster.message or texts[State(cluster.state)])
+    text = cluster.message or texts[State(cluster.state)]
+    return FollowerState(cluster.state, True, f"{text}{as_of(cluster)}")
+
+
+def _following(cluster: Cluster) -> str:
+    """Return the sentence about a cluster whose follower works: "Up to date." only if all kinds are."""
+    found = kinds(cluster)
+    if stale := _stale_text(found):
+        return f"Not up to date: {stale}. {cluster.message}".strip()
+    if cluster.message:
+        return cluster.message
+    missing = [one.resource for one in found if one.consequence]
+    return f"Up to date, without {_named(missing)}, which cannot be read." if missing else "Up to date."
+
+
+def _stale_text(found: Iterable[KindState]) -> str:
+    """Return which kinds are outdated and since when; "" for none."""
+    stale = [one for one in found if one.stale_since]
+    if not stale:
+        return ""
+    since = min(one.stale_since for one in stale if one.stale_since)
+    return f"changes of {_named([one.resource for one in stale])} since {stated(since)} are unknown"
+
+
+def _named(resources: list[str]) -> str:
+    order = [kind.resource for kind in KINDS.values()]
+    first = sorted(resources, key=lambda one: order.index(one) if one in order else len(order))[:3]
+    return listing([*first, count(len(resources) - 3, "more kind")] if len(resources) > 3 else first)
+
+
+def stated(at: datetime | None) -> str:
+    """Return a time for a sentence, in the time zone of pages."""
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else "an unknown time"
+
+
+def as_of(cluster: Cluster) -> str:
+    """Return until when the stored state is complete, as a further sentence; "" if nothing is stored."""
+    times = [health["event_at"] for health in cluster.health.values() if health.get("event_at")]
+    last = datetime.fromtimestamp(max(times), tz=UTC) if times else cluster.changed_at
+    if not cluster.counts or last is None:
+        return ""
+    return f" What you see is the state of {stated(last)}."
+
+
+def limits(cluster: Cluster) -> list[str]:
+    """Return sentences about what all answers of a cluster lack now, because it is not read, or not all of it."""
+    state = follower(cluster)
+    stale = state.state != Cluster.State.FOLLOWING or any(one.stale_since for one in kinds(cluster))
+    return [state.sentence] if cluster.counts and stale else []
 
 
 def kinds(cluster: Cluster) -> list[KindState]:
     """Return the watched kinds with their health: first those with a consequence, the most important of them first."""
     order = list(KINDS)
-    found = [
-        KindState(
-            kind,
-            health.get("state", ""),
-            health.get("resource_version", 0),
-            datetime.fromtimestamp(health["event_at"], tz=timezone.get_default_timezone())
-            if health.get("event_at")
-            else None,
-            health.get("message", ""),
-            health.get("consequence", ""),
+    found = []
+    for kind, health in cluster.health.items():
+        times = [
+            datetime.fromtimestamp(health[name], tz=timezone.get_default_timezone()) if health.get(name) else None
+            for name in ("event_at", "stale_since")
+        ]
+        consequences = [health.get("consequence", "")]
+        if times[1]:
+            consequences.append(f"Changes since {stated(times[1])} are unknown.")
+        found.append(
+            KindState(
+                kind,
+                health.get("state", ""),
+                health.get("resource_version", 0),
+                times[0],
+                health.get("message", ""),
+                " ".join(filter(None, consequences)),
+                times[1],
+            )
         )
-        for kind, health in cluster.health.items()
-    ]
     return sorted(
         found, key=lambda one: (not one.consequence, order.index(one.kind) if one.kind in order else len(order))
     )
@@ -244,10 +314,10 @@ def _positions(blocks: QuerySet[ChangeBlock], most: int) -> list[tuple[int, date
     step = max(1, -(-(bounds["last"] - bounds["first"] + 1) // most))
     found: list[tuple[int, datetime, int]] = []
     changes = 0
-    for number, version, at, count in blocks.order_by("number").values_list(
+    for number, version, at, size in blocks.order_by("number").values_list(
         "number", "last_version", "last_at", "count"
     ):
-        changes += count
+        changes += size
         if (bounds["last"] - number) % step == 0:
             found.append((max(version, found[-1][0] if found else 0), at, changes))
             changes = 0

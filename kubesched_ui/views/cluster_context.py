@@ -19,6 +19,7 @@ from scheduler_core.live.published_configurations import PUBLISHED, choices, def
 from scheduler_core.releases import NEWEST, RELEASES, get_release
 
 DEFAULT = "default"
+WITHOUT = ("refused", "not served")  # states of a kind that cannot be read
 TONES = {
     Cluster.State.FOLLOWING: "ok",
     Cluster.State.FAILED: "bad",
@@ -63,15 +64,23 @@ OUTCOMES: dict[str, tuple[str, str]] = {
 
 
 def head(cluster: Cluster, tab: str) -> dict[str, Any]:
-    """Return what all pages of a cluster show: the cluster, its `follower` and the style of its state."""
+    """Return what all pages of a cluster show: the cluster, its `follower`, the style of its state, and `limits`: what
+    all answers lack now."""
     follower = queries.follower(cluster)
     return {
         "cluster": cluster,
         "tab": tab,
         "follower": follower,
-        "tone": TONES.get(Cluster.State(follower.state), ""),
+        "tone": tone_of(cluster, follower),
+        "limits": queries.limits(cluster),
         "pending_count": cluster.counts.get("pending", 0),
     }
+
+
+def tone_of(cluster: Cluster, follower: queries.FollowerState) -> str:
+    """Return the style of the state of a cluster."""
+    following = follower.state == Cluster.State.FOLLOWING
+    return "warn" if following and queries.limits(cluster) else TONES.get(Cluster.State(follower.state), "")
 
 
 def sentence(cluster: Cluster) -> str:
@@ -102,7 +111,7 @@ def now(cluster: Cluster) -> dict[str, Any]:
         "sentence": sentence(cluster),
         "kinds": kinds,
         "watches": listing([f"{number:,} {state}" for state, number in states.most_common()]),
-        "consequences": [one for one in kinds if one.consequence],
+        "consequences": [one for one in kinds if one.consequence and one.state in WITHOUT],
     }
 
 
@@ -131,7 +140,7 @@ def lines(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     found = []
     for cluster in clusters:
         follower = queries.follower(cluster)
-        tone = TONES.get(Cluster.State(follower.state), "")
+        tone = tone_of(cluster, follower)
         found.append({"cluster": cluster, "follower": follower, "tone": tone, "counts": cluster.counts})
     return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 import os
 import ssl
 import time
@@ -27,6 +28,7 @@ CONNECT_TIMEOUT = 10.0
 # them is repeated that long, because all kinds of a cluster connect at once, and each attempt may run a program.
 RENEW_BEFORE = 60.0
 RENEW_INTERVAL = 10.0
+MAX_RENEW_INTERVAL = 300.0  # while renewed credentials are rejected: each attempt may run a program or count as a login
 FAILURE_INTERVAL = 3.0
 READ_BUFFER = 2**18
 
@@ -39,7 +41,8 @@ class Endpoint:
     the host of the URL. `tls`: None for http. `authorization`: returns the headers of a request; called for each
     request, so that it can read a token file again. `expires`: Unix seconds at which the credentials end, if known.
     `reconnect`: load the endpoint again after a failed connection, because it may have moved. `gateway`: the program
-    that forwards the requests; its own failures are answers of plain text.
+    that forwards the requests; its own failures are answers of plain text. `changed`: returns whether the files that it
+    was loaded from have changed since; then any failure is a reason to load it again.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Endpoint:
     expires: float | None = None
     reconnect: bool = False
     gateway: str = ""
+    changed: Callable[[], bool] = field(default=lambda: False, repr=False)
 
 
 class _Pool:
@@ -60,7 +64,8 @@ class _Pool:
     def __init__(self, endpoint: Endpoint, user_agent: str) -> None:
         self.endpoint = endpoint
         self.created = time.time()
-        self.rejected: float | None = None  # when the pool that this one replaced got a 401
+        self.rejected = -math.inf  # Unix seconds at which the pool that this one replaced got a 401
+        self.accepted = False  # whether a response had another status than 401
         self.responses = 0
         self.replaced = False
         connector: aiohttp.BaseConnector
@@ -100,6 +105,7 @@ class AiohttpTransport:
         self._pool: _Pool | None = None
         self._failure: tuple[float, str] | None = None
         self._lock = asyncio.Lock()
+        self._renew_interval = RENEW_INTERVAL
 
     @asynccontextmanager
     async def get(
@@ -110,10 +116,11 @@ class AiohttpTransport:
         pool.responses += 1
         try:
             response = await self._send(pool, path, query, read_timeout)
-            if response.status == 401 and time.time() - (pool.rejected or 0) > RENEW_INTERVAL:
+            if self._may_renew(pool, response.status):
                 response.close()
+                rejected = time.time()
                 renewed = await self._renew(pool)
-                renewed.rejected = renewed.rejected or time.time()
+                renewed.rejected = max(renewed.rejected, rejected)
                 pool.responses -= 1
                 await pool.release()
                 pool = renewed
@@ -121,6 +128,8 @@ class AiohttpTransport:
                 response = await self._send(pool, path, query, read_timeout)
             try:
                 if pool.endpoint.gateway and response.status >= 500 and response.content_type == "text/plain":
+                    if pool.endpoint.changed():
+                        self._leave(pool)
                     raise TransportError(await _failure_of_gateway(response, pool.endpoint))
                 yield AiohttpResponse(response, pool.endpoint.name, read_timeout)
             finally:
@@ -128,6 +137,33 @@ class AiohttpTransport:
         finally:
             pool.responses -= 1
             await pool.release()
+
+    def _may_renew(self, pool: _Pool, status: int) -> bool:
+        """Return whether to load the credentials again because of the status of a response."""
+        if pool is not self._pool:
+            return status == 401 and self._pool is not None
+        if status not in (401, 403):
+            pool.accepted = True
+            return False
+        if pool.endpoint.changed():
+            self._renew_interval = RENEW_INTERVAL
+        elif status == 403:
+            pool.accepted = True
+            return False
+        else:
+            if pool.accepted:
+                self._renew_interval = RENEW_INTERVAL
+            if time.time() - pool.rejected <= self._renew_interval:
+                return False
+            if pool.rejected > 0:
+                self._renew_interval = min(2 * self._renew_interval, MAX_RENEW_INTERVAL)
+        return True
+
+    def _leave(self, pool: _Pool) -> None:
+        """Load the endpoint again for the next request."""
+        if pool is self._pool:
+            pool.replaced = True
+            self._pool = None
 
     async def close(self) -> None:
         """Close all connections."""
@@ -156,10 +192,9 @@ class AiohttpTransport:
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             moved = endpoint.reconnect and isinstance(error, aiohttp.ClientConnectorError)
             rotated = isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError)
-            if (moved or rotated) and pool is self._pool:
-                pool.replaced = True
-                self._pool = None
-            raise TransportError(describe(error, endpoint.name, read_timeout)) from None
+            if moved or rotated or endpoint.changed():
+                self._leave(pool)
+            raise _transport_error(error, endpoint.name, read_timeout) from None
 
     async def _current(self) -> _Pool:
         pool = self._pool
@@ -217,7 +252,7 @@ class AiohttpResponse:
             async for chunk in self._response.content.iter_any():
                 yield chunk
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise TransportError(describe(error, self._name, self._read_timeout)) from None
+            raise _transport_error(error, self._name, self._read_timeout) from None
 
 
 def create_tls_context(authority: str | None = None) -> ssl.SSLContext:
@@ -267,6 +302,11 @@ def _bypasses_proxies(host: str, port: int | None, no_proxy: str) -> bool:
             if "/" in entry and address in ipaddress.ip_network(entry.strip(), strict=False):
                 return True
     return bool(urllib.request.proxy_bypass_environment(f"{host}:{port}"))  # type: ignore[attr-defined]
+
+
+def _transport_error(error: Exception, name: str, read_timeout: float) -> TransportError:
+    silent = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
+    return TransportError(describe(error, name, read_timeout), read_timeout if silent else 0.0)
 
 
 def describe(error: Exception, name: str, read_timeout: float) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from scheduler_core.errors import InputError
 from scheduler_core.live import in_cluster
 from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
-from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
+from scheduler_core.live.kubeconfig import default_files, files_of_context, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.transport import TransportError
 
@@ -28,12 +29,13 @@ class KubeconfigConnection:
         # kubernetes_asyncio takes 0.5 s and 71 MiB to import.
         from scheduler_core.live.kubeconfig_credentials import authenticate
 
+        changed = files_of_context(self._kubeconfig, self.context)
         files = [Path(self._kubeconfig)] if self._kubeconfig else default_files()
         try:
             cluster, user = read_kubeconfig(files).resolve(self.context)
         except InputError as error:
             raise TransportError(f"{error}.") from None
-        return await authenticate(self.context, cluster, user)
+        return replace(await authenticate(self.context, cluster, user), changed=changed)
 
 
 def in_cluster_transport(user_agent: str) -> AiohttpTransport:

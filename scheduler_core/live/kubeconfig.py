@@ -7,7 +7,8 @@ Source: k8s.io/client-go/tools/clientcmd/loader.go, validation.go.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +111,29 @@ def read_kubeconfig(files: list[Path]) -> Kubeconfig:
                 merged[kind].setdefault(name, fields)
         current = current or _text(content, "current-context")
     return Kubeconfig(tuple(found), **merged, current_context=current)
+
+
+def files_of_context(kubeconfig: str | None, context: str) -> Callable[[], bool]:
+    """Return a function that tells whether files of a context have changed since this call: the kubeconfig files, and
+    the certificates, keys and tokens that it names. `kubeconfig`: path of a file, or None for the usual ones."""
+
+    def stamps() -> list[tuple[int, int, int] | None]:
+        found: list[tuple[int, int, int] | None] = []
+        for file in files:
+            try:
+                status = file.stat()
+                found.append((status.st_mtime_ns, status.st_ino, status.st_size))
+            except OSError:
+                found.append(None)
+        return found
+
+    files = [Path(kubeconfig)] if kubeconfig else default_files()
+    with suppress(InputError):
+        cluster, user = read_kubeconfig(files).resolve(context)
+        named = [fields.get(name) for fields, kind in ((cluster, "clusters"), (user, "users")) for name in _FILES[kind]]
+        files += [Path(file) for file in named if isinstance(file, str) and file]
+    before = stamps()
+    return lambda: stamps() != before
 
 
 def _read(file: Path) -> _Raw | None:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scheduler_core.live.aiohttp_transport import Endpoint
+from scheduler_core.live.kubeconfig import files_of_context
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.redaction import redacted
 from scheduler_core.live.transport import TransportError
@@ -38,7 +39,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 class KubectlProxy:
-    """A `kubectl proxy` for one context. `connect` starts it, and starts it again after it has ended.
+    """A `kubectl proxy` for one context. `connect` starts it, and replaces a running one.
+
+    A running kubectl never reads its kubeconfig again.
 
     `kubeconfig`: path of a file, or None for the files that kubectl itself reads. `kubectl`: path of the program.
     `namespace`: the only one that is read, or empty.
@@ -57,12 +60,18 @@ class KubectlProxy:
         self._folder: Path | None = None
 
     async def connect(self) -> Endpoint:
-        """Return the endpoint of a running proxy. Raises TransportError with kubectl's reason if it does not start."""
-        if self._process is None or self._process.returncode is not None:
-            await self.close()
-            await self._start()
-        name = f"the API server of context {self.context}"
-        return Endpoint(name, "http://localhost", unix_socket=str(self._socket), reconnect=True, gateway="kubectl")
+        """Return the endpoint of a new proxy. Raises TransportError with kubectl's reason if it does not start."""
+        changed = files_of_context(self._kubeconfig, self.context)
+        await self.close()
+        await self._start()
+        return Endpoint(
+            f"the API server of context {self.context}",
+            "http://localhost",
+            unix_socket=str(self._socket),
+            reconnect=True,
+            gateway="kubectl",
+            changed=changed,
+        )
 
     async def close(self) -> None:
         """Stop kubectl and remove its socket."""

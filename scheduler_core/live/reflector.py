@@ -39,6 +39,14 @@ LIST_SILENCE = 75.0  # the API server ends a list after 60 s
 FIRST_DELAY, MAX_DELAY = 0.8, 30.0
 MAX_RETRY_AFTER = 300.0
 REFUSED_DELAY = 600.0
+# An API server that has just started refuses what its authorizer does not know yet, mostly for less than a second, with
+# very many role bindings for minutes (kubernetes/kubernetes#121635). So long it is asked again as after a failure.
+REFUSED_AFTER = 300.0
+BACKOFF_RESET = 120.0  # without a failure
+STEADY = 5.0  # a watch that lasts so long shows that the server is back
+HEAD_SILENCE = 30.0  # until the status of a watch; servers send it before the first change
+# A list that is suddenly empty counts after so many seconds and so many equal answers.
+EMPTY_AFTER, EMPTY_LISTS = 20.0, 4
 MAX_ERROR_BODY = 2**20
 MAX_OBJECTS = 2_000_000  # of a kind; the largest clusters have 150,000 pods
 MAX_UNDECODABLE = 1000  # objects that are named in the health of a kind
@@ -54,16 +62,19 @@ State = Literal["waiting", "listing", "watching", "retrying", "refused", "not se
 class KindHealth:
     """How well a kind is known.
 
-    `state`: `refused` (403) and `not served` (404) are tried again every ten minutes. `last_event`: Unix seconds of the
-    last change or bookmark, 0 for none. `message`: what is wrong and what it means for answers; "" if all is well.
-    `objects`: their number. `undecodable`: key -> error, of objects that are missing or outdated, because what the
-    server sent could not be decoded; at most 1,000 are named. `lists`, `requests`: begun lists, and all requests.
+    `state`: `refused` (403) and `not served` (404) if the server never served the kind, or no longer for five minutes.
+    `last_event`: Unix seconds of the last change or bookmark, 0 for none. `stale_since`: Unix seconds from which on
+    changes may be missing, because the kind is not watched now; 0 if it is watched or was never known.
+    `message`: what is wrong and what it means for answers; "" if all is well. `objects`: their number. `undecodable`:
+    key -> error, of objects that are missing or outdated, because what the server sent could not be decoded; at most
+    1,000 are named. `lists`, `requests`: begun lists, and all requests.
     """
 
     kind: str
     state: State = "waiting"
     resource_version: int = 0
     last_event: float = 0.0
+    stale_since: float = 0.0
     message: str = ""
     objects: int = 0
     undecodable: dict[str, str] = field(default_factory=dict)
@@ -101,6 +112,10 @@ class _Failure(Exception):
         self.in_stream = in_stream
 
 
+class _Unconfirmed(_Failure):
+    """A list is empty all of a sudden."""
+
+
 class _TooLarge(Exception):
     """A page is too large."""
 
@@ -118,22 +133,41 @@ class _PartialList:
 
 @dataclass(slots=True)
 class ServerFeatures:
-    """What all kinds know about the API server. `watch_list`: whether it sends a list as the beginning of a watch."""
+    """What all kinds know about the API server. `watch_list`: whether it sends a list as the beginning of a watch.
+
+    `recovered`: set when a kind is watched again after a failure, so that the others need not wait longer.
+    """
 
     watch_list: bool = False
+    recovered: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def recover(self) -> None:
+        """Wake all kinds that wait now."""
+        self.recovered.set()
+        self.recovered = asyncio.Event()
 
 
 class Backoff:
-    """Delays that double from 0.8 s to 30 s, each lengthened by up to its own length."""
+    """Delays that double from 0.8 s to 30 s, each lengthened by up to its own length.
 
-    def __init__(self, source: random.Random) -> None:
+    They begin anew after two minutes without a failure. `clock`: seconds.
+    Source: k8s.io/client-go/tools/cache/reflector.go NewReflectorWithOptions (backoff manager).
+    """
+
+    def __init__(self, source: random.Random, clock: Callable[[], float] = time.monotonic) -> None:
         self._random = source
+        self._clock = clock
         self._delay = FIRST_DELAY
+        self._last = clock()
 
     def next(self) -> float:
         """Return the seconds to wait now."""
+        now = self._clock()
+        if now - self._last > BACKOFF_RESET:
+            self.reset()
         delay = self._delay * (1 + self._random.random())
         self._delay = min(2 * self._delay, MAX_DELAY)
+        self._last = now + delay
         return delay
 
     def reset(self) -> None:
@@ -172,7 +206,9 @@ class Reflector:
         self._clock = clock
         self._random = random_source or random.Random()
         self._max_line = max_line
-        self._backoff = Backoff(self._random)
+        self._backoff = Backoff(self._random, clock)
+        self._refused_since = 0.0  # Unix seconds of the first of the last refusals
+        self._empty_lists: list[float] = []  # Unix seconds of the last lists that were suddenly empty
         self._path = 0  # index into kind.paths
         self._page_size = PAGE_SIZE
         self._objects: dict[str, Object] = {}
@@ -185,16 +221,23 @@ class Reflector:
         self._sends_bookmarks = False
         self._skipped = False  # whether the last change was not emitted
         self._holds_lock = False
+        self._failing = False  # whether requests have failed since the last watch
 
     def resume(self, known: Listed) -> None:
-        """Continue from these objects and this resourceVersion instead of a first list."""
+        """Continue from these objects and this resourceVersion instead of a first list.
+
+        `known.time`: until when they are known to be current.
+        """
         self._objects = {obj.key: obj for obj in known.objects}
         self._must_list = False
-        self._advance(known.resource_version)
+        self._version = self.health.resource_version = known.resource_version
+        self.health.objects = len(self._objects)
+        self.health.last_event = self.health.stale_since = known.time
 
     async def run(self) -> None:
         """List and watch until cancelled. No answer of the server ends this."""
         while True:
+            may_wake = True
             try:
                 await self._list_and_watch()
                 delay = 0.0
@@ -208,22 +251,37 @@ class Reflector:
                 delay = 0.0
             except _Refused as error:
                 delay = self._refused(error)
+            except _Unconfirmed as error:
+                delay, lists, may_wake = self._backoff.next(), self._empty_lists, False
+                self._retrying(str(error), delay)
+                self._empty_lists = lists
             except _Failure as error:
                 self._fruitless += error.in_stream
                 if self._fruitless >= MAX_FRUITLESS:
                     self._start_anew()
                 delay = max(self._backoff.next(), error.retry_after)
+                may_wake = not error.retry_after
                 self._retrying(str(error), delay)
             except (TransportError, OSError) as error:
                 delay = self._backoff.next()
-                self._retrying(str(error), delay)
+                self._retrying(str(error), delay, getattr(error, "silence", 0.0))
             except Exception:
                 logger.exception("Cannot watch %s", self._kind.resource)
                 self._start_anew()
                 delay = self._backoff.next()
                 self._retrying("An internal error; the log has its details.", delay)
             if delay:
-                await asyncio.sleep(delay)
+                await self._sleep(delay, may_wake and self.health.state == "retrying")
+
+    async def _sleep(self, delay: float, may_wake: bool) -> None:
+        """Wait; with `may_wake` only until another kind is watched again."""
+        if not may_wake:
+            await asyncio.sleep(delay)
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._features.recovered.wait(), delay)
+            self._backoff.reset()
+            await asyncio.sleep(FIRST_DELAY * self._random.random())
 
     # ---------------------------------------------------------------- states
 
@@ -232,23 +290,38 @@ class Reflector:
         self._partial = _PartialList()
         self._fruitless = 0
 
-    def _retrying(self, reason: str, delay: float) -> None:
-        self.health.state = "retrying"
+    def _retrying(self, reason: str, delay: float, silence: float = 0.0) -> None:
+        """`silence`: seconds without a sign of the server before the failure."""
+        self._empty_lists = []
+        self.health.state, self._failing = "retrying", True
+        if self._version is not None:
+            self.health.stale_since = self.health.stale_since or self._clock() - silence
         attempt = f" The next attempt is in {delay:.0f} s." if delay >= 1 else ""
         self.health.message = f"{self._kind.resource}: {decode.shortened(reason).rstrip('.')}.{attempt}"
 
     def _refused(self, error: _Refused) -> float:
-        """Try an older version of the kind, or wait long."""
-        if error.status == HTTPStatus.NOT_FOUND:
+        """Try an older version of the kind, or wait. What was served before stays known for some minutes."""
+        forbidden = error.status == HTTPStatus.FORBIDDEN
+        if not forbidden:
             self._path = (self._path + 1) % len(self._kind.paths)
             self._partial = _PartialList()
             if self._path:
                 return 0.0
-        forbidden = error.status == HTTPStatus.FORBIDDEN
+        self._refused_since = self._refused_since or self._clock()
+        lasting = self._clock() - self._refused_since >= REFUSED_AFTER
+        known = self._version is not None
+        verb = "refuses to list" if forbidden else "does not serve"
+        delay = REFUSED_DELAY * (1 + 0.2 * self._random.random())
+        if not lasting and (forbidden or known or not self._kind.optional):
+            delay = self._backoff.next()
+        if not lasting and known:
+            self._retrying(f"the API server {verb} them ({error.status})", delay)
+            return delay
+        if known:
+            self.health.stale_since = self.health.stale_since or self._clock()
         self.health.state = "refused" if forbidden else "not served"
-        reason = "The API server refuses to list" if forbidden else "The API server does not serve"
-        self.health.message = f"{reason} {self._kind.resource}. {self._kind.consequence}"
-        return REFUSED_DELAY * (1 + 0.2 * self._random.random())
+        self.health.message = f"The API server {verb} {self._kind.resource}. {self._kind.consequence}"
+        return delay
 
     def _advance(self, version: int) -> None:
         """Everything up to this version is known."""
@@ -262,6 +335,10 @@ class Reflector:
         self._backoff.reset()
 
     def _watching(self) -> None:
+        if self._failing:
+            self._failing = False
+            self._features.recover()
+        self._refused_since = self.health.stale_since = 0.0
         self.health.state = "watching"
         self.health.objects = len(self._objects)
         problems = self.health.undecodable
@@ -279,7 +356,8 @@ class Reflector:
         if self._must_list:
             await self._list_lock.acquire()
             self._holds_lock = True
-            self.health.state = "listing"
+            if self.health.state not in ("refused", "not served"):
+                self.health.state = "listing"
         try:
             if self._must_list and not self._uses_watch_list():
                 await self._list()
@@ -401,6 +479,7 @@ class Reflector:
         """Emit what a complete list reveals: after the first one, a gap and the changes; then the list."""
         now, old, new = self._clock(), self._objects, partial.objects
         after = self._version
+        self._confirm_empty(partial)
         self._objects, self._partial, self._must_list = new, _PartialList(), False
         self.health.undecodable = partial.undecodable
         self._advance(version)
@@ -411,6 +490,20 @@ class Reflector:
         await self._emit(Listed(self._kind.kind, version, tuple(new.values()), now))
         self._release_list_lock()
         self._watching()
+
+    def _confirm_empty(self, partial: _PartialList) -> None:
+        """Raise _Unconfirmed for a sudden empty list until it has lasted: a server may start without its objects."""
+        if partial.count or not self._objects:
+            self._empty_lists = []
+            return
+        if not self._empty_lists:
+            self._backoff.reset()
+        self._empty_lists.append(self._clock())
+        if len(self._empty_lists) < EMPTY_LISTS or self._clock() - self._empty_lists[0] < EMPTY_AFTER:
+            self._partial = _PartialList()
+            known = f"{len(self._objects):,} of them were known; they stay until further lists confirm that"
+            raise _Unconfirmed(f"the API server lists none, but {known}")
+        self._empty_lists = []
 
     def _differences(
         self, old: Mapping[str, Object], new: Mapping[str, Object], version: int, now: float
@@ -444,16 +537,18 @@ class Reflector:
         silence = BOOKMARK_SILENCE if self._sends_bookmarks and not initial else seconds + READ_MARGIN
         partial, lines = _PartialList(), LineSplitter(self._max_line)
         began, progress, now = self._clock(), False, asyncio.get_running_loop().time
+        opened: float | None = None
         deadline = now() + INITIAL_SILENCE if initial else None
         try:
             async with AsyncExitStack() as stack:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(deadline or now() + HEAD_SILENCE):
                     response = await stack.enter_async_context(self._get(query, silence))
                 await self._check(response)
                 if initial:
                     self.health.lists += 1
                 else:
                     self._watching()
+                    opened = self._clock()
                 chunks = response.chunks()
                 while True:
                     async with asyncio.timeout_at(deadline if self._must_list else None):
@@ -472,12 +567,17 @@ class Reflector:
                     self.health.objects = len(self._objects)
                     await self._report_skipped()
         except (_Failure, _Expired, TransportError, OSError) as error:
-            if self._must_list:
+            if self._must_list and not isinstance(error, _Unconfirmed):
                 self._watch_list_failures += 1
                 refused = isinstance(error, _Failure) and error.code in NO_WATCH_LIST
                 if refused or isinstance(error, TimeoutError):
                     raise _NoWatchList from None
+            if isinstance(error, TimeoutError):
+                raise TransportError(f"the API server did not answer within {HEAD_SILENCE:g} s") from None
             raise
+        finally:
+            if opened is not None and self._clock() - opened >= STEADY:
+                self._backoff.reset()
         if self._must_list:
             self._watch_list_failures += 1
             raise _Failure("the watch ended before its initial events were complete")

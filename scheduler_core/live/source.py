@@ -43,6 +43,7 @@ class LiveSource:
     ) -> None:
         self.version: dict[str, Any] = {}
         self._transport = transport
+        self._clock = clock
         self._random = random_source or random.Random()
         self._queue: asyncio.Queue[Item] = asyncio.Queue(QUEUE)
         list_lock, shared, self._features = asyncio.Lock(), SharedParts(), ServerFeatures()
@@ -93,7 +94,7 @@ class LiveSource:
 
     async def _fetch_version(self) -> dict[str, Any]:
         """Return the answer of /version when the server gives one; {} if it refuses to."""
-        backoff = Backoff(self._random)
+        backoff = Backoff(self._random, self._clock)
         while True:
             try:
                 async with self._transport.get("/version", {}) as response:

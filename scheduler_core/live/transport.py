@@ -11,7 +11,14 @@ from typing import Protocol
 
 
 class TransportError(Exception):
-    """A request failed before its response was complete. `str()` is one sentence, without credentials and queries."""
+    """A request failed before its response was complete. `str()` is one sentence, without credentials and queries.
+
+    `silence`: seconds without a sign of the server before the failure; 0 if the connection broke.
+    """
+
+    def __init__(self, message: str, silence: float = 0.0) -> None:
+        super().__init__(message)
+        self.silence = silence
 
 
 class Response(Protocol):

@@ -41,7 +41,8 @@ class Fault:
     `status`: answer this instead, with `retry_after` seconds or a `location`. `expired`: answer 410 as an ERROR event
     of a watch. `cut_after`: break the line after that many bytes of the body, -1 before the status (aiohttp then
     repeats a GET once). `end_after`: end the body there as if it were complete. `delay`: seconds before the status.
-    `bytes_per_second`: speed of the body. `silent`: a watch that sends nothing.
+    `bytes_per_second`: speed of the body. `silent`: a watch that sends nothing. `empty`: a list, or the initial events
+    of a watch, without objects.
     """
 
     status: int | None = None
@@ -53,6 +54,7 @@ class Fault:
     delay: float = 0.0
     bytes_per_second: float | None = None
     silent: bool = False
+    empty: bool = False
 
 
 @dataclass
@@ -188,6 +190,13 @@ class ApiServer:
         self._faults.clear()
         self.fault_of = lambda request: None
         return left
+
+    def restart(self, seconds: float, **fault: Any) -> None:
+        """Cut all responses, and let all requests of the next seconds fail, as a server that starts."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        self.cut()
+        self.fault_of = lambda request: Fault(**fault) if loop.time() < end else None
 
     def cut(self, resource: str | None = None, clean: bool = False) -> int:
         """Cut the open responses of a resource (None: of all), or end them as complete. Return how many."""
@@ -343,7 +352,7 @@ class ApiServer:
                 self._check_future(wanted)
                 if query.get("resourceVersionMatch") == "Exact":
                     revision = wanted
-            objects = collection.at(revision)
+            objects = [] if body.fault.empty else collection.at(revision)
         except Expired:
             token = _token(-1, start) if start else ""
             metadata = {"continue": token} if token else {}
@@ -419,7 +428,7 @@ class ApiServer:
             return await body.end()
         if initial or not last:
             last = self.storage.revision
-            for chunk in _joined(lines.initial(collection.at(last))):
+            for chunk in _joined(lines.initial([] if fault.empty else collection.at(last))):
                 await body.write(chunk)
             if initial:
                 await body.write(lines.bookmark(last, initial_events_end=True))
@@ -501,6 +510,8 @@ class ApiServer:
                 self.storage.advance(**given)
             case "cut":
                 return web.json_response(self.cut(**given))
+            case "restart":
+                self.restart(**given)
             case "inject":
                 scope = {name: given.pop(name) for name in ("resource", "verb", "times") if name in given}
                 self.inject(Fault(**given), **scope)

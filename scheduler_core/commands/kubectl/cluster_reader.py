@@ -28,6 +28,8 @@ PAGE = 500
 LISTS = 4  # kinds that are listed at once
 STARTS = 3  # of a list whose continue token expires
 AGAIN = 3  # attempts of a request that the server answers with 429 or 5xx
+# An API server that has just started refuses everything until its authorizer is ready.
+SETTLE = 1.0  # seconds after which refused lists are repeated once
 NAMED = 3  # unreadable objects that a note names
 
 
@@ -62,6 +64,7 @@ class ClusterReader:
         self.refused: set[str] = set()
         self.only_namespace = ""
         self.notes: list[str] = []
+        self._settled: asyncio.Task[None] | None = None
 
     async def read(self, release: str = "", config: Any = None) -> ReadCluster:
         """Read everything and find release and configuration unless they are given. Raises TransportError, InputError.
@@ -125,6 +128,10 @@ class ClusterReader:
         for path in kind.paths:
             for start in range(STARTS):
                 status = await self._pages(kind, path)
+                if status in (401, 403) and (self._settled is None or not self._settled.done()):
+                    self._settled = self._settled or asyncio.create_task(asyncio.sleep(SETTLE))
+                    await self._settled
+                    status = await self._pages(kind, path)
                 if status != 410:
                     break
                 if start == STARTS - 1:

@@ -232,15 +232,19 @@ async def _ask_server(args: argparse.Namespace, kind: str, name: str, terminal: 
     key = f"{namespace}/{name}" if name else ""
     answers = [server.why(cluster["id"], key)] if name else server.pending(cluster["id"], namespace)
     code, page = exit_code(answers), server.page(cluster["id"], key)
+    notes = cluster.get("limits", [])
+    if not notes and cluster["state"] != "following" and cluster["message"]:
+        notes = [cluster["message"]]
     if args.output:
-        return print_json(out, {"answers": answers, "cluster": cluster["name"], "page": page}, code)
+        found = {"answers": answers, "cluster": cluster["name"], "page": page, "notes": notes}
+        return print_json(out, found, code)
     _write_answers(
         terminal, answers, f"pod {key}" if name else "", f"namespace {namespace}" if namespace else "the cluster"
     )
     terminal.line()
     terminal.line(page, "Page: ")
-    if cluster["state"] != "following" and cluster["message"]:
-        terminal.line(cluster["message"], "Note: ", "  ", colour="yellow")
+    for note in notes:
+        terminal.line(note, "Note: ", "  ", colour="yellow")
     return code
 
 

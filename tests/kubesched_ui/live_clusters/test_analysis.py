@@ -113,6 +113,17 @@ def test_pending_pods_have_an_answer() -> None:
 
 
 @pytest.mark.usefixtures("fast")
+def test_a_kind_that_is_served_again_counts_again() -> None:
+    items = list(cluster_items())
+    node = next(item for item in items if isinstance(item, Listed) and item.kind == "Node")
+    analyse(PendingAnalysis, claimed(), [Forget("Node"), *items[1:], node, *items[1:]], pause=0.5)
+    assert PendingPod.objects.get(key="default/fits-nowhere").cause == "no-node-fits"
+    Cluster.everything.all().delete()
+    analyse(PendingAnalysis, claimed(), [*items, Forget("Node")], pause=0.5)
+    assert PendingPod.objects.get(key="default/fits-nowhere").cause == "nodes-unknown"
+
+
+@pytest.mark.usefixtures("fast")
 def test_rights_on_one_namespace_limit_the_answers() -> None:
     kinds = watched_kinds.in_namespace("default")
     analyse(PendingAnalysis, claimed() | {"namespace": watched_kinds.namespace_of(kinds)}, cluster_items(), pause=0.5)

@@ -1,11 +1,13 @@
 """Queries about live clusters."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from django.utils import timezone
 
 from kubesched_ui.clusters import fork, queries
 from kubesched_ui.clusters.history import apply_patch, merge_patch
-from kubesched_ui.clusters.models import Decision
+from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.models import Run, Scenario
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.live_clusters.factory import FIRST, GAP, LAST, live_cluster
@@ -49,6 +51,56 @@ def test_the_report_card_counts_outcomes() -> None:
     assert (card.decisions, card.explained, card.outcomes["unexplained"]) == (24, 22, 2)
     assert sum(sum(hour.outcomes.values()) for hour in card.hours) == 24
     assert card.messages == {"equal": 5, "differs": 1}
+
+
+def with_stale(cluster: Cluster, *kinds: str) -> datetime:
+    since = timezone.now() - timedelta(minutes=7)
+    for kind in kinds:
+        cluster.health[kind] = {"state": "retrying", "message": "m", "event_at": 1.0, "stale_since": since.timestamp()}
+    cluster.save()
+    return since
+
+
+def test_a_cluster_with_unknown_changes_is_not_up_to_date() -> None:
+    cluster = live_cluster(message="nodes: the API server refuses to list them (403).")
+    at = f"{timezone.localtime(with_stale(cluster, 'Pod', 'Node', 'Service', 'Job', 'LimitRange')):%Y-%m-%d %H:%M:%S}"
+    expected = (
+        f"Not up to date: changes of nodes, pods, services and 2 more kinds since {at} are unknown. "
+        "nodes: the API server refuses to list them (403)."
+    )
+    assert queries.follower(cluster).sentence == expected
+    assert queries.limits(cluster) == [expected]
+    node = next(one for one in queries.kinds(cluster) if one.kind == "Node")
+    assert node.consequence == f"Changes since {at} are unknown."
+
+
+def test_a_cluster_without_refused_kinds_is_up_to_date() -> None:
+    cluster = live_cluster(health={"Node": {"state": "watching", "event_at": 5.0}})
+    assert queries.follower(cluster).sentence == "Up to date."
+    assert queries.limits(cluster) == []
+    cluster.health["Pod"] = {"state": "refused", "consequence": "No pod is shown."}
+    assert queries.follower(cluster).sentence == "Up to date, without pods, which cannot be read."
+
+
+@pytest.mark.parametrize(
+    ("ago", "expected"),
+    [
+        (15, "Its follower has not reported since "),
+        (45, "Starting to follow this cluster. What you see is the state of "),
+    ],
+)
+def test_the_message_of_a_killed_follower_is_not_shown(ago: int, expected: str) -> None:
+    cluster = live_cluster(message="the old one", heartbeat_at=timezone.now() - timedelta(seconds=ago))
+    state = queries.follower(cluster)
+    assert state.state == "connecting"
+    assert state.sentence.startswith(expected)
+    assert "old one" not in state.sentence
+    assert queries.limits(cluster) == [state.sentence]
+
+
+def test_a_follower_that_ended_on_its_own_leaves_its_message() -> None:
+    cluster = live_cluster(message="There is no context prod.", heartbeat_at=None, state="failed")
+    assert queries.follower(cluster).sentence == "There is no context prod."
 
 
 def test_a_kind_with_a_consequence_comes_first() -> None:

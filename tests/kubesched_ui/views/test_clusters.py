@@ -71,12 +71,28 @@ def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Clu
         ({"nodes": 1, "pods": 2, "pending": 0}, "The cluster has 1 node and 2 pods; none is pending."),
         ({"nodes": 1, "pods": 2, "pending": 1, "never": 1}, "1 of 2 pods is pending: 1 never fits."),
         ({"nodes": 1, "pods": 2, "pending": 2}, "2 of 2 pods are pending: 2 are not analyzed yet."),
-        ({}, "Up to date."),
+        ({}, "Up to date, without resourcequotas, which cannot be read."),
     ],
 )
 def test_the_answer_of_other_states(client: Client, cluster: Cluster, counts: dict[str, int], text: str) -> None:
     Cluster.everything.filter(pk=cluster.pk).update(counts=counts)
     assert get(client, address(cluster)).answer == text
+
+
+def test_every_page_names_unknown_changes(client: Client, cluster: Cluster) -> None:
+    stale = {"state": "retrying", "message": "nodes: m", "stale_since": 1.79e9}
+    Cluster.everything.filter(pk=cluster.pk).update(health={"Node": stale, "Pod": {"state": "watching"}})
+    text = "Not up to date: changes of nodes since 2026-09-21"
+    for part in ("", "nodes/", "pods/default/waiting-0/", "decisions/", "report/"):
+        page = source(client, address(cluster, part))
+        assert text in page
+        assert "Up to date." not in page
+    assert "Changes since 2026-09-21" not in source(client, address(cluster)).split('data-part="watches"')[0]
+    assert text in source(client, "/clusters/")
+    api = f"/api/clusters/{cluster.pk}"
+    for part in ("", "/pending", "/pods/default/waiting-0/why"):
+        assert client.get(api + part).json()["limits"][0].startswith(text)
+    assert client.get(api).json()["kinds"][0]["stale_since"].startswith("2026-09-21")
 
 
 def test_pending_pods_are_filtered_and_paged(client: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,9 +24,9 @@ import yaml
 from aiohttp import web
 
 from scheduler_core.errors import InputError
-from scheduler_core.live.aiohttp_transport import AiohttpTransport
+from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.connections import KubeconfigConnection
-from scheduler_core.live.kubeconfig import default_files, read_kubeconfig
+from scheduler_core.live.kubeconfig import default_files, files_of_context, read_kubeconfig
 from scheduler_core.live.kubectl_proxy import KubectlProxy
 from scheduler_core.live.private_folder import create_private_folder
 from scheduler_core.live.transport import TransportError
@@ -454,6 +456,67 @@ async def test_credentials_are_loaded_again_before_expiry_and_after_a_401(world:
     assert [await request() for _ in range(3)] == [401, 401, 401]
     assert calls() == 4
     await transport.close()
+
+
+@pytest.mark.asyncio
+async def test_rejected_credentials_are_loaded_again_ever_more_rarely(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(time=lambda: now)
+    monkeypatch.setattr("scheduler_core.live.aiohttp_transport.time", clock)
+    now, calls = 1000.0, list[float]()
+    connection = KubeconfigConnection("c", str(world.write(user={"token": "old"})))
+
+    async def connect() -> Endpoint:
+        calls.append(now)
+        return await connection.connect()
+
+    transport = AiohttpTransport(connect)
+    world.server.authorizations = {"Bearer new"}
+
+    async def request() -> int:
+        async with transport.get("/version", {}) as response:
+            return response.status
+
+    for _ in range(200):
+        assert await request() == 401
+        now += 5
+    delays = [later - before for before, later in itertools.pairwise(calls[1:])]
+    assert delays == [15, 25, 45, 85, 165, 305, 305]
+    # A changed file is read at once.
+    world.write(user={"token": "new"})
+    assert await request() == 200
+    await transport.close()
+
+
+@pytest.mark.asyncio
+async def test_a_changed_kubeconfig_is_read_after_any_failure(world: World, tmp_path: Path) -> None:
+    path = world.write(user={"token": GOOD}, cluster={"server": "https://127.0.0.1:9"})
+    transport = AiohttpTransport(KubeconfigConnection("c", str(path)).connect)
+    world.server.authorizations = {f"Bearer {GOOD}"}
+    with pytest.raises(TransportError):
+        async with transport.get("/version", {}):
+            pass
+    world.write(user={"token": GOOD})
+    with pytest.raises(TransportError):  # the server of before
+        async with transport.get("/version", {}):
+            pass
+    async with transport.get("/version", {}) as response:
+        assert response.status == 200
+    await transport.close()
+
+
+@pytest.mark.asyncio
+async def test_the_files_of_a_context_are_compared(world: World) -> None:
+    path = world.write(user={"tokenFile": "token"})
+    (path.parent / "token").write_text("one")
+    changed = files_of_context(str(path), "c")
+    assert not changed()
+    (path.parent / "token").write_text("other")
+    assert changed()
+    changed = files_of_context(str(path), "c")
+    path.unlink()
+    assert changed()
 
 
 @pytest.mark.asyncio

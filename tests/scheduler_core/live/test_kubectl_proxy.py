@@ -296,6 +296,39 @@ async def test_a_killed_kubectl_is_started_again(
 
 
 @pytest.mark.long
+async def test_a_token_that_was_replaced_in_the_kubeconfig_is_used(tmp_path: Path, server: ApiServer) -> None:
+    file = tmp_path / "config"
+
+    def write(token: str) -> None:
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "k", "cluster": {"server": server.url, "certificate-authority": "test-ca.crt"}}],
+            "users": [{"name": "u", "user": {"token": token}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        }
+        file.write_text(yaml.safe_dump(config))
+
+    write(GOOD)
+    proxy = KubectlProxy("c", str(file), str(kubectl(KUBECTL_RELEASES[-1])))
+    transport = AiohttpTransport(proxy.connect, "kubesched/1", proxy.close)
+    async with Follower(server, ("Node", "Pod"), transport=transport) as follower:
+        await follower.synced(30)
+        server.authorizations = {"Bearer new"}
+        server.cut()
+        await asyncio.sleep(3)
+        assert {health.state for health in follower.source.health.values()} == {"retrying"}
+        assert {health.message.partition(".")[0] for health in follower.source.health.values()} == {
+            *("nodes: the API server does not accept the credentials (401)",),
+            *("pods: the API server does not accept the credentials (401)",),
+        }
+        write("new")
+        server.storage.delete("nodes", next(iter(server.storage.keys("nodes"))))
+        await follower.synced(60)
+        await follower.healthy(60)
+
+
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no PR_SET_PDEATHSIG")
 async def test_kubectl_ends_with_its_parent(tmp_path: Path, temporary: Path) -> None:
     (tmp_path / "config").write_text(

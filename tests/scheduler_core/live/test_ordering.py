@@ -81,3 +81,14 @@ def test_any_interleaving_of_kinds_gives_one_order():
         ordered = [item.resource_version for item in in_order(iter(arrived), versions)]
         assert ordered == sorted(ordered)
         assert set(ordered) == taken
+
+
+def test_a_forgotten_kind_is_waited_for_again_once_it_is_listed() -> None:
+    ordering = Ordering(["Node", "Pod"])
+    list(ordering.add(Listed("Node", 5, (), 0.0)))
+    list(ordering.add(Listed("Pod", 5, (), 0.0)))
+    list(ordering.forget("Node"))
+    assert list(ordering.add(Bookmark("Pod", 9, 0.0))) == [Bookmark("Pod", 9, 0.0)]
+    list(ordering.add(Listed("Node", 10, (), 0.0)))
+    assert list(ordering.add(Bookmark("Pod", 12, 0.0))) == []
+    assert len(list(ordering.add(Bookmark("Node", 12, 0.0)))) == 2
