@@ -63,6 +63,7 @@ UNKNOWN_PODS = "Nodes look emptier than they are, because only the pods of one n
 RECHECK_EVERY = 2.0  # seconds
 FIX_EVERY = 300.0  # seconds after which the fix of a result is searched again
 FIX_LIMIT, FIX_PAUSE = 0.3, 1.0  # seconds of one search while the cluster is followed, and until the next one
+FIX_PATIENCE = 3.0  # seconds of a search that a command waits for
 
 
 def why_pending(
@@ -190,7 +191,7 @@ class PendingAnswers:
             self._prepared = True
             self.analysis.set_pending(self.mirror.pending.values())
 
-    def _fix(self, pod: PodInfo, limit: float | None = None) -> Fix | None:
+    def _fix(self, pod: PodInfo, limit: float = FIX_PATIENCE) -> Fix | None:
         template = self._template(pod)
         if template.fix_at < time.monotonic() - FIX_EVERY:
             remedy = self.analysis.best_fix(pod, limit)

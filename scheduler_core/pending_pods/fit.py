@@ -20,7 +20,7 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import delete
-from scheduler_core.debugger.suggestions.search import LEAST_RUNS, FixSearch, remedies
+from scheduler_core.debugger.suggestions.search import LEAST_RUNS, FixSearch
 from scheduler_core.debugger.suggestions.steps import EVICT, Combination, Remedy
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.explain import Answer
@@ -130,12 +130,12 @@ class FitAnalysis:
         never = bool(pod.required_affinity) and len(self.cluster.pods) <= EVERYTHING
         return Fit(_result(trace), answer, never=never)
 
-    def best_fix(self, pod: PodInfo, limit: float | None = None) -> Remedy | None:
-        """Return the smallest verified change with which the pod fits. `limit`: of the search, in seconds."""
-        if limit is None:
-            found = remedies(self.simulation, pod.key, 1)
-        else:
-            found = _ShortSearch(WhatIf(self.simulation, pod.key), limit).run()
+    def best_fix(self, pod: PodInfo, limit: float) -> Remedy | None:
+        """Return the smallest verified change with which the pod fits. `limit`: of the search, in seconds.
+
+        Pages and commands suggest the same: they differ in the limit alone, which only large clusters reach.
+        """
+        found = _ShortSearch(WhatIf(self.simulation, pod.key), limit).run()
         return found[0] if found else None
 
     # ---- pods in the way

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler_core.api.objects import Object, Pod, PriorityClass, StorageClass
 from scheduler_core.cluster.formatting import count, some
@@ -19,7 +21,7 @@ from scheduler_core.live.watch_events import ADDED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods.answer import PendingAnswers
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.missing_pods import missing_pods, missing_pods_of, pods_of
-from scheduler_core.pending_pods.pending_answer import PendingAnswer
+from scheduler_core.pending_pods.pending_answer import BOUND, PendingAnswer
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
@@ -36,6 +38,7 @@ KINDS = {
 """Kinds as kubectl names them -> Kind."""
 FIXES = 3  # answers for which a fix is searched
 PENDING = ("", "Pending")
+_TIME = re.compile(r"(?: (?:at|by))? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC(?: at the latest)?")
 
 
 def kind_and_name(words: Sequence[str]) -> tuple[str, str]:
@@ -94,7 +97,10 @@ def all_answers(cluster: ReadCluster, namespace: str, fix: bool) -> list[Pending
 
 
 class AnswerGroup(NamedTuple):
-    """An answer, and the other pods that have the same."""
+    """An answer, and the other pods that have the same but for times and the nodes that they are bound to.
+
+    `answer`: of the first pod; its sentence is that of all.
+    """
 
     answer: PendingAnswer
     others: list[str]
@@ -102,14 +108,40 @@ class AnswerGroup(NamedTuple):
 
 def grouped(answers: Iterable[PendingAnswer]) -> list[AnswerGroup]:
     """Group equal answers, the most frequent first."""
-    groups: dict[tuple[str, str], AnswerGroup] = {}
+    groups: dict[tuple[str, str], list[PendingAnswer]] = {}
     for answer in answers:
-        key = answer.subject, answer.sentence
-        if answer.subject == "Pod" and key in groups:
-            groups[key].others.append(answer.key)
-        else:
-            groups[key if answer.subject == "Pod" else ("", answer.key)] = AnswerGroup(answer, [])
-    return sorted(groups.values(), key=lambda group: -len(group.others))
+        pod = answer.subject == "Pod"
+        groups.setdefault((answer.subject, _common_text(answer)) if pod else ("", answer.key), []).append(answer)
+    found = [AnswerGroup(_of_all(group), [answer.key for answer in group[1:]]) for group in groups.values()]
+    return sorted(found, key=lambda group: -len(group.others))
+
+
+def _common_text(answer: PendingAnswer) -> str:
+    """Return the sentence without times and, for a bound pod, without its node."""
+    text = _TIME.sub("", answer.sentence)
+    return text.replace(f" {answer.details.node}", "") if answer.cause == BOUND and answer.details.node else text
+
+
+def _of_all(group: Sequence[PendingAnswer]) -> PendingAnswer:
+    """Return the first answer with a sentence that holds for all."""
+    first = group[0]
+    if len({answer.sentence for answer in group}) == 1:
+        return first
+    sentence = _TIME.sub("", first.sentence)
+    if first.cause == BOUND:
+        node = first.details.node
+        sentence = sentence.replace(f"it was bound to {node}", f"they were bound to {_nodes(group)}")
+        for one, all_ in (
+            (f"the kubelet of {node} has not started it", "the kubelets have not started them"),
+            (f"{node} is not ready, so its kubelet does not start the pod", "none of these is ready to start them"),
+            ("no node of that name exists", "no nodes of these names exist"),
+        ):
+            sentence = sentence.replace(one, all_)
+    return replace(first, sentence=sentence)
+
+
+def _nodes(group: Sequence[PendingAnswer]) -> str:
+    return some(sorted({answer.details.node for answer in group}), 3)
 
 
 def answers_of(cluster: ReadCluster) -> PendingAnswers:

@@ -54,8 +54,9 @@ def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 
 def shortened(found: list[Remedy], most: int) -> list[Remedy]:
     """Return at most `most` fixes in their order, including the best of each kind."""
     best = {remedy.kind: remedy for remedy in reversed(found)}
+    firsts = [remedy for remedy in found if best[remedy.kind] is remedy]
     others = [remedy for remedy in found if best[remedy.kind] is not remedy]
-    return sorted([*best.values(), *others][:most], key=found.index)
+    return sorted([*firsts, *others][:most], key=found.index)
 
 
 class FixSearch:

@@ -183,6 +183,7 @@ def test_labels_are_changed_to_avoid_anti_affinity() -> None:
 def test_the_best_fix_of_each_kind_is_shown_in_long_lists() -> None:
     found = [Remedy(str(i), [], "add", {}, cost=i) for i in range(9)] + [Remedy("pod", [], "pod", {}, cost=10.0)]
     assert [one.text for one in shortened(found, 3)] == ["0", "1", "pod"]
+    assert [one.text for one in shortened(found, 1)] == ["0"]
 
 
 def test_a_resource_on_no_node_is_a_typo() -> None:

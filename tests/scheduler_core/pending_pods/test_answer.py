@@ -568,6 +568,17 @@ def test_events_change_an_answer() -> None:
     assert [one.cause for one in answers.update(NOW + 9).changed] == [causes.NOT_TRIED]
 
 
+def test_pages_and_commands_suggest_the_same_fix() -> None:
+    nodes = [node(f"n{i}", taints=(("dedicated", "db", "NoSchedule"),)) for i in range(3)]
+    running = [pod(f"p{i}", on=f"n{i}", requests={"cpu": "3"}) for i in range(3)]
+    mirror = mirror_of(decode_all([*nodes, *running, web(requests={"cpu": "2"}, nodeSelector={"disk": "ssd"})]))
+    followed = answers_of(mirror)
+    followed.update(NOW, limit=60.0)
+    asked = answers_of(mirror).answer("default/web", NOW, fix=True)
+    assert asked.details.fix is not None
+    assert followed.answers["default/web"].details.fix == asked.details.fix
+
+
 def test_the_mirror_is_unchanged() -> None:
     pods = [pod(f"p{i}", on="n1", requests={"cpu": "1"}, labels={"app": "p"}) for i in range(4)]
     mirror = mirror_of(decode_all([node("n1"), *pods, web(requests={"cpu": "2"})]))

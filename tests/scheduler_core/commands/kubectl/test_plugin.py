@@ -119,6 +119,31 @@ def test_messages_of_other_components_name_them(run: Any) -> None:
     assert "Reported: by karpenter, FailedScheduling: no instance type" in " ".join(found.text.split())
 
 
+def test_bound_pods_that_have_not_started_are_one_group(run: Any) -> None:
+    """As of a DaemonSet: each pod is bound to a node of its own at a time of its own."""
+    daemons = [pod(f"agent-{i}", on=f"n{i}", status={"phase": "Pending"}) for i in range(12)]
+    for second, one in enumerate(daemons):
+        bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": f"2026-01-01T00:00:{second:02}Z"}
+        one["status"]["conditions"] = [bound]
+    found = run("why -A --no-fix", [*(node(f"n{i}") for i in range(12)), *daemons])
+    text = " ".join(found.text.split())
+    assert text.count("bound to") == 1
+    assert "12 pods: default/agent-0, " in text
+    assert "they were bound to n0, n1, n10 and 9 more; the kubelets have not started them." in text
+    lone = run("why -A --no-fix", [node("n0"), daemons[0]])
+    assert "it was bound to n0 at 2026-01-01 00:00:00 UTC; the kubelet of n0 has not started it." in lone.text
+
+
+def test_answers_that_differ_in_times_are_one_group(run: Any) -> None:
+    """Each was rejected at a time of its own."""
+    waiting = [rejected(pod(f"web-{i}", requests={"cpu": "1"})) for i in range(3)]
+    for second, one in enumerate(waiting):
+        one["status"]["conditions"][0]["lastTransitionTime"] = f"2026-01-01T00:00:{second:02}Z"
+    text = " ".join(run("why -A --no-fix", [node("n1"), *waiting]).text.split())
+    assert text.count("it fits on n1") == 1
+    assert "default-scheduler last rejected it and tries it again" in text
+
+
 def test_all_pending_pods(run: Any) -> None:
     twins = [rejected(pod(f"big-{i}", requests={"cpu": "8"})) for i in range(30)]
     found = run("why -A --no-fix", [*CLUSTER, *twins])
