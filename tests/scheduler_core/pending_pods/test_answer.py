@@ -574,9 +574,9 @@ def test_pages_and_commands_suggest_the_same_fix() -> None:
     mirror = mirror_of(decode_all([*nodes, *running, web(requests={"cpu": "2"}, nodeSelector={"disk": "ssd"})]))
     followed = answers_of(mirror)
     followed.update(NOW, limit=60.0)
-    asked = answers_of(mirror).answer("default/web", NOW, fix=True)
-    assert asked.details.fix is not None
-    assert followed.answers["default/web"].details.fix == asked.details.fix
+    single = answers_of(mirror).answer("default/web", NOW, fix=True)
+    assert single.details.fix is not None
+    assert followed.answers["default/web"].details.fix == single.details.fix
 
 
 def test_the_mirror_is_unchanged() -> None:
