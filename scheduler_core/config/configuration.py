@@ -24,12 +24,14 @@ from scheduler_core.config.profile import (
     Plugin,
     PluginSet,
     Profile,
+    Repeated,
     default_plugins,
     expand,
     expand_point,
     lists_all,
     merge,
     points_of,
+    times_loaded,
 )
 from scheduler_core.config.schema import (
     ALPHA,
@@ -58,9 +60,10 @@ from scheduler_core.config.validation import (
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import OLD_PLUGINS
+from scheduler_core.releases.release import OLD_PLUGINS, PluginWeights
 
 MAX_WARNINGS = 100
+MAX_WEIGHT = 2**31 - 1
 PREEMPTION = "DefaultPreemption"
 APPENDING = ("v1beta1", "v1alpha2")
 """API versions that have the old plugins and refuse a default plugin that is enabled again."""
@@ -334,6 +337,9 @@ class _ProfileReader:
         if left_out:
             self._fill(where, merged)
         plugins = expand(where, merged, self.known)
+        repeated: dict[str, Repeated] = {}
+        if self.release.override_repeats_score_plugins:
+            repeated = self._repeat(where, times_loaded(merged, self.known), plugins)
         enabled = {name for entries in plugins.values() for name, _ in entries}
         args = {
             name: self._args(
@@ -355,7 +361,25 @@ class _ProfileReader:
             args=args,
             given=raw_args,
             given_weights=_given_weights(given.plugins.by_point()),
+            repeated=repeated,
         )
+
+    def _repeat(self, where: str, times: Mapping[str, int], plugins: dict[str, PluginWeights]) -> dict[str, Repeated]:
+        """Set the effective weights of Score plugins that are loaded several times, and add warnings."""
+        weights = dict(plugins["score"])
+        repeated = {name: Repeated(number, weights[name]) for name, number in times.items()}
+        again = self.release.repeated_scores_weighted_again
+        for name, (number, weight) in repeated.items():
+            weights[name] = min(weight**number if again else weight * number, MAX_WEIGHT)
+            effect = f"its score counts {number} times"
+            if again:
+                effect = "pods fail if its score is greater than 100 after it was multiplied by the weight"
+            self.warnings.append(
+                f"{where}: kube-scheduler {self.release.number} loads {name} {number} times, because plugins.score "
+                f"enables several plugins of multiPoint again (kubernetes/kubernetes#122066): {effect}"
+            )
+        plugins["score"] = tuple(weights.items())
+        return repeated
 
     def _raw_args(self, where: str, given: ProfileSection) -> dict[str, Any]:
         raw: dict[str, Any] = {}

@@ -37,6 +37,13 @@ def points_of(known: KnownPlugins, name: str) -> frozenset[str]:
     return known[name].points if name in known else frozenset()
 
 
+class Repeated(NamedTuple):
+    """A Score plugin that the release loads several times. `weight`: the weight in the configuration."""
+
+    times: int
+    weight: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """A profile: one scheduler of the configuration.
@@ -44,7 +51,8 @@ class Profile:
     `plugins`: every extension point -> (plugin name, weight) in running order; the weight is 0 at all points but score.
     `args`: plugin name -> its arguments: an object of its `args_class`, or a dict without one.
     `percentage_of_nodes_to_score`: None uses the configuration's value. `given`: plugin -> its arguments in the file.
-    `given_weights`: plugin -> the path of its weight in the file. For a Policy, `kinds`: name -> the algorithm that
+    `given_weights`: plugin -> the path of its weight in the file. `repeated`: the Score plugins that are loaded several
+    times; their weight in `plugins` is the effective one. For a Policy, `kinds`: name -> the algorithm that
     runs under it, if different; `always_check_all`: every predicate runs.
     """
 
@@ -54,6 +62,7 @@ class Profile:
     args: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
     given_weights: Mapping[str, str] = field(default_factory=dict)
+    repeated: Mapping[str, Repeated] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     always_check_all: bool = False
 
@@ -185,6 +194,38 @@ def expand_point(where: str, point: str, plugins: Plugins, known: KnownPlugins) 
         *from_multi_point,
         *(name for name in specific if name not in overriding),
     ]
+
+
+def times_loaded(plugins: Plugins, known: KnownPlugins) -> dict[str, int]:
+    """Return the Score plugins that kube-scheduler 1.24 to 1.28 loads several times -> how often.
+
+    expandMultiPointPlugins deletes from the list that it iterates over, so that later entries move forward and the
+    last one stays behind (kubernetes/kubernetes#122066).
+    """
+    names = [plugin.name for plugin in plugins["score"].enabled]
+    disabled = {plugin.name for plugin in plugins["score"].disabled}
+    if "*" in disabled:
+        return {}
+    overriding = {
+        plugin.name
+        for plugin in plugins["multiPoint"].enabled
+        if plugin.name not in disabled and "score" in points_of(known, plugin.name)
+    }.intersection(names)
+    position, left = {name: i for i, name in enumerate(names)}, len(names)
+    loaded: dict[str, int] = {}
+    deleted = 0
+    for i in range(len(names)):
+        name = names[i]
+        if name not in overriding:
+            continue
+        loaded[name] = loaded.get(name, 0) + 1
+        if name in position:
+            at = position.pop(name) - deleted
+            names[at : left - 1] = names[at + 1 : left]
+            left, deleted = left - 1, deleted + 1
+    for name in names[:left]:
+        loaded[name] = loaded.get(name, 0) + 1
+    return {name: times for name, times in loaded.items() if times > 1}
 
 
 def _twice(where: str, point: str, name: str) -> InputError:

@@ -29,7 +29,16 @@ from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.fit_error import fit_error_message
-from scheduler_core.framework.interface import ERROR, EXTENDER, WAIT, CycleState, NodePodsChange, Status, unresolvable
+from scheduler_core.framework.interface import (
+    ERROR,
+    EXTENDER,
+    WAIT,
+    CycleState,
+    NodePodsChange,
+    ScoreError,
+    Status,
+    unresolvable,
+)
 from scheduler_core.framework.runtime import Framework
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
@@ -338,7 +347,11 @@ class Scheduler:
             if status is not None:
                 trace.error = f'running PreScore plugin "{status.plugin}": {status.message}'
                 return
-            scores = framework.run_score(state, pod, rows)
+            try:
+                scores = framework.run_score(state, pod, rows)
+            except ScoreError as error:
+                trace.error = str(error)
+                return
         trace.skipped_score = state.skipped_score()
         trace.made_scores = scores
         if self.extenders:

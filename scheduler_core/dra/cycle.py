@@ -11,7 +11,7 @@ from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.dra import binding_conditions, extended_resources
 from scheduler_core.dra.devices import CANNOT, ERROR, INVALID_POOLS, TIMED_OUT, Column, Devices
-from scheduler_core.framework.interface import PASSES, Bool, Status, Verdict, error, unresolvable
+from scheduler_core.framework.interface import PASSES, Bool, ScoreError, Status, Verdict, error, unresolvable
 
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 STALE = unresolvable("cannot schedule extended resource claim")
@@ -139,7 +139,17 @@ class ClaimCycle:
         return next((group for group in self.groups if group.rows is None or group.rows[row]), None)
 
     def preferences(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Return the preference score of the solution on each node; int64 over nodes."""
+        """Return the preference score of the solution on each node; int64 over nodes.
+
+        Raises ScoreError in 1.35 if some of the claims were allocated before, because upstream finds fewer allocations
+        than claims (kubernetes/kubernetes#139016).
+        """
+        allocated = len(self.claims) - len(self.unallocated)
+        if self.groups and allocated and self.devices.cluster.release.mixed_claims_score_fails:
+            raise ScoreError(
+                f'running Score plugins: plugin "DynamicResources" failed with: number of allocations '
+                f"{len(self.unallocated)} is smaller than number of claims"
+            )
         scores = np.zeros(len(self.devices.cluster.nodes), np.int64)
         for group in self.groups:
             for row, found in group.column.found.items():

@@ -488,12 +488,16 @@ class PreScorePlugin(Plugin):
         raise NotImplementedError
 
 
+class ScoreError(Exception):
+    """Scoring fails, and with it the cycle. The text is the error of the cycle."""
+
+
 class ScorePlugin(Plugin):
     # The highest normalized score: 100, in 1.16 10.
     max_score: ClassVar[int] = MAX_NODE_SCORE
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """Return the int64 scores of the feasible rows, in their order."""
+        """Return the int64 scores of the feasible rows, in their order. Raises ScoreError if the plugin fails."""
         raise NotImplementedError
 
     def explain_score(self, state: CycleState, view: View) -> Tree | None:

@@ -15,6 +15,7 @@ from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
+from scheduler_core.framework.repeated_scores import check_repeated, normalizing
 from scheduler_core.framework.score_columns import ClassScores, Score, StaticColumn
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
@@ -63,6 +64,7 @@ class Framework:
         self.post_bind = self._at("postBind", fwk.PostBindPlugin)
         self.merges: int = cluster.release.merges_filter_statuses or profile.always_check_all
         self.batching = Batching([*self.pre_filter, *self.filter, *self.pre_score, *self.score])
+        self._checks_repeated = bool(profile.repeated) and cluster.release.repeated_scores_weighted_again
         self.equivalence = EquivalenceCache(self)
         self.waiting_pods = WaitingPods()
         self.list_pods: Callable[[], Iterable[PodInfo]] = cluster.pods.values
@@ -73,7 +75,10 @@ class Framework:
         for name, _ in self.profile.plugins[point]:
             plugin = self._plugins.get(name)
             if plugin is None:
-                plugin = self._registry[name](self.profile.args.get(name), self.cluster)
+                make = self._registry[name]
+                if name in self.profile.repeated:
+                    make = normalizing(make, self.profile.repeated[name].times)
+                plugin = make(self.profile.args.get(name), self.cluster)
                 plugin.handle = self
                 self._plugins[name] = plugin
             assert isinstance(plugin, kind), f"{name} does not implement {point}"
@@ -294,11 +299,17 @@ class Framework:
         return None
 
     def run_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> dict[str, Score] | ClassScores:
-        """Return the scores of the feasible nodes by plugin; for a class of equal pods they are made when read."""
+        """Return the scores of the feasible nodes by plugin; for a class of equal pods they are made when read.
+
+        Raises ScoreError.
+        """
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
-        if equivalent is not None:
+        if equivalent is not None and not self._checks_repeated:
             return self._score_equivalent(state, pod, rows, equivalent)
-        return {p.name: self._score(p, state, pod, rows) for p in self.score if p.name not in state.skip_score}
+        scores = {p.name: self._score(p, state, pod, rows) for p in self.score if p.name not in state.skip_score}
+        if self._checks_repeated:
+            check_repeated(self.profile.repeated, scores)
+        return scores
 
     def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
         raw = plugin.score(state, pod, rows)

@@ -24,6 +24,7 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant
 
 NOTHING_TO_FREE = fwk.unschedulable("no new claims to deallocate")
+NO_STATE = fwk.error("not found")
 STILL_NOT = fwk.unschedulable("still not schedulable")
 DEALLOCATED = fwk.unschedulable("deallocation of ResourceClaim completed")
 DELETED = fwk.unschedulable("deletion of ResourceClaim completed")
@@ -87,6 +88,7 @@ class DynamicResources(
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Reject the pod if a claim to be allocated names a missing device class. Any number of pods may
         share a claim."""
+        state[self.name] = None  # PostFilter fails without an entry
         extended = extended_resources.requested(self.cluster, pod)
         if not pod.pod.spec.resource_claims and not extended:
             return fwk.SKIPPED
@@ -132,8 +134,14 @@ class DynamicResources(
     def post_filter(
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
     ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
-        """Deallocate a claim that excludes the pod from some node and that no other pod uses."""
-        cycle: ClaimCycle | None = state.get(self.name)
+        """Deallocate a claim that excludes the pod from some node and that no other pod uses.
+
+        As upstream, this is an error if another plugin rejected the pod before PreFilter of this one; then preemption
+        is not tried.
+        """
+        if self.name not in state:
+            return None, NO_STATE
+        cycle: ClaimCycle | None = state[self.name]
         if cycle is None:
             return None, NOTHING_TO_FREE
         for claim in self._unavailable_claims(cycle, filtered):

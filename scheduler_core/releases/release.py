@@ -637,6 +637,21 @@ class Release:
     )
 
     # The framework.
+    override_repeats_score_plugins: bool = off(
+        "a Score plugin can be loaded twice if three or more plugins of multiPoint are enabled again at score",
+        "each Score plugin is loaded once",
+        "only profiles that change the weights of three or more default plugins score otherwise",
+        since="1.24",
+        until="1.28",
+        pull=122068,
+    )
+    repeated_scores_weighted_again: bool = off(
+        "the score of a plugin that is loaded twice is multiplied by the weight twice, and invalid beyond 100",
+        "the score of a plugin that is loaded twice counts twice",
+        "profiles that change the weights of three or more default plugins can place pods again",
+        until="1.25",
+        pull=108494,
+    )
     merges_filter_statuses: bool = off(
         "all Filter plugins that reject a node are reported, not only the first",
         "only the first Filter plugin that rejects a node is reported",
@@ -995,6 +1010,14 @@ class Release:
     )
 
     # Dynamic resource allocation.
+    mixed_claims_score_fails: bool = off(
+        "scoring fails for a pod that has both allocated and unallocated claims",
+        "scoring also supports pods that have both allocated and unallocated claims",
+        "pods with both allocated and unallocated claims are scheduled again",
+        since="1.35",
+        until="1.35",
+        pull=139016,
+    )
     allocates_from_incomplete_pools: bool = off(
         "devices of pools with missing slices are allocated",
         "pools with missing slices are not used",

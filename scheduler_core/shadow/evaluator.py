@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 
 import numpy as np
@@ -13,7 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import CycleState, Int64, Plugin
+from scheduler_core.framework.interface import CycleState, Int64, Plugin, ScoreError
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.legacy.framework import LegacyFramework
@@ -77,16 +78,17 @@ class Evaluation:
         return total
 
     def _scores(self, rows: Rows) -> dict[str, Int64] | None:
-        """Return plugin -> weighted scores of these nodes; None if PreScore fails."""
+        """Return plugin -> weighted scores of these nodes; None if PreScore or Score fails."""
         key = rows.tobytes()
         if key not in self._scored:
             state = self._state
             state.skip_score = set()
             found = None
             if self.framework.run_pre_score(state, self.pod, rows) is None:
-                scores = self.framework.run_score(state, self.pod, rows)
-                by_plugin = scores if isinstance(scores, dict) else scores.by_plugin()
-                found = {plugin: score.normalized * score.weight for plugin, score in by_plugin.items()}
+                with suppress(ScoreError):
+                    scores = self.framework.run_score(state, self.pod, rows)
+                    by_plugin = scores if isinstance(scores, dict) else scores.by_plugin()
+                    found = {plugin: score.normalized * score.weight for plugin, score in by_plugin.items()}
             self._scored.clear()
             self._scored[key] = found
         return self._scored[key]

@@ -184,7 +184,7 @@ def test_the_binding_timeout_is_unknown_before_1_36() -> None:
 
 
 def test_plugins_of_placements_cannot_be_configured() -> None:
-    """With TopologyAwareWorkloadScheduling 1.36 writes its plugins, too. Changed, there is a warning."""
+    """With TopologyAwareWorkloadScheduling 1.36 also writes its plugins. A change of them gives a warning."""
     document = written(RELEASES["1.36"], "v1")
     plugins = document["profiles"][0]["plugins"]
     names = ("TopologyPlacementGenerator", "PodGroupPodsCount")
