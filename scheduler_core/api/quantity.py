@@ -6,6 +6,7 @@ implemented.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_INT64 = (1 << 63) - 1
@@ -15,6 +16,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 _INT64_DIGITS = 18  # decimal digits that always fit an int64
+_AT_ONCE = (1, 2, 3, 6, 9)  # the powers of ten for which Go multiplies once
 _MAX_LENGTH = 256  # longer than any realistic quantity; Go has no limit, and its cost grows with the exponent
 
 
@@ -63,19 +65,28 @@ def _parse(text: str) -> tuple[int, int, bool]:
         return (-value if sign == "-" else value), scale, True
     if scale < -9:
         value, scale = _round_up(value, 10 ** (-9 - scale)), -9
-    if value * 10 ** max(scale, 0) > MAX_INT64 * 10 ** max(-scale, 0):
+    if base == 2 and value * 10 ** max(scale, 0) > MAX_INT64 * 10 ** max(-scale, 0):
         value, scale = MAX_INT64, 0
     return (-value if sign == "-" else value), scale, False
 
 
 def _scaled(text: str | int | float, scale: int) -> int:
-    value, own, small = _parse(text if isinstance(text, str) else _text(text))
+    return _to_int64(*_parse(text if isinstance(text, str) else _text(text)), scale)
+
+
+def _to_int64(value: int, own: int, small: bool, scale: int) -> int:
+    """Return value x 10^own in units of 10^scale, rounded away from zero."""
     shift = own - scale
     result: int = value * 10**shift if shift >= 0 else _round_up(value, 10 ** abs(shift))
-    if -MAX_INT64 - 1 <= result <= MAX_INT64:
+    if _fits(result):
         return result
-    # In Go an int64 quantity that overflows becomes 0, and a decimal keeps its low 64 bits.
-    return 0 if small else (result + (1 << 63)) % (1 << 64) - (1 << 63)
+    # In Go a decimal that overflows keeps its low 64 bits. An int64 quantity does so if it is multiplied at once, which
+    # positiveScaleInt64 does for some powers; otherwise it becomes 0.
+    return 0 if small and shift not in _AT_ONCE else (result + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _fits(number: int) -> bool:
+    return -MAX_INT64 - 1 <= number <= MAX_INT64
 
 
 def _text(number: int | float) -> str:
@@ -93,6 +104,23 @@ def value(quantity: str | int | float) -> int:
 def milli_value(quantity: str | int | float) -> int:
     """Return the quantity in thousandths (millicores), rounded away from zero. Raises QuantityError."""
     return _scaled(quantity, -3)
+
+
+def sum_value(quantities: Sequence[str | int | float], scale: int) -> int:
+    """Return the sum of quantities in units of 10^scale as Go does, also if it exceeds int64. Raises QuantityError."""
+    value, own, small = 0, 0, True
+    for quantity in quantities:
+        more, its, fits = _parse(quantity if isinstance(quantity, str) else _text(quantity))
+        if small and fits and more == 0:
+            continue
+        if small and fits and value == 0:
+            value, own = more, its
+            continue
+        least = min(own, its)
+        parts = value * 10 ** (own - least), more * 10 ** (its - least)
+        value, own = sum(parts), least
+        small = small and fits and all(map(_fits, (*parts, value)))
+    return _to_int64(value, own, small, scale)
 
 
 @lru_cache(maxsize=65536)

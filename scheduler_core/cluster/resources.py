@@ -17,6 +17,8 @@ CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
 DEFAULT_CPU_NANO = 100 * 10**6
 DEFAULT_MEMORY_NANO = 200 * 1024 * 1024 * 10**9
 
+_INT64_NANO = ((1 << 63) - 1) * 10**6  # quantities beyond it can exceed int64
+
 Nano = dict[str, int]  # resource -> quantity in billionths
 Written = tuple[tuple[str, str | int | float], ...]  # Quantities as a hashable value
 
@@ -41,12 +43,19 @@ def counted(name: str) -> bool:
 def amount(name: str, nano: int) -> int:
     """Convert nano units to scheduler units: millicores of cpu, whole units of other resources.
 
-    The result is rounded up. Overflow wraps at int64.
+    The result is rounded up. Overflow gives the result of the shortest text of that quantity in Go.
     """
     result = -(-nano // (10**6 if name == CPU else 10**9))
     if -(1 << 63) <= result < 1 << 63:
         return result
-    return (result + (1 << 63)) % (1 << 64) - (1 << 63)
+    digits = str(nano)
+    short = digits.rstrip("0")
+    return _exact(name, (f"{short}e{len(digits) - len(short) - 9}",))
+
+
+def _exact(name: str, quantities: tuple[str | int | float, ...]) -> int:
+    """Return the sum of quantities in scheduler units as Go does, also if it exceeds int64."""
+    return quantity.sum_value(quantities, -3 if name == CPU else 0)
 
 
 def amounts(quantities: Quantities) -> dict[str, int]:
@@ -167,7 +176,11 @@ def _plain(containers: tuple[Written, ...]) -> Requests:
         requests = _nano(dict(written))
         _add(total, requests)
         _add(nonzero, {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} | requests)
-    return _requests(total, nonzero)
+    made = _requests(total, nonzero)
+    for name, nano in total.items():
+        if nano > _INT64_NANO and counted(name):
+            made.counted[name] = _exact(name, tuple(text for one in containers for key, text in one if key == name))
+    return made
 
 
 def _requests(total: Nano, nonzero: Nano) -> Requests:

@@ -634,13 +634,28 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """Return whether a running pod now matches all affinity terms, or no longer matches all anti-affinity terms."""
-        if (old is not None and not old.node) or (new is not None and not new.node):
-            return False
+        """Return whether a running pod now matches all affinity terms, or no longer matches all anti-affinity terms.
+
+        From 1.36 on, nominated pods count as running, and also whether the pod's own labels changed or a deleted pod
+        had anti-affinity to it.
+        """
+        release = self.cluster.release
+        if release.queueing_hint_own_labels and old is not None and new is not None and new.key == pod.key:
+            return True
+        for other in (old, new):
+            nominated = release.queueing_hint_nominated_neighbors and other is not None and other.nominated_node
+            if other is not None and not other.node and not nominated:
+                return False
         near, far = pod.required_affinity, pod.required_anti_affinity
         if new is not None and self._meets(near, new) and (old is None or not self._meets(near, old)):
             return True
-        return old is not None and self._meets(far, old) and (new is None or not self._meets(far, new))
+        if old is None:
+            return False
+        if self._meets(far, old) and (new is None or not self._meets(far, new)):
+            return True
+        return (
+            release.queueing_hint_deleted_anti_affinity and new is None and self._meets(old.required_anti_affinity, pod)
+        )
 
     @staticmethod
     def _meets(terms: tuple[Term, ...], pod: PodInfo) -> bool:

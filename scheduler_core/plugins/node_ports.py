@@ -135,7 +135,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
         """Return whether a deleted pod, placed or nominated, had a port that this pod requests."""
-        if not old.node and not old.nominated_node:
+        if not old.node and not (old.nominated_node and self.cluster.release.queueing_hint_nominated_pods):
             return False
         freed: dict[tuple[str, int], set[str]] = {}
         for ip, protocol, port in old.host_ports:

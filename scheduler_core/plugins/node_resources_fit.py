@@ -262,7 +262,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         """Return whether a placed or nominated pod was deleted, this pod was resized, or a placed pod reduced a request
         of a resource that this pod requests."""
         if new is None:
-            return bool(old.node or old.nominated_node)
+            return bool(old.node or (old.nominated_node and self.cluster.release.queueing_hint_nominated_pods))
         if new.key == pod.key:
             return True
         if not new.node:

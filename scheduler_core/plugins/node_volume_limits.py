@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume
+from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume, VolumeAttachment
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo, counts
 from scheduler_core.framework import events, signers
@@ -337,11 +337,44 @@ class NodeVolumeLimits(VolumeLimits):
     sign = staticmethod(signers.volumes)
 
     def events_to_register(self) -> list[events.EventHint]:
-        return [
+        release = self.cluster.release
+        registered = [
             events.registered("CSINode", events.ADD),
             events.registered(events.POD, events.DELETE, hint=self._after_pod_deleted),
             events.registered("PersistentVolumeClaim", events.ADD, hint=own_claim_changed),
         ]
+        if release.counts_attachments_without_pods:
+            hint = self._after_detachment if release.queueing_hint_volume_limits else None
+            registered.append(events.registered("VolumeAttachment", events.DELETE, hint=hint))
+        if release.queueing_hint_volume_limits:
+            registered.append(events.registered("CSINode", events.UPDATE, hint=self._after_limits_changed))
+        return registered
 
     def _after_pod_deleted(self, pod: PodInfo, old: PodInfo, new: None) -> bool:
-        return bool(old.node and old.pod.spec.volumes)
+        """Return whether the deleted pod, placed or nominated, had a volume that can count."""
+        if not old.node and not (old.nominated_node and self.cluster.release.queueing_hint_nominated_pods):
+            return False
+        return any(
+            volume.persistent_volume_claim or volume.ephemeral or csi_migration.plugin_of(volume)
+            for volume in old.pod.spec.volumes
+        )
+
+    @staticmethod
+    def _after_detachment(pod: PodInfo, old: VolumeAttachment, new: None) -> bool:
+        """Return whether the pod has a claim, or an in-tree volume of the driver that detached a volume."""
+        for volume in pod.pod.spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                return True
+            plugin = csi_migration.plugin_of(volume)
+            if plugin and csi_migration.DRIVERS[plugin] == old.spec.attacher:
+                return True
+        return False
+
+    @staticmethod
+    def _after_limits_changed(pod: PodInfo, old: CSINode, new: CSINode) -> bool:
+        """Return whether the limit of a driver was raised. A missing limit is 0."""
+        before, now = (
+            {driver.name: (driver.allocatable and driver.allocatable.count) or 0 for driver in one.spec.drivers}
+            for one in (old, new)
+        )
+        return any(limit > before.get(name, 0) for name, limit in now.items())

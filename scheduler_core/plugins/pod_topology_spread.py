@@ -221,23 +221,30 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         selector = default_selector(self.cluster, pod)
         return [self._compile(c, selector) for c in defaults] if selector.key != () else []
 
-    @staticmethod
-    def _selector(constraint: TopologySpreadConstraint, pod: PodInfo) -> Selector:
+    def _label_keys(self, constraint: TopologySpreadConstraint, pod: PodInfo) -> list[str]:
+        """Return the keys of matchLabelKeys that add a label of the pod to the selector."""
+        keys = constraint.match_label_keys if self.cluster.release.spread_match_label_keys else ()
+        return [key for key in keys if key in pod.labels]
+
+    def _selector(self, constraint: TopologySpreadConstraint, pod: PodInfo) -> Selector:
         selector = selectors.compile_selector(constraint.label_selector)
-        labels = {key: pod.labels[key] for key in constraint.match_label_keys if key in pod.labels}
+        labels = {key: pod.labels[key] for key in self._label_keys(constraint, pod)}
         if not labels:
             return selector
         # Merging with a selector that matches nothing leaves only the labels: upstream merges only requirements.
         return selector.and_labels(labels) if selector.key is not None else selectors.from_labels(labels)
 
     def _compile(self, constraint: TopologySpreadConstraint, selector: Selector) -> CompiledConstraint:
+        """Compile a constraint without the fields that the release ignores: API servers drop them there."""
+        release = self.cluster.release
+        policies = release.spread_inclusion_policies
         return CompiledConstraint(
             max_skew=constraint.max_skew,
-            min_domains=constraint.min_domains or 1,
+            min_domains=(release.spread_min_domains and constraint.min_domains) or 1,
             topology_key=constraint.topology_key,
             selector=selector,
-            affinity_policy=constraint.node_affinity_policy or "Honor",
-            taints_policy=constraint.node_taints_policy or "Ignore",
+            affinity_policy=(constraint.node_affinity_policy if policies else "") or "Honor",
+            taints_policy=(constraint.node_taints_policy if policies else "") or "Ignore",
             topology=self.cluster.nodes.topology(constraint.topology_key),
         )
 
@@ -480,9 +487,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Explain whether a constraint counts the other pod, by its labels."""
         pod = view.pod
         if pod.pod.spec.topology_spread_constraints:
-            wanted = {
-                k: view.field(pod, "metadata", "labels", k) for k in constraint.match_label_keys if k in pod.labels
-            }
+            wanted = {k: view.field(pod, "metadata", "labels", k) for k in self._label_keys(constraint, pod)}
             parts = [label_equals(view, other, key, leaf) for key, leaf in wanted.items()]
             if constraint.label_selector is not None or not parts:
                 parts.append(selected(view, other, constraint.label_selector, below(owner, "labelSelector")))
@@ -651,8 +656,11 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
         """Return whether a counted pod was added or deleted, started or stopped counting, or this pod's tolerations
         changed."""
+        nominated = self.cluster.release.queueing_hint_nominated_neighbors
         for other in (old, new):
-            if other is not None and other.key != pod.key and (not other.node or other.namespace != pod.namespace):
+            if other is None or other.key == pod.key:
+                continue
+            if other.namespace != pod.namespace or not (other.node or (nominated and other.nominated_node)):
                 return False
         constraints = self._constraints(pod, "DoNotSchedule")
         if old is not None and new is not None:

@@ -48,10 +48,10 @@ def claim_missing(name: str) -> str:
 
 def claim_name(pod: PodInfo, volume: Volume) -> str | None:
     """Return the name of the volume's claim, explicit or generated for a generic ephemeral volume; None if it
-    has none. 1.16 does not know ephemeral volumes."""
+    has none. API servers of older releases drop ephemeral volumes."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
-    if volume.ephemeral is not None and not pod.release.predicates:
+    if volume.ephemeral is not None and pod.release.ephemeral_volumes:
         return f"{pod.name}-{volume.name}"
     return None
 

@@ -16,6 +16,7 @@ from scheduler_core.framework.interface import EXTENDER, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 from scheduler_core.releases import Release
+from scheduler_core.releases.feature_gates import numbered
 
 # Until 1.21 the event handlers list the events that requeue all pods. Other events requeue none.
 _ANY = (
@@ -27,6 +28,14 @@ _ANY = (
     ClusterEvent("Service", events.ALL),
     ClusterEvent("StorageClass", events.ADD),
 )
+
+_HINTS_SINCE = {
+    "NodePorts": "1.29",
+    **dict.fromkeys(("NodeAffinity", "NodeResourcesFit", "NodeUnschedulable", "PodTopologySpread"), "1.30"),
+    **dict.fromkeys(("InterPodAffinity", "NodeVolumeLimits", "SchedulingGates", "TaintToleration"), "1.31"),
+    **dict.fromkeys(("VolumeBinding", "VolumeRestrictions", "VolumeZone"), "1.31"),
+}
+"""Plugin -> the first release in which its hints exist. Without them every registered event requeues a pod."""
 
 
 class QueueingStrategy(IntEnum):
@@ -56,6 +65,8 @@ class Hints:
 
     def _of(self, plugin: Plugin) -> list[EventHint]:
         registered = list(plugin.events_to_register())
+        if numbered(self._release.number) < numbered(_HINTS_SINCE.get(plugin.name, "1.28")):
+            registered = [EventHint(entry.event) for entry in registered]
         node_actions = [entry.event.action for entry in registered if entry.event.resource == events.NODE]
         if any(action & events.ADD for action in node_actions):
             # Upstream does not rely on its own pre-check of new nodes: a plugin that registers node additions also gets

@@ -463,6 +463,31 @@ class Release:
         pull=116607,
     )
 
+    spread_min_domains: bool = on(
+        "minDomains of a spread constraint counts",
+        "minDomains of a spread constraint is ignored",
+        "pods with minDomains stay pending until there are enough domains",
+        since="1.27",
+        gate="MinDomainsInPodTopologySpread",
+        kep=3022,
+    )
+    spread_inclusion_policies: bool = on(
+        "nodeAffinityPolicy and nodeTaintsPolicy of a spread constraint count",
+        "nodeAffinityPolicy and nodeTaintsPolicy of a spread constraint are ignored",
+        "constraints with these policies count the pods on other nodes; pods can go elsewhere or stay pending",
+        since="1.26",
+        gate="NodeInclusionPolicyInPodTopologySpread",
+        kep=3094,
+    )
+    spread_match_label_keys: bool = on(
+        "matchLabelKeys of a spread constraint are added to its selector",
+        "matchLabelKeys of a spread constraint is ignored",
+        "constraints with matchLabelKeys count fewer pods, such as those of one revision",
+        since="1.27",
+        gate="MatchLabelKeysInPodTopologySpread",
+        kep=3243,
+    )
+
     # Volume plugins.
     volume_affinity_reason_reworded: bool = on(
         "the reason of VolumeBinding names the PersistentVolume's node affinity",
@@ -482,6 +507,14 @@ class Release:
         "cycles are faster; an unbound claim is reported once instead of for each node",
         since="1.19",
         pull=91775,
+    )
+    ephemeral_volumes: bool = on(
+        "a generic ephemeral volume has a claim, named after the pod and the volume",
+        "generic ephemeral volumes are ignored",
+        "pods with generic ephemeral volumes wait for their claims",
+        since="1.21",
+        gate="GenericEphemeralVolume",
+        kep=1698,
     )
     lost_claim_rejects: bool = on(
         "VolumeBinding rejects a pod with a lost claim once",
@@ -969,6 +1002,41 @@ class Release:
         "assigned pods do not requeue pods that PodTopologySpread rejected",
         RETRIES,
         since="1.31",
+    )
+    queueing_hint_nominated_pods: bool = on(
+        "a lost nomination requeues pods that lack resources, host ports or attachable volumes",
+        "a lost nomination requeues no pod",
+        RETRIES,
+        since="1.33",
+        pull=129058,
+    )
+    queueing_hint_volume_limits: bool = on(
+        "a raised limit of a CSINode requeues pods, and a detached volume only pods with volumes",
+        "a changed CSINode requeues no pod, and a detached volume every pod that NodeVolumeLimits rejected",
+        RETRIES,
+        since="1.33",
+        kep=4876,
+    )
+    queueing_hint_nominated_neighbors: bool = on(
+        "a lost nomination requeues pods that InterPodAffinity or PodTopologySpread rejected",
+        "a lost nomination requeues no pod that InterPodAffinity or PodTopologySpread rejected",
+        RETRIES,
+        since="1.36",
+        pull=135392,
+    )
+    queueing_hint_deleted_anti_affinity: bool = on(
+        "a deleted pod requeues the pods that its anti-affinity kept away",
+        "a deleted pod requeues only pods whose own anti-affinity matches it",
+        RETRIES,
+        since="1.36",
+        pull=135325,
+    )
+    queueing_hint_own_labels: bool = on(
+        "a change of its own labels requeues a pod that InterPodAffinity rejected",
+        "a change of its own labels does not requeue a pod that InterPodAffinity rejected",
+        RETRIES,
+        since="1.36",
+        pull=135394,
     )
     own_update_completes_backoff: bool = on(
         "a pod that its own update requeues counts as having completed its backoff",

@@ -135,7 +135,7 @@ class EventHandlers:
 
     def _place_freed(self, pod: PodInfo) -> None:
         """Requeue pods of the same or lower priority, for which the nominated pod reserved its resources until now."""
-        if self.queue.with_hints:  # v1.27 does not requeue pods in this case
+        if self.queue.with_hints and self.cluster.release.queueing_hint_nominated_pods:
             freed = events.ASSIGNED_POD_DELETE
             self.queue.move_all(freed, pod, None, lambda other: other.priority <= pod.priority)
 
