@@ -1,4 +1,4 @@
-"""Score plugins that a release loads several times, because the profile enables them again beside multiPoint.
+"""Score plugins that a release loads several times, because the profile enables them again at score.
 
 Upstream: RunScorePlugins (pkg/scheduler/framework/runtime/framework.go) keeps the scores by the name of the plugin, and
 normalizes and weighs them once for each time that the plugin is loaded. See kubernetes/kubernetes#122066.
@@ -6,6 +6,8 @@ normalizes and weighs them once for each time that the plugin is loaded. See kub
 
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from scheduler_core.config.profile import Repeated
 from scheduler_core.framework import interface as fwk
@@ -30,11 +32,14 @@ def normalizing(plugin: type[fwk.Plugin], times: int) -> type[fwk.Plugin]:
 def check_repeated(repeated: Mapping[str, Repeated], scores: Mapping[str, Score]) -> None:
     """Check the scores each time they are weighed. Raises ScoreError for the first one that is out of range."""
     for name, (times, weight) in repeated.items():
-        weighed = scores[name].normalized if name in scores else None
-        for _ in range(times - 1) if weighed is not None else ():
+        if name not in scores:
+            continue
+        weighed = scores[name].normalized
+        for _ in range(times - 1):
             weighed = weighed * weight
-            if (invalid := weighed > fwk.MAX_NODE_SCORE).any():
-                problem = f"returns an invalid score {weighed[invalid.argmax()]}, it should in the range of [0, 100]"
+            invalid = np.flatnonzero(weighed > fwk.MAX_NODE_SCORE)
+            if len(invalid):
+                problem = f"returns an invalid score {weighed[invalid[0]]}, it should in the range of [0, 100]"
                 raise fwk.ScoreError(
                     f'applying score defaultWeights on Score plugins: plugin "{name}" {problem} after normalizing'
                 )

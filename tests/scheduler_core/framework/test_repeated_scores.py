@@ -1,4 +1,4 @@
-"""Score plugins that 1.24 to 1.28 load several times, because a profile enables them again beside multiPoint."""
+"""Score plugins that 1.24 to 1.28 load several times, because a profile enables them again at score."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Events that requeue a pod, and the releases whose queueing hints notice them. Else it waits for the flush at 330 s."""
+"""Events that requeue a pod, and the releases whose hints notice them. Else it waits for the flush at 330 s."""
 
 from typing import Any
 
