@@ -137,7 +137,8 @@ export class Editor {
         keymap.of([...completionKeymap, { key: "Escape", run: leave }, ...historyKeymap, ...defaultKeymap]),
         EditorView.domEventHandlers({ focus: (_, view) => void view.setTabFocusMode(false) }),
         EditorView.updateListener.of(({ docChanged }) => docChanged && changed()),
-        EditorView.contentAttributes.of({ "aria-label": "The scenario as YAML" }),
+        // axe-core does not count editable content without a tabindex as focusable.
+        EditorView.contentAttributes.of({ "aria-label": "The scenario as YAML", tabindex: "0" }),
       ],
     });
     this.view = new EditorView({ state });
