@@ -3,9 +3,13 @@
 import argparse
 from typing import IO, Any
 
+from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.console import choices_of, print_json, print_notes, scenario_release
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.explain.explain import explain
+from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.files import read_bytes, read_snapshot
 from scheduler_core.virtual_time.engine import Record
@@ -35,9 +39,14 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         choices=choices_of(args),
     )
     print_notes(run.notes, run.simulation.warnings)
-    evicted = 0
+    evicted, nodes = 0, list(run.simulation.nodes)
+    last: dict[str, tuple[CycleTrace, list[str]]] = {}  # pod -> its last cycle, and the nodes in the order of its rows
     for record in run.run():
         evicted += record.kind == "pod.evicted"
+        if record.kind == "nodes.listed":
+            nodes = record.data["names"]
+        elif record.trace is not None:
+            last[record.trace.pod] = record.trace, nodes
         if args.format == "jsonl":
             print_json(as_json(record), out)
         else:
@@ -48,8 +57,24 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))
         nominated = sum(pod in left for pod in run.simulation.cluster.nominator.nominations())
         totals = "".join(f", {n} {what}" for n, what in ((nominated, "nominated"), (evicted, "evicted")) if n)
-        out.write(f"\nat {run.until:g} s: {bound} pods bound{totals}; waiting: {waiting or 'none'}\n")
+        write_sentences(run, {pod: last[pod] for pod in left if pod in last}, out)
+        out.write(f"\nat {run.until:g} s: {count(bound, 'pod')} bound{totals}; waiting: {waiting or 'none'}\n")
     return 1 if left else 0
+
+
+def write_sentences(run: ScenarioRun, last: dict[str, tuple[CycleTrace, list[str]]], out: IO[str]) -> None:
+    """Write why pods are pending at the end: a sentence for each workload and reason, with the number of its pods."""
+    pods = run.api.pods
+    workload_of = workloads(pod.pod for pod in pods.values())
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for key, (trace, _) in last.items():
+        alike.setdefault((workload_of.get(key, key), trace.result, trace.message, trace.error), []).append(key)
+    for number, ((workload, *_), keys) in enumerate(alike.items()):
+        out.write("\n" if not number else "")
+        trace, nodes = last[keys[0]]
+        sentence = explain(trace, run.simulation, pods.get(keys[0]), names=nodes).sentence
+        whose = keys[0] if len(keys) == 1 else f"{workload} ({count(len(keys), 'pod')})"
+        out.write(f"{whose}: {sentence}\n")
 
 
 def _refuse_snapshot(source: bytes, path: str) -> None:

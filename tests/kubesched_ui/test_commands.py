@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
+from kubesched_ui.__main__ import APPLICATION
 from kubesched_ui.models import Run, Scenario
 from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 
@@ -74,3 +75,31 @@ def test_invalid_input_gives_exit_code_2_and_a_sentence(
         call_command("simulate", *(names.get(word, word) for word in arguments))
     assert refused.value.returncode == 2
     assert not Scenario.objects.exists()
+
+
+def test_each_workload_has_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("t", "9")["spec"]}
+    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    (tmp_path / "c.json").write_bytes(as_list(node("n1"), pod("big", "8"), web))
+    with pytest.raises(SystemExit):
+        call_command("simulate", str(tmp_path / "c.json"))
+    lines = capsys.readouterr().out.splitlines()
+    assert "default/big: No node fits: 1 lacks cpu (closest: n1, short by 4 cpu)." in lines
+    assert "default/web (3 pods): No node fits: 1 lacks cpu (closest: n1, short by 5 cpu)." in lines
+
+
+def test_the_release_and_its_reason_are_written(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("simulate", str(file))
+    assert "The release is " in capsys.readouterr().err
+    call_command("simulate", str(file), "--release", "1.27")
+    assert "The release is " not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", APPLICATION)
+def test_the_help_shows_only_own_options(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = load_command_class("kubesched_ui", command)
+    loaded.print_help("kubesched", command)
+    printed = capsys.readouterr().out
+    for option in ("--settings", "--pythonpath", "--traceback", "--no-color", "--skip-checks", "--verbosity"):
+        assert option not in printed

@@ -6,13 +6,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from kubesched_ui.backup.create import create_backup
+from kubesched_ui.management.own_command import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Writes all stored data to a file (- for standard output). KubeSched may be running."
     requires_system_checks: list[str] = []
 

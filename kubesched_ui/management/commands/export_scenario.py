@@ -3,14 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.models import Scenario
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Writes a scenario as YAML (kind: Scenario, docs/formats.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -13,17 +13,18 @@ from contextlib import ExitStack, suppress
 from typing import Any
 from uuid import uuid4
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
 from kubesched_ui import env
 from kubesched_ui.clusters import connections, leases
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import TOKEN, FollowerSupervisor
+from kubesched_ui.management.own_command import OwnCommand
 from scheduler_core.errors import InputError
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Follows the live cluster NAME until stopped; without NAME, all clusters that are to be followed."
     requires_system_checks: list[str] = []
 

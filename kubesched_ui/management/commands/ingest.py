@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files
 from kubesched_ui.ingest.path_hints import is_readable_name
 from kubesched_ui.ingest.store import scenario_warnings, store
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.runs import import_run
 from kubesched_ui.scenarios.uploads import Upload
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Stores cluster snapshots (docs/formats.md) as one scenario; imports a run file with its run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from kubesched_ui.lessons import catalog, lint, parser
 from kubesched_ui.lessons.errors import LessonError
+from kubesched_ui.management.own_command import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Lists the lessons. With --check, computes every figure and answer and reports the first problem."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.scenarios.samples import load_samples
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Stores new and changed sample scenarios. It can be repeated at any time."
 
     def handle(self, *args: Any, **options: Any) -> None:

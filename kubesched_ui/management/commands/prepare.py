@@ -4,15 +4,16 @@ import io
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connection
 
 from kubesched_ui.clusters import connections
 from kubesched_ui.env import InvalidEnvironment
+from kubesched_ui.management.own_command import OwnCommand
 from scheduler_core.errors import InputError
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Migrates the database, loads the sample scenarios, and stores the names of the live clusters."
     requires_system_checks: list[str] = []
 

@@ -9,11 +9,12 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connection
 
 from kubesched_ui.backup.format import NotReadable
 from kubesched_ui.backup.restore import NotEmpty, check, restore
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.observability.health import ask_broker_and_worker
 from kubesched_ui.supervisord_config import CannotStart, lock
 
@@ -25,7 +26,7 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 """
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Restores a backup (- for standard input) into this installation, which must be empty."
     requires_system_checks: list[str] = []
 

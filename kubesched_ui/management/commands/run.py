@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.runtime.startup_lock import startup_lock
 from kubesched_ui.supervisord_config import CannotStart, check_free, check_open_files, configuration, lock, programs
 
@@ -29,7 +30,7 @@ ANSWER_S = 60  # until the web process is asked again; a connection waits in the
 LEAVING_S = 60
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Prepares the database, starts broker, workers and web, and prints the address. Ctrl-C stops all."
     requires_system_checks: list[str] = []
 

@@ -6,13 +6,14 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from kubesched_ui import env
+from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.supervisord_config import CannotStart, check_open_files, serving
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Serves pages and API until it is stopped, and replaces a failed web process. Run `prepare` first."
     requires_system_checks: list[str] = []
 

@@ -180,7 +180,7 @@ def test_simulate_prints_a_table_and_lines(tmp_path: Path, capsys: pytest.Captur
     file = tmp_path / "scenario.yaml"
     file.write_text(TEXT)
     assert main(["simulate", str(file)]) == 1
-    assert "default/boss" in capsys.readouterr().out
+    assert "\ndefault/boss: No node fits: 1 lacks cpu" in capsys.readouterr().out
     assert main(["simulate", str(file), "--format", "jsonl"]) == 1
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
