@@ -225,11 +225,11 @@ def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
     failures: dict[str, list[Any]] = {}
     for raw in events:
         failures.setdefault(f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}", []).append(raw)
-    for key, written in failures.items():
+    for key, reports in failures.items():
         if key not in pods:
             continue
         line, scheduler = pods[key], pods[key].scheduler
-        found = own_and_others(written, scheduler)
+        found = own_and_others(reports, scheduler)
         if is_own(found[0], scheduler):
             line.message = line.message or found[0]["message"]
         line.reports = tuple((writer(raw), raw["message"]) for raw in found if not is_own(raw, scheduler))
