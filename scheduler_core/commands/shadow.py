@@ -3,13 +3,14 @@
 import argparse
 from typing import IO
 
+from scheduler_core.api.objects import Object, Pod
 from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.ordering import in_order
 from scheduler_core.live.store import Store
-from scheduler_core.live.watch_events import Item, Listed
+from scheduler_core.live.watch_events import Item, Listed, WatchEvent
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import read_bytes
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     print_notes(f"{kind.resource} were not recorded: {kind.consequence}" for kind in missing)
     judge = Judge(release, read_bytes(args.config) if args.config else found.config or None)
     if not args.release:
-        print_notes([f"release {release.name}, from {found.release_source}"])
+        print_notes([f"release {release.name}, from {found.release_source}", *found.notes])
     if not args.config:
         print_notes([f"configuration from {found.config_source}"] if found.config else [])
     if judge.unknown_plugins:
@@ -53,7 +54,12 @@ def _discovered(folder: str, items: list[Item]) -> Discovered:
     """Return the release and the configuration, as far as the recording shows them."""
     store = Store()
     for item in items:
-        if isinstance(item, Listed):
+        # pods of groups show feature gates, also if they are created later
+        if isinstance(item, Listed) or (isinstance(item, WatchEvent) and _has_group(item.object)):
             store.apply(item)
     raw = tuple(recorded_folder.scheduler_objects(folder))
     return discover(store, recorded_folder.version_of(folder), SchedulerObjects(raw))
+
+
+def _has_group(obj: Object) -> bool:
+    return isinstance(obj, Pod) and obj.spec.scheduling_group is not None

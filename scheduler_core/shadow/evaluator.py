@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
@@ -21,6 +23,8 @@ from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.gang_scheduling import is_member
+from scheduler_core.shadow.group_messages import group_cycles
 
 Rows = npt.NDArray[np.intp]
 ALL = 100  # percentageOfNodesToScore that evaluates every node
@@ -111,7 +115,11 @@ class Evaluation:
 
 
 class Evaluator:
-    """Evaluates pods with a configuration on a cluster. `extra_schedulers`: further names of the first profile."""
+    """Evaluates pods with a configuration on a cluster.
+
+    `extra_schedulers`: further names of the first profile. `pods`: returns all pods, also those without a node; None
+    for those on nodes.
+    """
 
     def __init__(
         self,
@@ -120,6 +128,7 @@ class Evaluator:
         *,
         registry: Mapping[str, type[Plugin]] = PLUGINS,
         extra_schedulers: tuple[str, ...] = (),
+        pods: Callable[[], Iterable[PodInfo]] | None = None,
     ) -> None:
         release = cluster.release
         self.cluster = cluster
@@ -134,9 +143,13 @@ class Evaluator:
         self._percentages = {id(framework): framework.percentage for framework in profiles.values()}
         for framework in profiles.values():
             framework.percentage = ALL
+            if pods is not None:
+                framework.list_pods = pods
         for name in extra_schedulers:
             profiles.setdefault(name, next(iter(profiles.values())))
         self.profiles = profiles
+        # (group, state) -> its cycles that are computed, and those that are not: of the last group alone
+        self._cycles: dict[tuple[str, int | None], tuple[list[dict[str, CycleTrace]], Iterator[Any]]] = {}
         scheduler = GenericScheduler if release.predicates else Scheduler
         self.scheduler = scheduler(cluster, profiles, timer=lambda: 0)
         self.scheduler.batches = False
@@ -156,24 +169,64 @@ class Evaluator:
         scheduler.collects_rejectors = True
         return Evaluation(framework, state, pod, trace, self._percentages[id(framework)])
 
-    def message(self, pod: PodInfo) -> CycleTrace:
-        """Return the cycle of a pod with its message; without one, the pod can be placed."""
+    def message(self, pod: PodInfo, expected: str = "", state: int | None = None) -> CycleTrace:
+        """Return the cycle of a pod with its message; without one, the pod can be placed.
+
+        A pod of a group is tried with its group. `expected`: of several possible messages, this one is returned.
+        `state`: a number of the present state; the members of a group share what they compute on it.
+        """
         scheduler = self.scheduler
-        framework, state = scheduler.framework_of(pod), CycleState()
+        framework, cycle_state = scheduler.framework_of(pod), CycleState()
         trace = scheduler.begin(pod, 1)
         trace.preenqueue = framework.run_pre_enqueue(pod)
         if trace.preenqueue is not None:
             trace.result, trace.message = "gated", trace.preenqueue.message
             return trace
+        if (group := self._group_of(pod)) is not None:
+            first: CycleTrace | None = None
+            for cycles in self._group_cycles(framework, pod, group, state):
+                found = cycles.get(pod.key, trace)
+                if found.message == expected:
+                    return found
+                first = first or found
+            return first or trace
         if not trace.nodes:
-            scheduler.scheduling_cycle(framework, state, pod, trace)
+            scheduler.scheduling_cycle(framework, cycle_state, pod, trace)
             return trace
-        scheduler.find_nodes_that_fit(framework, state, pod, trace)
+        scheduler.find_nodes_that_fit(framework, cycle_state, pod, trace)
         if trace.error:
             trace.result, trace.message = "error", trace.error
         elif not len(trace.feasible_rows()):
-            scheduler.post_filter(framework, state, pod, trace)
+            scheduler.post_filter(framework, cycle_state, pod, trace)
         return trace
+
+    def _group_of(self, pod: PodInfo) -> PodGroup | None:
+        """Return the group with which the pod is scheduled; None if it is scheduled alone."""
+        cluster = self.cluster
+        return cluster.scheduling_groups.get(pod.group) if pod.group and cluster.release.pod_groups else None
+
+    def _group_cycles(
+        self, framework: Framework, pod: PodInfo, group: PodGroup, state: int | None
+    ) -> Iterator[dict[str, CycleTrace]]:
+        """Yield possible cycles of the group."""
+        known, cycles = self._cycles.get((group.key, state), ([], None))
+        yield from known
+        if cycles is None:
+            members = [pod, *self._other_members(framework, pod, group)]
+            cycles = group_cycles(self.scheduler, framework, group, members)
+        if state is not None:
+            self._cycles = {(group.key, state): (known, cycles)}
+        for one in cycles:
+            known.append(one)
+            yield one
+
+    def _other_members(self, framework: Framework, pod: PodInfo, group: PodGroup) -> Iterator[PodInfo]:
+        """Yield the other pending members of a group that can be tried."""
+        for one in framework.list_pods():
+            if one.key == pod.key or one.key in self.cluster.pods or one.terminating or not is_member(one, group):
+                continue
+            if framework.run_pre_enqueue(one) is None:
+                yield one
 
 
 class ReducedEvaluator(Evaluator):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from scheduler_core.api.devices import ResourceClaim
@@ -56,6 +56,7 @@ from scheduler_core.shadow.start_index import NodeTree, Sampled, StartIndex
 
 DECISION_BOUNDS = Bounds(seconds=0.5, changes=3, bindings=2)
 MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6, burst=100)
+GROUP_STATES = 40  # with which the message of a pod in a group is compared
 UNDOABLE = 512
 BATCH_SECONDS = 0.5  # age limit of the nodes that batching keeps
 SETTLED_SAMPLES = 20  # decisions after which the start index of a decision is certain enough
@@ -124,7 +125,12 @@ class Judge:
         self.given = next(iter(candidates))
         extra = () if given else (GKE_PACKING,)
         self._candidates = {
-            name: _Candidate(name, Evaluator(self.mirror.cluster, one, registry=registry, extra_schedulers=extra))
+            name: _Candidate(
+                name,
+                Evaluator(
+                    self.mirror.cluster, one, registry=registry, extra_schedulers=extra, pods=self.mirror.pods.values
+                ),
+            )
             for name, one in candidates.items()
         }
         reduced = reductions(candidates)
@@ -138,6 +144,7 @@ class Judge:
         self._displaced = DisplacedPods(self.mirror)
         self._image_counts = EarlierImageCounts(self.mirror)
         self._complete = 0  # resourceVersion from which on all kinds are known
+        self._state = 0  # grows with each change that matters to the scheduler
         self._known = 0  # resourceVersion up to which all changes of pods are processed
         self._lost: dict[str, int] = {}  # kind -> resourceVersion up to which changes may be missing
         self.counts: Counter[str] = Counter()
@@ -231,6 +238,7 @@ class Judge:
             self._known = item.resource_version
         if isinstance(item, Listed):
             self._take_back_all()
+            self._state += 1
             if item.resource_version < self.mirror.store.resource_versions.get(item.kind, 0):  # of another store
                 self._complete, self._lost = 0, {}
             self.mirror.apply(item)
@@ -252,12 +260,16 @@ class Judge:
             return
         if item.type != DELETED:
             self._look_for_nodes(item, old, new)
-        self.mirror.apply(item)
+        self._apply(item)
         self._place_all()
         if isinstance(new, Node):
             self._image_counts.forget(new.name)
             for candidate in self._candidates.values():
                 candidate.start_index.put(new.name, None if item.type == DELETED else new)
+
+    def _apply(self, item: WatchEvent) -> None:
+        change = self.mirror.apply(item)
+        self._state += change is None or change.matters
 
     def _begin_orders(self, listed: Listed) -> None:
         """The scheduler knows the nodes in the order of a list, or of their creation if it began before them."""
@@ -288,7 +300,7 @@ class Judge:
                 self._assumed.pop(item.key, None)  # a placement that failed
             elif self._expects(old, new):
                 self._assume(item, item.key, new.status.nominated_node_name)
-        self.mirror.apply(item)
+        self._apply(item)
         for one in (old, new):
             if one is not None and (item.type == DELETED or old is None or old.spec.node_name != new.spec.node_name):
                 self._image_counts.forget(one.spec.node_name)
@@ -346,6 +358,7 @@ class Judge:
             return
         judgement = Judgement("decision", key, item.resource_version, item.time, "", node)
         self._assumed[key] = node, self._decide(judgement, pod)
+        self._state += 1
         for volume in volumes_of([pod], self._ahead):
             self.mirror.cluster.apply(volume)  # the scheduler reserves a volume when it decides
 
@@ -585,16 +598,17 @@ class Judge:
         if self._is_lost(item.resource_version):
             self._settle(judgement, GAP)
             return
-        trace = candidate.evaluator.message(pod)
+        trace = candidate.evaluator.message(pod, condition.message, self._state)
         judgement.outcome, ours = EQUAL, trace.message
         for one in self._candidates.values():
             one.start_index.advance(trace)
         if trace.message != condition.message:
             judgement.outcome = DIFFERS
             states = self._states(pod, item.time, MESSAGE_BOUNDS)
-            for state in states:
+            # a cycle of a group is as long as those of its members together
+            for state in islice(states, GROUP_STATES if pod.group else None):
                 with state.enter() as changed:
-                    if candidate.evaluator.message(changed or pod).message == condition.message:
+                    if candidate.evaluator.message(changed or pod, condition.message).message == condition.message:
                         judgement.outcome, ours = EARLIER, condition.message
                         judgement.details = {"state": state.outcome, **state.details}
                 if judgement.outcome == EARLIER:
