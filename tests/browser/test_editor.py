@@ -209,6 +209,8 @@ def test_keys_of_the_completion_list_come_first(page: Page) -> None:
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")
     assert text_of(page).startswith("apiVersion: v1\nkind: Pod")
+    page.keyboard.press("Control+/")
+    has(page, "# apiVersion: v1\n# kind: Pod")
 
 
 def test_a_text_with_an_error_is_not_run_and_the_error_is_shown(quiet_page: Page) -> None:
