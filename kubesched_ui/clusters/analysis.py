@@ -21,10 +21,11 @@ from django.utils import timezone
 
 from kubesched_ui.clusters.item_frames import START, Forget, FrameReader
 from kubesched_ui.clusters.models import MAX_KEY, MAX_NODE, Cluster, PendingPod
+from kubesched_ui.clusters.safe_columns import safe_columns
 from kubesched_ui.clusters.writer import LostLease, at
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
 from kubesched_ui.websockets.publisher import Publisher, group
 from scheduler_core.api.objects import Object
+from scheduler_core.api.text_checks import escaped, escaped_values
 from scheduler_core.config import Configuration
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -272,7 +273,7 @@ class PendingAnalysis:
     def _make_view(self, objects: list[Object], versions: dict[str, int]) -> None:
         began = time.thread_time()
         try:
-            columns = cluster_columns(objects) | {"versions": versions}
+            columns = safe_columns(objects) | {"versions": versions}
             self.view_cost = time.thread_time() - began
             self.holder.update(view=columns, version=F("version") + 1)
             self.holder.hint()
@@ -302,17 +303,11 @@ def created_at(obj: Object) -> Any:
 
 
 def printable(text: str) -> str:
-    """Return a text that both databases can store."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+    """Return a text of the cluster that both databases can store and pages can show."""
+    return escaped(text, "\n\t")
 
 
-def cleaned(value: Any) -> Any:
-    """Return a JSON value that both databases can store."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {printable(str(key)): cleaned(one) for key, one in value.items()}
-    return [cleaned(one) for one in value] if isinstance(value, list) else value
+cleaned = escaped_values  # of JSON
 
 
 def run(file: BinaryIO, analyse: Callable[[dict[str, Any]], Any], failed: str) -> None:

@@ -41,14 +41,14 @@ NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 class Connection(NamedTuple):
     """A cluster that the operator named. `context`: of the kubeconfig, IN_CLUSTER for the service account.
     `kubeconfig`: path of the file; empty for kubectl's default. `always`: follow it even without an open page.
-    `everyone`: all users may see it. `release`, `config`: replace what is found in the cluster.
-    `namespace`: the only one whose objects are read; "" for all."""
+    `everyone`: whether all users may see it; None if administrators choose that. `release`, `config`: replace what is
+    found in the cluster. `namespace`: the only one whose objects are read; "" for all."""
 
     name: str
     context: str
     kubeconfig: str = ""
     always: bool = False
-    everyone: bool = False
+    everyone: bool | None = None
     release: str = ""
     config: str = ""
     namespace: str = ""
@@ -150,14 +150,14 @@ def _of_entry(file: str, path: str, entry: Any) -> Connection:
 
 def store_configured() -> None:
     """Bring the rows of clusters to the settings. Rows of clusters that are no longer named stay, with their history,
-    but are neither listed nor followed."""
+    but are neither listed nor followed, and only administrators see them."""
     found = configured()
     with transaction.atomic():
         for name, one in found.items():
             columns: dict[str, Any] = {"connection": one.text[:MAX_NAME], "configured": True, "always": one.always}
             columns["from_context"] = False
-            if one.everyone:
-                columns["everyone"] = True
+            if one.everyone is not None:
+                columns["everyone"] = one.everyone
             if one.release:
                 columns["chosen_release"] = one.release
             if one.config:
@@ -166,7 +166,7 @@ def store_configured() -> None:
         kept = Q(name__in=found)
         if settings.CONTEXTS:
             kept |= Q(from_context=True)
-        Cluster.everything.exclude(kept).update(configured=False, always=False)
+        Cluster.everything.exclude(kept).update(configured=False, always=False, everyone=False)
         Cluster.everything.filter(kept).update(configured=True)
 
 

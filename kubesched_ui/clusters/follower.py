@@ -29,6 +29,7 @@ from kubesched_ui.clusters.models import Cluster, HistoryGap, state_fields
 from kubesched_ui.clusters.writer import HistoryWriter, LostLease, ReplacedCluster, at
 from kubesched_ui.websockets.publisher import Publisher, group
 from scheduler_core.api.objects import Namespace, Object
+from scheduler_core.api.text_checks import escaped, escaped_values
 from scheduler_core.errors import InputError
 from scheduler_core.live import discovery
 from scheduler_core.live.kinds import KINDS, WatchedKind, namespace_of
@@ -244,7 +245,8 @@ class Follower:
             "message": message,
             "health": {kind: described(health) for kind, health in self.source.health.items()},
         }
-        return columns | ({"git_version": version} if version else {})
+        found: dict[str, Any] = escaped_values(columns | ({"git_version": version} if version else {}))
+        return found
 
     def _state(self) -> tuple[str, str]:
         health = [one for one in self.source.health.values() if one.state not in WITHOUT]
@@ -301,10 +303,10 @@ class Follower:
     def _store_found(self, found: discovery.Discovered) -> None:
         columns = {
             "release": found.release,
-            "release_source": found.release_source,
+            "release_source": escaped(found.release_source),
             "config": found.config,
-            "config_source": found.config_source,
-            "notes": list(found.notes),
+            "config_source": escaped(found.config_source),
+            "notes": escaped_values(found.notes),
         }
         with suppress(DatabaseError, InterfaceError):
             self.writer.rows.update(**columns, version=F("version") + 1)

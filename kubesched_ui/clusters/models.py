@@ -21,6 +21,7 @@ from kubesched_ui.accounts.models import Group
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.fields import PackedJSONField
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
+from scheduler_core.api.text_checks import escaped
 from scheduler_core.errors import InputError
 from scheduler_core.releases import chosen_release
 
@@ -136,7 +137,7 @@ def _visible(who: Viewer) -> Q:
         return Q(pk__in=[])
     named = Cluster.users.through.objects.filter(user=who.user_id).values("cluster")
     grouped = Cluster.groups.through.objects.filter(group__members=who.user_id).values("cluster")
-    return Q(everyone=True) | Q(pk__in=named) | Q(pk__in=grouped)
+    return Q(configured=True) & (Q(everyone=True) | Q(pk__in=named) | Q(pk__in=grouped))
 
 
 VISIBLE[Cluster] = _visible
@@ -320,4 +321,4 @@ class Decision(models.Model):
 
 def state_fields(state: str, message: str = "") -> dict[str, Any]:
     """Return the columns of a new state of a cluster."""
-    return {"state": state, "message": message, "state_at": timezone.now()}
+    return {"state": state, "message": escaped(message), "state_at": timezone.now()}

@@ -29,8 +29,8 @@ from kubesched_ui.clusters.models import (
     PendingPod,
     PendingPodQuerySet,
 )
+from kubesched_ui.clusters.safe_columns import safe_columns
 from kubesched_ui.runs import config_resolution
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.releases import NEWEST, get_release
@@ -338,7 +338,7 @@ def state_at(cluster: Cluster, resource_version: int) -> list[Any]:
 
 def columns_at(cluster: Cluster, resource_version: int) -> dict[str, Any]:
     """Return the cluster at a resourceVersion in the format of `/api/scenarios/{id}/map`. Raises as `state_at`."""
-    return cluster_columns(state_at(cluster, resource_version))
+    return safe_columns(state_at(cluster, resource_version))
 
 
 def gap_at(cluster: Cluster, resource_version: int) -> HistoryGap | None:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from kubesched_ui.clusters.history import ADD, DELETE, ClusterChange, decode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster
+from scheduler_core.api.text_checks import escaped_values
 
 BLOCKS = 300  # newest blocks that are searched; each has some hundred changes, or those of ten seconds
 STEPS = 100
@@ -53,7 +54,7 @@ def words_of(change: ClusterChange) -> tuple[list[str], str]:
     """Return the phrases of a change, and the message of the condition PodScheduled=False in it."""
     if change.type == DELETE:
         return ["deleted"], ""
-    value = change.value or {}
+    value = escaped_values(change.value or {})
     metadata, spec, status = (value.get(part) or {} for part in ("metadata", "spec", "status"))
     words = ["first known" if change.type == ADD else ""]
     words.append("being deleted" if metadata.get("deletionTimestamp") else "")

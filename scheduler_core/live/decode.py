@@ -214,9 +214,9 @@ def line_type(prefix: bytes) -> str:
 
 
 def shortened(error: Exception | str) -> str:
-    """Return a bounded text of an error, without control characters: it may quote what the server sent."""
+    """Return a bounded text of an error, with escapes: it may quote what the server sent."""
     text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:MAX_PROBLEM])
+    return text_checks.escaped(text[:MAX_PROBLEM])
 
 
 def _key(namespace: str, name: str) -> str:

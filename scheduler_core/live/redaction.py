@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from scheduler_core.api.text_checks import escaped
+
 MAX_LENGTH = 300
 MAX_READ = 2000
 _SECRET = re.compile(
@@ -20,10 +22,10 @@ _SECRET = re.compile(
 
 
 def redacted(text: str) -> str:
-    """Return the last line of a text, shortened, with "..." instead of what may be a credential."""
+    """Return the last line of a text, shortened, with "..." instead of what may be a credential, and with escapes."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     line = lines[-1] if lines else ""
     if len(line) > MAX_READ:
         line = line[:MAX_READ].rpartition(" ")[0]  # not half of a credential
     line = _SECRET.sub(lambda found: f"{found['head'] or found['scheme'] or ''}...", line)
-    return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}..."
+    return escaped(line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}...")

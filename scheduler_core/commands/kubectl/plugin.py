@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn
 
 import msgspec
 
+from scheduler_core.api.text_checks import escaped_json
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.kubectl.cluster_reader import ClusterReader, ReadCluster, sentences
 from scheduler_core.commands.kubectl.drain import Drain, drain
@@ -340,7 +341,7 @@ def _print_json(out: IO[str], cluster: ReadCluster, found: dict[str, Any], code:
 
 def print_json(out: IO[str], found: dict[str, Any], code: int) -> int:
     """Write a value as indented JSON, and return the code."""
-    print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode(), file=out)
+    print(escaped_json(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()), file=out)
     return code
 
 

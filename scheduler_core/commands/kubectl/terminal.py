@@ -1,4 +1,4 @@
-"""Text for a terminal: wrapped to its width, with colours if it has them, without control characters."""
+"""Text for a terminal: wrapped to its width, with colours if it has them, with escapes for control characters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import IO
 
+from scheduler_core.api.text_checks import escaped
+
 NARROWEST = 40
 COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
-
-
-def clean(text: str) -> str:
-    """Return the text without control characters: names and messages come from the cluster."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 class Terminal:
@@ -35,7 +32,7 @@ class Terminal:
 
     def line(self, text: str = "", first: str = "", indent: str = "", colour: str = "", bold: bool = False) -> None:
         """Write a line, wrapped with an indent. `first`: the beginning of the first line, in colour and bold."""
-        text = clean(text)
+        text = escaped(text)
         lines = [text]
         if self._width and len(first) + len(text) > self._width:
             lines = textwrap.wrap(
@@ -55,7 +52,7 @@ class Terminal:
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
         """Write rows with aligned columns; the first row is the heading."""
-        cells = [[clean(cell) for cell in row] for row in rows]
+        cells = [[escaped(cell) for cell in row] for row in rows]
         widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
         for number, row in enumerate(cells):
             text = "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -110,6 +111,22 @@ def test_pending_pods_have_an_answer() -> None:
     assert cluster.analysed_version == 13
     assert cluster.view["pods"]["key"] == ["default/fits-nowhere", "default/gated", "default/bound"]
     assert PendingPod.objects.get(cause="gated").since.year == 2026
+
+
+@pytest.mark.usefixtures("fast")
+def test_characters_that_pages_must_not_show_are_stored_as_escapes() -> None:
+    evil = "0/1\x1b[31m \u202eecin"
+    refused = {"type": "PodScheduled", "status": "False", "reason": evil, "message": evil}
+    waiting = clusters.pod("waits", "64") | {"status": {"phase": "Pending", "conditions": [refused]}}
+    now = time.time()
+    node = clusters.node("n1", labels={"evil": evil})
+    items = [Listed("Node", 5, (made(node, 5),), now), Listed("Pod", 6, (made(waiting, 6),), now), Forget("Event")]
+    analyse(PendingAnalysis, claimed(), items, pause=0.5)
+    row, cluster = PendingPod.objects.get(), Cluster.everything.get()
+    stored = json.dumps([row.sentence, row.details, cluster.view], ensure_ascii=False)
+    assert r"\\x1b[31m \\u202eecin" in stored
+    assert stored.isprintable()
+    assert "u001b" not in stored
 
 
 @pytest.mark.usefixtures("fast")

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui import current_viewer
@@ -67,6 +69,30 @@ def test_the_file_names_clusters(settings: Any, tmp_path: Path) -> None:
     assert (b.always, b.used_release, connections.connection_of(b).kubeconfig) == (True, "1.34", "/k")
     assert Cluster.objects.get(name="a").everyone
     assert not any("/k" in str(value) for value in vars(b).values())  # no path is stored
+
+
+def test_the_file_decides_who_sees_its_clusters(settings: Any, tmp_path: Path, client: Client) -> None:
+    file = tmp_path / "clusters.yaml"
+    settings.CLUSTERS_FILE, settings.CLUSTERS = str(file), ["named"]
+    file.write_text("clusters: [{name: a, everyone: true}, {name: b, everyone: true}, {name: c}]")
+    connections.store_configured()
+    Cluster.everything.filter(name__in=("c", "named")).update(everyone=True)
+    ada = User.objects.create_user("ada")
+    Cluster.everything.get(name="b").users.add(ada)
+    file.write_text("clusters: [{name: a}, {name: c}]")
+    connections.store_configured()
+    # Clusters of the variable have no such field: administrators decide.
+    everyone = dict(Cluster.everything.values_list("name", "everyone"))
+    assert everyone == {"a": False, "b": False, "c": False, "named": True}
+    settings.ACCOUNTS = True
+    with current_viewer.as_viewer(access.viewer_of(ada)):
+        assert names() == ["named"]
+        assert queries.find(Cluster.everything.get(name="b").pk) is None
+    client.force_login(User.objects.create_superuser("root"))
+    change = f"admin:{Cluster._meta.app_label}_cluster_change"
+    pages = [client.get(reverse(change, args=[Cluster.everything.get(name=name).pk])) for name in ("a", "named")]
+    assert [page.status_code for page in pages] == [200, 200]
+    assert [b'name="everyone"' in page.content for page in pages] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from scheduler_core.api.objects import decode
-from scheduler_core.api.text_checks import refuse_nul
+from scheduler_core.api.text_checks import escaped, escaped_json, escaped_values, refuse_nul
 from scheduler_core.config.document import NullEntry, read_documents
 from scheduler_core.errors import InputError
 
@@ -85,3 +86,26 @@ def test_decoding_drops_nulls_in_lists(kind: str, path: str) -> None:
         return obj
 
     assert decode(with_list([None])) == decode(with_list([]))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("größer 🚀 日本", "größer 🚀 日本"),
+        ("a\x1b[31mb\x00", r"a\x1b[31mb\x00"),
+        ("\u202egnp\u2066", r"\u202egnp\u2066"),
+        ("\ud800", r"\ud800"),
+        ("\U000e0041", r"\U000e0041"),
+        ("a\nb\tc\x85", "a\nb\tc\\x85"),
+    ],
+)
+def test_characters_that_are_not_printable_are_escapes(text: str, expected: str) -> None:
+    assert escaped(text, "\n\t") == expected
+    assert escaped_values({text: [text, 1, None, {"a": text}]}) == {expected: [expected, 1, None, {"a": expected}]}
+
+
+def test_a_json_document_keeps_its_value() -> None:
+    value = {"a": "\x1b\u202e\U000e0041\n", "b": ["ü"]}
+    document = escaped_json(json.dumps(value, ensure_ascii=False, indent=1))
+    assert json.loads(document) == value
+    assert document.replace("\n", "").isprintable()

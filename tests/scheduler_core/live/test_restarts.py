@@ -1,4 +1,4 @@
-"""An API server that restarts under the reflectors: what was known stays known, and is said to be stale."""
+"""An API server that restarts under the reflectors: what was known stays known, and is marked as stale."""
 
 from __future__ import annotations
 

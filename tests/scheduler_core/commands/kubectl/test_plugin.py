@@ -371,7 +371,11 @@ def test_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> No
 def test_control_characters_of_the_cluster_are_not_written(run: Any) -> None:
     bad = rejected(pod("bad", requests={"cpu": "8"}), "0/1 nodes are available: 1 \x1b[31mred.")
     assert "\x1b" not in run("why bad --no-fix", [node("n1"), bad]).text
-    assert terminal.clean("a\x1b[31m\nb") == "a\ufffd[31m\ufffdb"
+    out = io.StringIO()
+    terminal.Terminal(out).line("a\x1b[31m\nb\u202e")
+    assert out.getvalue() == "a\\x1b[31m\\x0ab\\u202e\n"
+    plugin.print_json(out, {"a": "\x1b[31m\u202e\U000e0041"}, 0)
+    assert out.getvalue().splitlines()[-2].strip() == r'"a": "\u001b[31m\u202e\udb40\udc41"'
 
 
 # ---- kubectl
