@@ -42,6 +42,8 @@ TARGETS = 6  # nodes for which pods on several nodes are searched
 RUNS = 60  # cycles of this search
 EVERYTHING = 2_000  # pods that are removed at once, if the search for fewer finds none
 FEW_NODES = 1_000  # in larger clusters, less is searched and explained
+OF_OTHER_PODS = frozenset(("InterPodAffinity", "GangScheduling", "Coscheduling"))
+"""Plugins that find no pod in a cluster without pods: those that an affinity names, or the others of a group."""
 NODES_LISTED = 20  # nodes of a group of reasons
 MOST_KEPT = 8  # pods of which one may have to stay for the pod's affinity
 FIT_PLUGINS = ("NodeResourcesFit", "GeneralPredicates", "PodFitsResources")
@@ -362,8 +364,8 @@ class _EmptyCluster:
         self._known: dict[tuple[type[Object], str], Object] = {}
         for framework in self._simulation.scheduler.profiles.values():
             for plugin in framework.plugin_names:
-                if successor(plugin) == "InterPodAffinity":
-                    framework.leave_out(plugin)  # without pods it cannot find those that an affinity names
+                if successor(plugin) in OF_OTHER_PODS:
+                    framework.leave_out(plugin)
 
     def run(self, pod: PodInfo, trace: CycleTrace) -> _Empty:
         """Run the pod's cycle. `trace`: that in the cluster with pods."""

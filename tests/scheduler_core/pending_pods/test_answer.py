@@ -233,6 +233,22 @@ def test_a_gang_that_lacks_pods() -> None:
     checked(missing, causes.GROUP, "not asked", "default/g does not exist")
 
 
+def test_a_gang_that_fits_nowhere_has_reasons() -> None:
+    """In a cluster without pods its other members are missing, which is no reason."""
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    gates = "1.36 GangScheduling=true,GenericWorkload=true"
+    member = {"schedulingGroup": {"podGroupName": "g"}, "requests": {"cpu": "3"}}
+    gang = [group, rejected(pod("w", **member))]
+    found = answer(node("n1", cpu="2"), *gang, web(**member), release=gates)
+    checked(
+        found, causes.NO_NODE_FITS, "never", "even without its other pods: 1 lacks cpu (closest: n1, short by 1 cpu)"
+    )
+    there = pod("there", requests={"cpu": "2"}, on="n1")
+    found = answer(node("n1", cpu="4"), there, *gang, web(**member), release=gates)
+    checked(found, causes.PODS_IN_THE_WAY, "not now", "n1", "default/there")
+
+
 def test_a_gang_becomes_complete() -> None:
     group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
     group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
