@@ -21,6 +21,7 @@ from scheduler_core.commands.console import (
     release_of,
     snapshot_of,
 )
+from scheduler_core.debugger.suggestions.immutable_fields import remark
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
@@ -134,7 +135,8 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
         found[key] = _Alike(explain(trace, simulation, info, victims=victims))
         if trace.result in ("unschedulable", "gated") and tried < MOST_TRIED:
             tried += 1
-            found[key].answer.changes = [remedy.text for remedy in remedies(simulation, trace.pod, CHANGES)]
+            fixes = remedies(simulation, trace.pod, CHANGES)
+            found[key].answer.changes = [fix.text + remark(info.pod, fix.changes) for fix in fixes]
         if only:
             break
     return list(found.values())

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
+from scheduler_core.debugger.suggestions.immutable_fields import remark
 from scheduler_core.errors import InputError
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.kinds import KINDS
@@ -195,7 +196,8 @@ class PendingAnswers:
         template = self._template(pod)
         if template.fix_at < time.monotonic() - FIX_EVERY:
             remedy = self.analysis.best_fix(pod, limit)
-            template.fix = Fix(remedy.text, remedy.kind, remedy.changes, remedy.node) if remedy else None
+            text = remedy.text + remark(pod.pod, remedy.changes) if remedy else ""
+            template.fix = Fix(text, remedy.kind, remedy.changes, remedy.node) if remedy else None
             template.fix_at = time.monotonic()
         return template.fix
 
