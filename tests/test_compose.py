@@ -17,8 +17,7 @@ from tests.strict_files import yaml_document
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docker-compose.yml"
 SECRETS = ("KUBESCHED_SECRET_KEY", "KUBESCHED_DATABASE_PASSWORD", "KUBESCHED_REDIS_PASSWORD")
-READERS = ["docker-compose 1.29", "podman-compose", *packaged_tools.COMPOSE_RELEASES]
-ALL_PROFILES = {"docker-compose 1.29"}  # readers that print the services of all profiles
+READERS = ["docker-compose", "podman-compose", *packaged_tools.COMPOSE_RELEASES]
 SERVICES: dict[str, Any] = yaml_document(FILE.read_text())["services"]
 PROFILES = sorted({profile for service in SERVICES.values() for profile in service.get("profiles", ())})
 
@@ -31,7 +30,7 @@ def reader(name: str) -> Path | str:
         return Path(sys.executable).with_name("podman-compose")
     found = shutil.which("docker-compose")
     if not found:
-        pytest.skip("docker-compose is not installed (Debian's package has 1.29)")
+        pytest.skip("docker-compose is not installed (1.29 in Debian 12)")
     return found
 
 
@@ -87,7 +86,9 @@ def test_compose_reads_the_services(name: str, tmp_path: Path) -> None:
         assert "not set" not in done.stderr
         found = yaml_document(done.stdout)["services"]
         wanted = {one for one, service in SERVICES.items() if set(service.get("profiles", profiles)) <= set(profiles)}
-        assert found.keys() == (SERVICES.keys() if name in ALL_PROFILES else wanted)
+        # docker-compose 1.29 prints the services of all profiles.
+        every = name == "docker-compose" and "version 1." in run(name, "version", folder=tmp_path).stdout
+        assert found.keys() == (SERVICES.keys() if every else wanted)
         environment = found["web"]["environment"]
         assert environment["KUBESCHED_SECRET_KEY"].replace("$$", "$") == "a text$of its own"
         # podman-compose reads variables without a value when it starts a container.
