@@ -13,7 +13,7 @@ CORE = (
     "bench", "diff", "experiment", "explain", "find", "fork", "openb", "provenance", "releases", "remedies", "replay",
     "replay-time", "shadow", "state", "upgrade",
 )  # fmt: skip
-APPLICATION = ("run", "follow", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore")
+APPLICATION = ("run", "follow", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="kubesched",
         description="A visual debugger for the Kubernetes scheduler. `kubesched run` starts it.",
         epilog=f"Commands with stored data: {', '.join(APPLICATION)}, and those of Django, such as createsuperuser. "
-        f"Commands that read a file: {', '.join(CORE)}. `kubesched COMMAND --help` describes one.",
+        f"Commands that read a file: {', '.join(CORE)}. `kubesched completion bash` (or zsh) prints a script that "
+        "completes commands and options. `kubesched COMMAND --help` describes one.",
     )
     parser.add_argument("--version", action="version", version=f"KubeSched {__version__}")
     parser.add_argument("--data", metavar="FOLDER", help="data folder (default: KUBESCHED_VAR_DIR, or a user folder)")

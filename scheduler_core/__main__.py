@@ -27,6 +27,23 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core", 
 
     `reader`: reads snapshots; None for `read_snapshot`, which reads the output of kubectl.
     """
+    parser = parser_of(prog)
+    args = parser.parse_args(argv, argparse.Namespace(reader=reader))
+    module, _, function = args.run.partition(":")
+    try:
+        return int(getattr(import_module(f"scheduler_core.commands.{module}"), function)(args, sys.stdout))
+    except InputError as problem:
+        print(f"{parser.prog} {args.command}: {problem}{_hint(problem, args)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def parser_of(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog=prog,
         description="The Kubernetes scheduler as a library, on the command line.",
@@ -43,18 +60,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m scheduler_core", 
     _add_queries(commands)
     _add_comparisons(commands)
     _add_shadow(commands)
-    args = parser.parse_args(argv, argparse.Namespace(reader=reader))
-    module, _, function = args.run.partition(":")
-    try:
-        return int(getattr(import_module(f"scheduler_core.commands.{module}"), function)(args, sys.stdout))
-    except InputError as problem:
-        print(f"{parser.prog} {args.command}: {problem}{_hint(problem, args)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    return parser
 
 
 def _hint(problem: InputError, args: argparse.Namespace) -> str:
