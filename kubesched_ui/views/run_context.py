@@ -1,6 +1,6 @@
 """Context of the run page: the answer, pending reasons and pod table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from scheduler_core.api import duration
 from scheduler_core.debugger import actions
 from scheduler_core.releases import get_release
 from scheduler_core.releases.conformance import verification
+from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.defaults import FILLED
 
 SORTS = ("position", "name", "result", "node", "score", "margin", "feasible", "attempts", "duration")
@@ -46,6 +47,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
     answer = run_answer.answer_of(run)
     counts = outcome_counts(answer.counts)
     shown = Paginator(rows.defer("reasons"), PODS_SHOWN).get_page(query.get("page"))
+    remarks = cluster_remarks(run.scenario.kubernetes, run.release) if own_release(run.scenario) else []
     page: dict[str, Any] = {
         "run": run,
         "page": shown,
@@ -62,8 +64,8 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "reasons": answer.reasons,
         "old": is_old(run),
         "waits": waits(run),
-        # defaults that were filled in are no warnings
-        "warnings": [(text, "" if text.startswith(FILLED) else "warn") for text in cycle_rows.warnings_of(run)],
+        # defaults that were filled in, and the patch release that is simulated, are no warnings
+        "warnings": [(text, tone_of(text, remarks)) for text in cycle_rows.warnings_of(run)],
         "left": cycle_rows.left_of(run),
         "kept": recording_cache.has_recording(run),
         "ends": retention.deletion_time(run),
@@ -122,6 +124,11 @@ def outcome_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the number of pods per outcome, for the totals and the filter above the table."""
     rows = OUTCOMES.items()
     return [{"result": name, "label": label, "dot": dot, "count": counts.get(name, 0)} for name, (label, dot) in rows]
+
+
+def tone_of(text: str, remarks: Collection[str]) -> str:
+    """Return how a note about a run is shown: "warn", "remark" about the cluster's patch release, or "" as a note."""
+    return "" if text.startswith(FILLED) else "remark" if text in remarks else "warn"
 
 
 def progress(run: Run) -> dict[str, Any]:

@@ -12,6 +12,18 @@ from playwright.sync_api import Page
 from tests.browser.tour import KEYS, Stop
 
 IMPACTS = ("serious", "critical")
+# Texts of visible headings whose level is more than one below the heading before.
+JUMPS = """() => {
+    let last = 0;
+    const jumps = [];
+    for (const one of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+        if (!one.checkVisibility() || one.closest("dialog")) continue;
+        const level = Number(one.localName[1]);
+        if (level > last + 1) jumps.push(`h${level} ${one.textContent.trim()} follows h${last}`);
+        last = level;
+    }
+    return jumps;
+}"""
 CONTRAST = ["color-contrast", "link-in-text-block"]  # rules that depend on the colours of a page
 WIDTH = ["scrollable-region-focusable", "target-size"]  # rules that depend on its width
 
@@ -35,7 +47,7 @@ def check_page(page: Page, visit: Callable[[Page], Any] = lambda page: None) -> 
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page)
-    found = serious_findings(page)
+    found = serious_findings(page) + page.evaluate(JUMPS)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -49,5 +61,7 @@ def test_no_serious_findings(quiet_page: Page, tour: dict[str, Stop], stop: str)
 
 
 def test_axe_finds_a_problem(quiet_page: Page) -> None:
+    quiet_page.set_content("<h1>a</h1><h3>b</h3>")
+    assert quiet_page.evaluate(JUMPS) == ["h3 b follows h1"]
     quiet_page.set_content("<title>t</title><p style='color: #ccc'>faint</p><input>")
     assert {found.partition(" ")[0] for found in serious_findings(quiet_page)} >= {"color-contrast", "label"}

@@ -46,6 +46,8 @@ def test_the_projector_page_shows_bars_when_the_teacher_does(lesson_class: Class
         return wall.get(f"/wall/{live_class.code.lower()}/").content.decode()
 
     assert f'href="/wall/{live_class.code}/"' in lesson_class.teacher_page()
+    for admin in ('<nav aria-label="Main"', "<footer", "Documentation:", "Phones cannot reach this address"):
+        assert admin not in shown(), "students need the class alone"
     assert all(text in shown() for text in (live_class.spaced, "1 of 1 student answered", 'id="t-step"'))
     for hidden in (lesson_class.key, "Ada", 'class="bars"', "<button"):
         assert hidden not in shown().partition("<main")[2].partition("</main>")[0], hidden

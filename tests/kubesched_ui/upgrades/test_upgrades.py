@@ -297,6 +297,10 @@ def test_a_preview_says_what_is_verified_and_which_patch_release_differs(client:
     assert remark in chooser[chooser.index('id="upgrade"') :]
     assert ">1.36 (verified as 1.36.2; virtual time by sources)</option>" in chooser
     assert ">1.34 (verified as 1.34.1)</option>" in chooser
+    run = create_run(cluster, RunSettings(**defaults(cluster)), send=False)
+    execute_run(run.pk)
+    shown = page(client, f"/runs/{run.pk}/")
+    assert f'<p class="tiny muted wrap">{remark}' in shown, "a line of small text, no warning"
     upgrade = Upgrade.objects.create(scenario=cluster, releases=["1.26", "1.36"])
     text = page(client, f"/upgrades/{upgrade.pk}/")
     assert remark in text

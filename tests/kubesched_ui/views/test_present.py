@@ -236,8 +236,14 @@ def test_run_and_pod_pages_link_to_the_slides(client: Client, run: Run) -> None:
     assert f'href="/runs/{run.pk}/present/?cycle={row.number}"' in pod_page
 
 
-def test_many_nodes_are_small_squares(client: Client) -> None:
+def test_thirty_nodes_are_labelled_bars(client: Client) -> None:
     run = ran(scenario(*(node(f"n{i}") for i in range(30)), pod("p", "9")))
     found = Slide(client, run, "?cycle=1&point=fits")
     assert found.page.source.count('class="glass"') >= 30
-    assert 'class="shelf many"' in found.page.flat
+    assert 'class="shelf many labelled"' in found.page.flat
+    assert found.page.source.count('class="mono label"') == 30, "each bar has its name"
+
+
+def test_bars_of_a_hundred_nodes_are_squares_without_names(client: Client) -> None:
+    run = ran(scenario(*(node(f"n{i}") for i in range(100)), pod("p", "9")))
+    assert 'class="shelf many"' in Slide(client, run, "?cycle=1&point=fits").page.flat
