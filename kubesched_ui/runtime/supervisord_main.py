@@ -76,6 +76,10 @@ class Options(ServerOptions):
             return Inet6StreamSocketConfig(match[1], int(match[2]), backlog=options[-1])
         return super().parse_fcgi_socket(sock, *options)
 
+    def close_logger(self) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the reader of standard output got Ctrl-C, too
+            super().close_logger()
+
 
 def main() -> None:
     supervisord.Supervisor, supervisord.ServerOptions = Supervisor, Options

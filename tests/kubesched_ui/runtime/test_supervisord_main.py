@@ -63,14 +63,14 @@ supervisord_main.main()
 class SupervisedServer:
     """Address of a supervised web process."""
 
-    def __init__(self, folder: Path, checkout: Path) -> None:
+    def __init__(self, folder: Path, checkout: Path, **streams: int) -> None:
         (folder / "growing.py").write_text(textwrap.dedent(APPLICATION))
         self.folder, self.port = folder, free_port()
         config = folder / "supervisord.conf"
         config.write_text(supervisord_config.serving("127.0.0.1", self.port))
         environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": os.environ["PATH"], "KUBESCHED_DRAIN_S": "30"}
         command = [sys.executable, "-c", START, "-c", str(config)]
-        self.process = subprocess.Popen(command, cwd=folder, env=environment)
+        self.process = subprocess.Popen(command, cwd=folder, env=environment, **streams)
         until(lambda: listens("127.0.0.1", self.port), "the start")
 
     def get(self, path: str = "/") -> int:
@@ -83,19 +83,23 @@ class SupervisedServer:
         return [int(line) for line in (self.folder / "starts").read_text().split()]
 
     def hang(self, pid: int) -> None:
-        """Stop the process once the watchdog has had an answer of it."""
+        """Stop the process once the watchdog has had an answer of it, and so sent a second request."""
         checks = self.folder / "checks"
-        until(lambda: checks.exists() and str(pid) in checks.read_text().split(), "an answer to the watchdog")
+        until(lambda: checks.exists() and checks.read_text().split().count(str(pid)) > 1, "two checks")
         os.kill(pid, signal.SIGSTOP)
 
 
 @pytest.fixture
-def kept(tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[SupervisedServer]:
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.VAR_DIR = settings.BASE_DIR = tmp_path
     changed = {"OURS": "growing:application", "MEASURE_AFTER_S": 1, "WEB_MEMORY": 250_000_000}
     for name, value in changed.items():
         monkeypatch.setattr(supervisord_config, name, value)
     monkeypatch.setenv("KUBESCHED_DRAIN_S", "4")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, checkout: Path, configured: None) -> Iterator[SupervisedServer]:
     found = SupervisedServer(tmp_path, checkout)
     yield found
     found.process.terminate()
@@ -177,3 +181,16 @@ def test_a_stop_refuses_connections_and_completes_requests(kept: SupervisedServe
     assert slow == []
     thread.join(60)
     assert slow == [first]
+
+
+def test_a_stop_is_quiet_after_the_reader_of_the_log_has_ended(
+    tmp_path: Path, checkout: Path, configured: None
+) -> None:
+    with (tmp_path / "errors").open("wb") as errors:
+        served = SupervisedServer(tmp_path, checkout, stdout=subprocess.PIPE, stderr=errors.fileno())
+        served.get()
+        assert served.process.stdout
+        served.process.stdout.close()
+        served.process.terminate()
+        assert served.process.wait(60) == 0
+    assert (tmp_path / "errors").read_text() == ""
