@@ -142,7 +142,8 @@ def test_unknown_kinds_are_counted() -> None:
         {"apiVersion": "metal.example.org/v1", "kind": "Node", "metadata": {"name": "another kind of node"}},
         {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e"}},
     ]
-    result = read(text([NODE, *others, *others]))
+    more = [{**other, "metadata": {"name": "another"}} for other in others]
+    result = read(text([NODE, *others, *more, *others]))
     assert result.counts == {"Node": 1}
     assert result.unknown == {"Ingress.networking.k8s.io": 2, "Node.metal.example.org": 2, "Endpoints": 2}
 
