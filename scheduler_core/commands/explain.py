@@ -21,6 +21,7 @@ from scheduler_core.commands.console import (
     release_of,
     snapshot_of,
 )
+from scheduler_core.commands.progress import shown
 from scheduler_core.debugger.suggestions.immutable_fields import remark
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.errors import InputError
@@ -121,7 +122,7 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
     found: dict[tuple[str, ...], _Alike] = {}
     everyone = {pod.key: pod for pod in (*simulation.cluster.pods.values(), *simulation.pending)}
     tried = 0
-    for trace in simulation.run():
+    for trace in shown(simulation.run(), "pods", len(simulation.to_try)):
         if only and trace.pod != only:
             continue
         gate = trace.preenqueue.message if trace.preenqueue is not None else ""

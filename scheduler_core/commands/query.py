@@ -19,6 +19,7 @@ from scheduler_core.commands.console import (
     snapshot_of,
     write_table,
 )
+from scheduler_core.commands.progress import shown
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import timepoints
@@ -105,7 +106,7 @@ def play(args: argparse.Namespace, keep: bool = False, stages: Sequence[Stage] =
     print_notes(found.warnings, simulation.warnings)
     recorder, cycles, nodes = Recorder(simulation), [], list(simulation.nodes)
     plan_single_pass(simulation, stages, 0)
-    for trace in simulation.run():
+    for trace in shown(simulation.run(), "pods", len(simulation.to_try)):
         recorder.cycle(trace)
         if keep:
             cycles.append((trace.encode(), list(simulation.nodes) if stages else nodes))
@@ -127,7 +128,7 @@ def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Seq
     print_notes(run.prepared.warnings, run.simulation.warnings)
     recorder, cycles, nodes = Recorder(run.simulation), [], list(run.simulation.nodes)
     plan_virtual_time(run, stages)
-    for record in run.run():
+    for record in shown(run.run(), "records"):
         recorder.record(record)
         if record.kind == "nodes.listed":
             nodes = record.data["names"]

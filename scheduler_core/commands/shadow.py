@@ -5,6 +5,7 @@ from typing import IO
 
 from scheduler_core.api.objects import Object, Pod
 from scheduler_core.commands.console import print_json, print_notes
+from scheduler_core.commands.progress import shown
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
 from scheduler_core.live.kinds import KINDS
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     if judge.unknown_plugins:
         print_notes([], [f"plugins that are not known here: {', '.join(judge.unknown_plugins)}"])
     explained = True
-    for item in in_order(iter(items), {item.kind for item in items}):
+    for item in shown(in_order(iter(items), {item.kind for item in items}), "changes", len(items), out):
         for judgement in judge.feed(item):
             explained = explained and judgement.explained
             print_json(judgement, out)

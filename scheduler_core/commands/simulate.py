@@ -5,6 +5,7 @@ from typing import IO, Any
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.console import choices_of, print_json, print_notes, scenario_release
+from scheduler_core.commands.progress import shown
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     print_notes(run.notes, run.simulation.warnings)
     evicted, nodes = 0, list(run.simulation.nodes)
     last: dict[str, tuple[CycleTrace, list[str]]] = {}  # pod -> its last cycle, and the nodes in the order of its rows
-    for record in run.run():
+    for record in shown(run.run(), "records", out=out):
         evicted += record.kind == "pod.evicted"
         if record.kind == "nodes.listed":
             nodes = record.data["names"]

@@ -19,6 +19,7 @@ from scheduler_core.commands.console import (
     snapshot_of,
     write_table,
 )
+from scheduler_core.commands.progress import shown
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome
 from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
@@ -50,7 +51,8 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         if all(name not in gates_of(get_release(release)) for release in releases):
             raise InputError(WHERE, name[:80], f"is in none of {', '.join(releases)}")
     differ = False
-    for step in upgrade(_inputs_of(args, releases, gates)):
+    steps = upgrade(_inputs_of(args, releases, gates))
+    for step in shown(steps, "steps", len(releases) - 1, out):
         differ = differ or any(one.change in DECISIONS for one in step.changed)
         if args.json:
             print_json(step.as_dict(), out)

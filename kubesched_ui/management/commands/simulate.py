@@ -6,13 +6,16 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.http import Http404
 
 from kubesched_ui.ingest import IngestError, preflight
@@ -27,6 +30,7 @@ from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.upload_worker import File
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.formatting import count
+from scheduler_core.commands.progress import Progress
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
@@ -151,7 +155,8 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
         raise CommandError(f"{error}{instead}", returncode=BAD_INPUT) from None
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error), returncode=BAD_INPUT) from None
-    execute_run(run.pk)
+    with progress_of(run):
+        execute_run(run.pk)
     run.refresh_from_db()
     while run.active:
         time.sleep(0.2)
@@ -159,6 +164,29 @@ def run_to_the_end(scenario: Scenario, options: dict[str, Any]) -> Run:
     if run.state == Run.State.FAILED:
         raise CommandError(run.error, returncode=BAD_INPUT)
     return run
+
+
+@contextmanager
+def progress_of(run: Run) -> Iterator[None]:
+    """Show on a terminal how many cycles of the run are done."""
+    progress, ended = Progress("cycles"), Event()
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            done, progress.total = Run.objects.values_list("cycles_done", "cycles_total").get(pk=run.pk)
+            progress.step(done)
+        connection.close()
+
+    thread = Thread(target=watch, daemon=True)
+    if sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if thread.is_alive():
+            thread.join()
+        progress.end()
 
 
 def print_time(run: Run) -> None:
