@@ -896,10 +896,10 @@ def _check_resources(resources: Resources, where: str, field: str) -> None:
 def _check_quantities(quantities: Quantities, where: str, field: str) -> None:
     for name, text in quantities.items():
         try:
-            amount = quantity.value(text)
+            negative = quantity.is_negative(text)
         except quantity.QuantityError as error:
             raise InputError(where, f"{field}[{name[:63]!r}]", str(error)) from None
-        if amount < 0:
+        if negative:
             raise InputError(where, f"{field}[{name[:63]!r}]", f"must not be negative, got {text}")
         if isinstance(text, int) and text > quantity.MAX_INT64:
             quantities[name] = str(text)  # MessagePack has no such integers

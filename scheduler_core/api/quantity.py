@@ -101,6 +101,11 @@ def value(quantity: str | int | float) -> int:
     return _scaled(quantity, 0)
 
 
+def is_negative(quantity: str | int | float) -> bool:
+    """Return whether the quantity is below 0, whatever its value beyond int64 is. Raises QuantityError."""
+    return _parse(quantity if isinstance(quantity, str) else _text(quantity))[0] < 0
+
+
 def milli_value(quantity: str | int | float) -> int:
     """Return the quantity in thousandths (millicores), rounded away from zero. Raises QuantityError."""
     return _scaled(quantity, -3)

@@ -22,9 +22,9 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     page.get_by_label("Change", exact=True).select_option("all")
     page.locator("#pods").get_by_role("button", name="Show").click()
     page.locator("#pods tbody a").first.click()
-    expect(page.locator("table.aligned")).to_be_visible()
+    expect(page.locator("table.aligned").first).to_be_visible()
     page.reload()
-    expect(page.locator("table.aligned")).to_be_visible()
+    expect(page.locator("table.aligned").first).to_be_visible()
     page.locator(".compared a[href^='/runs/']").last.click()
     expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
 

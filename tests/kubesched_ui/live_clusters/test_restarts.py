@@ -50,7 +50,7 @@ def test_no_answer_rests_on_missing_nodes(tmp_path: Path) -> None:
             instance.start()
             until(lambda: cluster()["state"] == "following" and cluster()["limits"] == [], "following", 120)
             until(answered, "the answer")
-            said = 0
+            stated = 0
             for number in range(RESTARTS):
                 if number % 3 == 0:
                     server.control("restart", seconds=0)
@@ -65,7 +65,7 @@ def test_no_answer_rests_on_missing_nodes(tmp_path: Path) -> None:
                     found = cluster()
                     refused = [one["kind"] for one in found["kinds"] if one["state"] == "refused"]
                     assert refused == []
-                    said += bool(found["limits"])
+                    stated += bool(found["limits"])
                     if found["counts"]["nodes"] != 5:
                         assert found["limits"], found
                     answer = instance.api("GET", "/clusters/1/pods/default/waits/why")
@@ -74,7 +74,7 @@ def test_no_answer_rests_on_missing_nodes(tmp_path: Path) -> None:
                         assert found["limits"]
                         assert found["message"] != "Up to date."
                     time.sleep(0.1)
-            assert said > RESTARTS / 4
+            assert stated > RESTARTS / 4
             newest = server.control("state")["revision"]
             until(lambda: cluster()["limits"] == [] and cluster()["message"] == "Up to date.", "up to date", 60)
             until(lambda: cluster()["resource_version"] >= newest, "the newest change", 5)

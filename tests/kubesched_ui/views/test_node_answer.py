@@ -31,7 +31,7 @@ def test_the_reason_is_first_with_grouped_fixes(client: Client, run: Run) -> Non
     base = f"/runs/{run.pk}/pods/default/web/"
     found = get(client, f"{base}why/?node=n3").flat
     assert re.search(r"Why not n3\?.*TaintToleration</a> refuses .*dedicated=db.*How to place it on n3", found)
-    headings = re.findall(r"<h4>(.*?)</h4>", found)
+    headings = re.findall(r"<h3>(.*?)</h3>", found.partition("How to place it on n3</h3>")[2])
     assert headings[0] == "Change the pod"
     assert set(headings) <= {"Change the pod", "Change the cluster", "Remove pods", "Change the scheduler"}
     assert links(client, f"{base}why/?node=n3", 'class="answer">') == {

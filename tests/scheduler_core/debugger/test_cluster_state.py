@@ -69,7 +69,7 @@ def test_a_virtual_time_run(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_sample_as_a_single_pass(path: Path) -> None:
     spec = scenario_at(path).spec
-    simulation = Simulation(spec.objects, release=spec.kubernetes, config=spec.config, seed=3, registry=PLUGINS)
+    simulation = Simulation(spec.objects, release=spec.release, config=spec.config, seed=3, registry=PLUGINS)
     check(*watched_once(simulation), path.stem)
 
 

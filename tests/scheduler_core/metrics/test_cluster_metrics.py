@@ -27,7 +27,7 @@ def column(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def test_fullness_counts_a_share_below_0_as_empty() -> None:
     """In Go, milli-CPU beyond 64 bits wrap around: the pod requests -1000m."""
-    made, _ = cluster_of(node("a", cpu=4), pod("p", on="a", requests={"cpu": 10**40}))
+    made, _ = cluster_of(node("a", cpu=4), pod("p", on="a", requests={"cpu": 2**63 - 1}))
     found = cluster_metrics(made, [], {})
     assert found["metrics"]["requested_share:cpu:mean"] == -0.25
     assert found["fullness"]["cpu"][0] == 1
