@@ -211,3 +211,29 @@ def test_map_and_queue_chart_share_a_cursor(page: Page, story: dict[str, Any]) -
     page.reload()
     expect(page).to_have_url(re.compile("seq="))
     expect(page.locator("#map [data-cycle]")).to_contain_text("Event")
+
+
+def test_a_long_list_of_pods_leaves_no_space_below_the_map(page: Page, site: Instance) -> None:
+    full = (pod(f"p{i}", "100m") | {"spec": {**pod("p", "100m")["spec"], "nodeName": "n0"}} for i in range(40))
+    made = site.api("POST", "/scenarios", as_list(node("n0"), node("n1"), *full))["id"]
+    page.goto(f"/scenarios/{made}/")
+    canvas, card = page.locator(".map canvas"), page.locator(".map .node-card")
+    expect(page.locator(".map [data-node]")).to_have_count(1)
+    canvas.click(position={"x": 60, "y": 60})
+    expect(card).to_contain_text("and 26 more")
+    side, main = page.locator(".map-side").bounding_box(), page.locator(".map-main").bounding_box()
+    assert side
+    assert main
+    assert side["height"] <= main["height"] + 1
+    assert main["height"] < 500
+
+
+def test_forced_colours_show_the_current_item(page: Page, site: Instance) -> None:
+    page.emulate_media(forced_colors="active")
+    page.goto("/scenarios/")
+    current = page.locator(".top a[aria-current]").first
+    expect(current).to_be_visible()
+    colours = "link => { const style = getComputedStyle(link); return [style.backgroundColor, style.color] }"
+    background, text = current.evaluate(colours)
+    other, _ = page.locator(".top nav a:not([aria-current])").first.evaluate(colours)
+    assert background not in (other, text)
