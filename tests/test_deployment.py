@@ -167,7 +167,7 @@ def test_preparation_exits_with_the_reason_if_the_database_is_down(checkout: Pat
     }
     done = run_python("manage.py", "prepare", cwd=checkout, var=tmp_path, **variables)
     assert done.returncode == 1
-    assert done.stderr.startswith("CommandError: The database x at 127.0.0.1 cannot be used: ")
+    assert done.stderr.startswith("manage.py prepare: The database x at 127.0.0.1 cannot be used: ")
     assert "Traceback" not in done.stderr
 
 

@@ -80,6 +80,7 @@ class _Reading:
         self.skipped: Counter[str] = Counter()  # number of skipped archive members, by archive
         self.without_objects: dict[str, set[str]] = {}  # archive -> members with values that are no Kubernetes objects
         self.kubelets: Counter[str] = Counter()
+        self.files: list[str] = []
         self.text = b""  # of the current file
         self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
@@ -92,6 +93,7 @@ class _Reading:
     # ---- files
 
     def file(self, name: str, source: Source) -> None:
+        self.files.append(name)
         for place, data in self.archives.texts(Where(name), source):
             try:
                 self._text(place, data, member=place.file.startswith(f"{name}/"))
@@ -360,17 +362,18 @@ class _Reading:
         wrong = next((w for w in self.result.warnings if w.code in ("broken", "unreadable-member")), None)
         if wrong is not None:
             return IngestError(Where("nothing in the upload could be read"), wrong.message)
+        where = Where(self.files[0] if len(self.files) == 1 else "the upload")
         if self.configs.text:
             problem = "contains a scheduler configuration but no cluster; upload both together, or enter it for a run"
-            return IngestError(Where("the upload"), problem)
+            return IngestError(where, problem)
         kinds = [*self.result.unknown, *(kind for kind in PRIVATE if self.result.dropped[kind])]
         if self.result.dropped["events"] or self.failures:
             kinds.append("Event")
         if what := useless_input_hint(kinds):
-            return IngestError(Where("the upload"), what)
+            return IngestError(where, what)
         seen = [f"{number:,} {kind}" for kind, number in self.result.unknown.most_common(5)]
         problem = "contains no object that the scheduler uses" + (f", only {', '.join(seen)}" if seen else "")
-        return IngestError(Where("the upload"), problem)
+        return IngestError(where, problem)
 
     def _keep_failures(self) -> None:
         """Keep the failure events of pods that are in the upload."""

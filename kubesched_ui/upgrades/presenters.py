@@ -180,7 +180,7 @@ def checked(step: dict[str, Any], every: bool) -> tuple[list[dict[str, Any]], st
     else:
         touch = len(units) - len(without)
         rest = f"{len(without):,} {agree(len(without), 'do')} not"
-        text = f"{number} checked, {touch:,} {'touches' if touch == 1 else 'touch'} {whom}, {rest}"
+        text = f"{number} checked, {touch:,} {agree(touch, 'touch')} {whom}, {rest}"
     if step["note"] and len(without) < len(units):
         return without, text, "The search for causes ended early, so some of them may be causes of the differences."
     outcomes = f"{count(pods, 'pod')} {agree(pods, 'have')}" if pods > 1 else "the pod has"

@@ -10,12 +10,14 @@ from scheduler_core.cluster import resources
 
 _BINARY = (("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 _FURTHER = re.compile(r"(, | and )(lack|refuse|break|have|are|do|were|would|cannot)\b")
+_ES = re.compile(r"(s|x|z|ch|sh)$")
+_IES = re.compile(r"[^aeiou]y$")
 _IRREGULAR = {"have": "has", "are": "is", "do": "does", "were": "was", "would": "would", "cannot": "cannot"}
 
 
 def count(number: int, one: str = "node", many: str = "") -> str:
-    """Return `1 node`, `1,200 nodes`, `2 classes`."""
-    return f"{number:,} {one if number == 1 else many or one + ('es' if one.endswith('s') else 's')}"
+    """Return `1 node`, `1,200 nodes`, `2 classes`, `2 policies`."""
+    return f"{number:,} {one if number == 1 else many or _with_s(one)}"
 
 
 def listing(parts: Sequence[str], last: str = "and") -> str:
@@ -39,7 +41,14 @@ def agree(number: int, words: str) -> str:
 
 
 def _singular(verb: str) -> str:
-    return _IRREGULAR.get(verb, f"{verb}s")
+    return _IRREGULAR.get(verb) or _with_s(verb)
+
+
+def _with_s(word: str) -> str:
+    """Return the plural of a noun, or the third person of a verb: `nodes`, `touches`, `carries`, `stays`."""
+    if _ES.search(word):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if _IES.search(word) else f"{word}s"
 
 
 def amount(resource: str, number: int, rounding: str = ROUND_UP, like: int = 0) -> str:

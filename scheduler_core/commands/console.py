@@ -31,7 +31,15 @@ def configuration_of(args: argparse.Namespace, raws: list[Raw], load: Load) -> A
 
     None stands for the release's default. The choice is printed to standard error. Raises InputError.
     """
-    return read_bytes(args.config) if args.config else _usable_configuration(raws, load)
+    if not args.config:
+        return _usable_configuration(raws, load)
+    given = read_bytes(args.config)
+    try:
+        load(given)
+    except InputError as problem:
+        problem.where = f"{args.config}: {problem.where}" if problem.where else args.config
+        raise
+    return given
 
 
 def _usable_configuration(raws: list[Raw], load: Load) -> Any:

@@ -171,6 +171,8 @@ def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
     for alike in sorted(groups, key=lambda alike: -len(alike.others)):
         print(f"\n{render(alike.answer)}", file=out)
         if alike.others:
-            print(f"  The same for {count(len(alike.others), 'other pod')}: {some(alike.others, 10)}", file=out)
+            what = "event" if alike.answer.result == "unschedulable" else "reason"
+            names = some(alike.others, 10)
+            print(f"  The same {what} for {count(len(alike.others), 'other pod')}: {names}", file=out)
     for number, answer in enumerate(placed):
         print(f"{'' if number else chr(10)}{answer.pod}: {answer.sentence}", file=out)

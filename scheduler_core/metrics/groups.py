@@ -40,6 +40,17 @@ def node_groups(nodes: Iterable[Node], label: str = "") -> dict[str, str]:
     return {name: group_name(names) for names in shapes.values() for name in names}
 
 
+def workload_of(pod: Pod) -> tuple[str, str] | None:
+    """Return kind and name of the pod's controller; for a ReplicaSet of a Deployment, the Deployment's."""
+    owner = pod.metadata.controller_ref
+    if owner is None:
+        return None
+    suffix = "-" + pod.metadata.labels.get(HASH, "\0")
+    if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
+        return "Deployment", owner.name.removesuffix(suffix)
+    return owner.kind, owner.name
+
+
 def workloads(pods: Iterable[Pod]) -> dict[str, str]:
     """Map each pod (namespace/name) to its workload, such as `Deployment default/web`.
 
@@ -50,12 +61,8 @@ def workloads(pods: Iterable[Pod]) -> dict[str, str]:
     bare: dict[tuple[str, bytes], list[str]] = {}
     for pod in pods:
         meta = pod.metadata
-        owner = meta.controller_ref
-        if owner is not None:
-            kind, name = owner.kind, owner.name
-            suffix = "-" + meta.labels.get(HASH, "\0")
-            if kind == "ReplicaSet" and name.endswith(suffix):
-                kind, name = "Deployment", name.removesuffix(suffix)
+        if owner := workload_of(pod):
+            kind, name = owner
             found[pod.key] = f"{kind} {meta.namespace}/{name}"
             continue
         labels = {key: value for key, value in meta.labels.items() if key not in OF_ONE_POD}

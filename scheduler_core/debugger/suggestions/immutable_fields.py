@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scheduler_core.api.objects import Pod
+from scheduler_core.metrics.groups import workload_of
 
 Raw = dict[str, Any]
 _MUTABLE = frozenset({"schedulingGates", "activeDeadlineSeconds", "terminationGracePeriodSeconds"})
@@ -29,8 +30,8 @@ def remark(pod: Pod, changes: Iterable[Raw]) -> str:
             return " (in a new claim: these fields of a claim cannot change)"
         mine = (patch.get("namespace") or "default", patch["name"]) == (pod.namespace, pod.name)
         if patch["kind"] == "Pod" and mine and any(_is_fixed(pod, name, fields[name]) for name in fields):
-            owner = next((one for one in pod.metadata.owner_references if one.controller), None)
-            place = f"the template of {owner.kind} {owner.name}" if owner is not None else "a new pod"
+            owner = workload_of(pod)
+            place = f"the template of {' '.join(owner)}" if owner else "a new pod"
             return f" (in {place}: the spec of a pod cannot change)"
     return ""
 

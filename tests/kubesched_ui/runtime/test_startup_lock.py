@@ -53,7 +53,7 @@ def test_an_unusable_database_is_reported_and_stops_the_start(tmp_path: Path) ->
     assert refused.returncode == 1
     assert (
         refused.stderr
-        == f"CommandError: The database {tmp_path}/kubesched.sqlite3 cannot be used: file is not a database.\n"
+        == f"manage.py run: The database {tmp_path}/kubesched.sqlite3 cannot be used: file is not a database.\n"
     )
     until(lambda: not instance.pids(""), "the end of all processes")
 

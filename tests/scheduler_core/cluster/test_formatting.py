@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_core.cluster.formatting import amount, balance, count, free_amount
+from scheduler_core.cluster.formatting import agree, amount, balance, count, free_amount
 
 MI, GI = 1 << 20, 1 << 30
 
@@ -16,6 +16,28 @@ def test_cpu_is_in_cores(number: int, text: str) -> None:
 
 def test_plurals() -> None:
     assert (count(1), count(1200), count(2, "storage class")) == ("1 node", "1,200 nodes", "2 storage classes")
+    assert [count(2, one) for one in ("batch", "box", "policy", "key")] == [
+        "2 batches",
+        "2 boxes",
+        "2 policies",
+        "2 keys",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("many", "one"),
+    [
+        ("touch this cluster", "touches this cluster"),
+        ("match no node", "matches no node"),
+        ("miss a label", "misses a label"),
+        ("fix a port", "fixes a port"),
+        ("carry a taint", "carries a taint"),
+        ("stay pending", "stays pending"),
+        ("do not match, lack cpu and have taints", "does not match, lacks cpu and has taints"),
+    ],
+)
+def test_a_verb_agrees_with_the_number(many: str, one: str) -> None:
+    assert (agree(2, many), agree(1, many)) == (many, one)
 
 
 def test_free_quantities_are_rounded_down() -> None:

@@ -42,7 +42,7 @@ def test_pods_pending_for_the_same_reasons_are_grouped(cli):
     out = cli.out("explain", cli.snapshot(node("n1"), *pods, pod("small")), code=1)
     assert out.startswith("5 of 6 pods stay pending.\n")
     assert out.count("No node fits") == 1
-    assert "The same for 4 other pods: default/p1, default/p2, default/p3, default/p4" in out
+    assert "The same event for 4 other pods: default/p1, default/p2, default/p3, default/p4" in out
     assert "default/small: Placed on n1" in out
 
 
@@ -53,7 +53,7 @@ def test_a_pod_refused_because_of_one_placed_before_it(cli, release):
     out = cli.out("explain", path, "--release", release, code=1)
     assert out.startswith("2 of 3 pods stay pending.\n")
     assert "delete pod default/a (on n1)" in out
-    assert "The same for 1 other pod: default/c" in out
+    assert "The same event for 1 other pod: default/c" in out
     assert "default/a: Placed on n1, the only node." in out
     lines = cli.out("explain", path, "--release", release, "--json", code=1).splitlines()
     assert [json.loads(line)["pod"] for line in lines] == ["default/a", "default/b", "default/c"]
@@ -65,7 +65,8 @@ def test_every_replica_of_a_deployment_is_tried(cli):
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
     out = cli.out("explain", cli.snapshot(node("n1"), web), code=1)
     assert out.startswith("2 of 3 pods stay pending.\n")
-    assert "The same for 1 other pod: default/web-" in out
+    assert "The same event for 1 other pod: default/web-" in out
+    assert "(in the template of Deployment web: the spec of a pod cannot change)" in out
 
 
 def test_aliases_and_merge_keys_are_read(cli):
@@ -247,3 +248,11 @@ def test_real_clusters(path, capsys):
         key = f"{metadata['namespace']}/{metadata['name']}"
         assert main(["explain", str(path), "--pod", key]) in (0, 1)
         assert capsys.readouterr().out.startswith(f"{key}: ")
+
+
+def test_an_error_of_the_configuration_names_its_file(cli):
+    text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofilez: []\n"
+    config = cli.file("mine.yaml", text)
+    error = cli.error("explain", cli.snapshot(node("n1"), pod("a")), "--config", config)
+    assert f"explain: {config}: " in error
+    assert "profilez" in error

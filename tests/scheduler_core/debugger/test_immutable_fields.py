@@ -16,7 +16,7 @@ MORE = {"key": "spot", "operator": "Exists"}
 def remark_on(spec: dict[str, Any], owned: bool = False, kind: str = "Pod", **patched: Any) -> str:
     raw = pod("web", **spec)
     if owned:
-        raw["metadata"]["ownerReferences"] = [OWNER]
+        raw["metadata"] |= {"ownerReferences": [OWNER], "labels": {"pod-template-hash": "5"}}
     found = decode(raw)
     assert isinstance(found, Pod)
     patch = {"kind": kind, "namespace": "default", "name": "web", "patch": {"spec": patched}}
@@ -36,7 +36,7 @@ def remark_on(spec: dict[str, Any], owned: bool = False, kind: str = "Pod", **pa
 )
 def test_fields_that_cannot_change(spec: dict[str, Any], patched: dict[str, Any]) -> None:
     assert remark_on(spec, **patched) == " (in a new pod: the spec of a pod cannot change)"
-    of_owner = " (in the template of ReplicaSet web-5: the spec of a pod cannot change)"
+    of_owner = " (in the template of Deployment web: the spec of a pod cannot change)"
     assert remark_on(spec, owned=True, **patched) == of_owner
 
 
