@@ -21,7 +21,9 @@ class UpgradeIn(Schema):
     model_config = {"extra": "forbid"}
 
     releases: list[Text] = Field(min_length=2, max_length=100, examples=[["1.33", "1.34"]])
-    every: Flag = Field(False, description="Whether pods that are on a node are scheduled again.")
+    every: Flag = Field(
+        True, description="Whether pods that a scheduler placed on a node are scheduled again, as the page proposes."
+    )
 
 
 class UpgradeStarted(Schema):

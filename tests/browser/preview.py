@@ -32,7 +32,9 @@ def cluster() -> list[Object]:
 def preview(site: Instance, releases: list[str], **more: Any) -> dict[str, Any]:
     """Return {id, url, runs} of a finished preview of that cluster."""
     scenario = site.api("POST", "/scenarios", as_list(*cluster()))["id"]
-    made: dict[str, Any] = site.api("POST", f"/scenarios/{scenario}/upgrades", {"releases": releases, **more})
+    made: dict[str, Any] = site.api(
+        "POST", f"/scenarios/{scenario}/upgrades", {"releases": releases, "every": False, **more}
+    )
     address = f"/upgrades/{made['id']}?steps=false"
     until(lambda: site.api("GET", address)["state"] not in ("queued", "running"), "the preview")
     assert site.api("GET", address)["state"] == "done", site.api("GET", address)["error"]

@@ -47,9 +47,21 @@ def work(upgrade: Upgrade) -> Upgrade:
 
 
 def start(client: Client, cluster: Scenario, status: int = 202, **body: Any) -> Any:
+    body = {"every": False, **body}
     answer = client.post(f"/api/scenarios/{cluster.pk}/upgrades", body, content_type="application/json")
     assert answer.status_code == status, answer.content
     return answer.json()
+
+
+@pytest.mark.parametrize(("body", "every"), [({}, True), ({"every": True}, True), ({"every": False}, False)])
+def test_all_pods_are_scheduled_again_by_default(
+    client: Client, cluster: Scenario, body: dict[str, Any], every: bool
+) -> None:
+    """As the page proposes it."""
+    wanted = {"releases": ["1.27", "1.34"], **body}
+    answer = client.post(f"/api/scenarios/{cluster.pk}/upgrades", wanted, content_type="application/json")
+    assert answer.status_code == 202
+    assert Upgrade.objects.get().every is every
 
 
 def page(client: Client, address: str) -> str:
