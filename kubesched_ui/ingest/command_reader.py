@@ -1,6 +1,7 @@
 """Reads files for the commands of scheduler_core as uploads are read: `kubesched explain FILE`."""
 
 from kubesched_ui.ingest import IngestError, Limits, ingest_files, unsupported_kinds
+from kubesched_ui.ingest.preflight import with_effect
 from kubesched_ui.ingest.run_file import RunFile
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
@@ -21,7 +22,8 @@ def read_upload(data: bytes, path: str) -> Snapshot:
     if result.config:
         objects += [document for document in read_documents(result.config, name) if isinstance(document, dict)]
     more_there, _ = unsupported_kinds.split(result.unknown, result.counts, result.config)
-    notes = [remark["message"] for remark in more_there] + [warning.message for warning in result.warnings]
+    notes = [remark["message"] for remark in more_there]
+    notes += [with_effect(warning.code, warning.message) for warning in result.warnings]
     if isinstance(result.run, RunFile):
         notes.append("The run of the run file is ignored; `kubesched ingest` imports it.")
     if result.filled:

@@ -70,6 +70,19 @@ def upload_warnings(warnings: list[Any]) -> list[Any]:
     return [remark for remark in warnings if not isinstance(remark, dict) or remark.get("code") not in OF_SNAPSHOTS]
 
 
+def about_files(warnings: list[Any]) -> list[Any]:
+    """Return `upload_warnings` for people: with what follows for the object or file."""
+    return [
+        one | {"message": with_effect(one["code"], one["message"])} if isinstance(one, dict) and "code" in one else one
+        for one in upload_warnings(warnings)
+    ]
+
+
+def with_effect(code: str, message: str) -> str:
+    """Return the message of a warning about an object or file, which says if it is left out."""
+    return f"Left out: {message}" if code in ("broken", "unreadable-member") else message
+
+
 def _schedulers(config: str) -> list[str]:
     """Return the profiles of a configuration, in the newest release that accepts it."""
     for name in sorted(RELEASES, key=numbered, reverse=True):

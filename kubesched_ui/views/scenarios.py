@@ -101,7 +101,7 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
         "absent": counted.get("absent-claims", {}).get("claims", 0),
         "makes_pods": "workloads" in counted,
         "about_release": cluster_remarks(scenario.kubernetes, default_release(scenario)),
-        "about_files": preflight.upload_warnings(scenario.warnings),
+        "about_files": preflight.about_files(scenario.warnings),
     }
 
 

@@ -116,7 +116,7 @@ def read(name: str) -> File:
 
 def remarks_of(scenario: Scenario) -> list[str]:
     """Return the warnings about the files, without those that the run repeats."""
-    return [remark["message"] for remark in preflight.upload_warnings(scenario.warnings)]
+    return [remark["message"] for remark in preflight.about_files(scenario.warnings)]
 
 
 def read_text(name: str | None) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import IngestResult
+from kubesched_ui.ingest.preflight import about_files
 from kubesched_ui.ingest.store import scenario_warnings, store
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.scenarios.edits import create_version
@@ -114,3 +115,13 @@ def test_an_edit_gets_defaults_and_new_warnings() -> None:
     removed = version.cluster_objects.get(name="b")
     version = create_version(version, removed, to_yaml(pod("b", schedulerName="volcano")))
     assert [remark["code"] for remark in version.warnings] == ["other-schedulers", "filled"]
+
+
+def test_an_object_that_cannot_be_read_is_left_out_by_a_sentence() -> None:
+    wrong = pod("typed")
+    wrong["metadata"]["labels"] = {"app": True}
+    result = ingested(node("n1"), wrong, pod("real"))
+    (remark,) = about_files([one for one in scenario_warnings(result) if one["code"] == "broken"])
+    assert remark["message"].startswith("Left out: a.json, ")
+    assert "Pod" in remark["message"]
+    assert [obj["metadata"]["name"] for obj in result.objects if obj["kind"] == "Pod"] == ["real"]
