@@ -48,7 +48,7 @@ def context(cluster: Cluster) -> dict[str, Any]:
         ],
         "outcomes": badges(),
         "candidates": [(name, 100 * likelihood) for name, likelihood in candidates],
-        "configuration": configuration_sentence(candidates),
+        "configuration": configuration_sentence(candidates if card.decisions else []),
         "changes": [(one.at, change_sentence(one)) for one in reversed(card.changes)],
         "lag": lag_sentence(card),
         "unexplained": list(queries.decisions(cluster, outcome=Decision.Outcome.UNEXPLAINED)[:20]),
@@ -139,8 +139,8 @@ def lag_sentence(card: queries.ReportCard) -> str:
     if card.lag_seconds < SHORT_LAG_S:
         return ""
     return (
-        f"The last decisions were checked up to {card.lag_seconds:.0f} seconds after they were made, because a kind of "
-        "object that does not change is known to be unchanged only once a minute."
+        f"Decisions are checked up to {card.lag_seconds:.0f} seconds after they are made, because a kind of object "
+        "that does not change is known to be unchanged only once a minute."
     )
 
 

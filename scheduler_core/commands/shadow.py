@@ -1,6 +1,7 @@
 """python -m scheduler_core shadow: checks the decisions of a real scheduler in a recorded folder, as JSON lines."""
 
 import argparse
+from collections.abc import Iterator
 from typing import IO
 
 from scheduler_core.api.objects import Object, Pod
@@ -9,9 +10,9 @@ from scheduler_core.commands.progress import shown
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
 from scheduler_core.live.kinds import KINDS
-from scheduler_core.live.ordering import in_order
+from scheduler_core.live.ordering import UNORDERED, in_order
 from scheduler_core.live.store import Store
-from scheduler_core.live.watch_events import Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import Gap, Item, Listed, WatchEvent
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import read_bytes
@@ -22,7 +23,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
 
     Returns 0, or 1 if a decision is not explained or a message differs. Raises InputError.
     """
-    items = list(recorded_folder.read(args.folder))
+    notes: list[str] = []
+    items = list(recorded_folder.read(args.folder, notes))
+    print_notes([], [*notes, *_gaps(items)])
     found = _discovered(args.folder, items)
     release, lacking = chosen_release(args.release or "", found.release)
     print_notes(lacking)
@@ -49,6 +52,14 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         print_notes([note])
     print_json(judge.summary(), out)
     return 0 if explained else 1
+
+
+def _gaps(items: list[Item]) -> Iterator[str]:
+    """Yield a sentence for each gap of the recording."""
+    for item in items:
+        if isinstance(item, Gap) and item.kind not in UNORDERED:
+            end = f" to {item.until}" if item.until < recorded_folder.NEVER else " on"
+            yield f"changes of {item.kind} are missing from resourceVersion {item.after}{end}: outcome gap"
 
 
 def _discovered(folder: str, items: list[Item]) -> Discovered:

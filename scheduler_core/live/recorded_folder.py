@@ -18,10 +18,21 @@ import msgspec
 
 from scheduler_core.api.objects import Object, convert, decode, describe, timestamp
 from scheduler_core.errors import InputError
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Bookmark,
+    Gap,
+    Item,
+    Listed,
+    WatchEvent,
+    differences,
+)
 
 LIST, WATCH = ".list.jsonl", ".watch.jsonl"
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+NEVER = 2**63 - 1  # resourceVersion at which a gap without an end ends
 _HEAD = 50  # objects from which the time of the recording is estimated
 
 
@@ -77,25 +88,27 @@ def scheduler_objects(folder: str | Path) -> Iterator[dict[str, Any]]:
                     yield {"kind": kind, "apiVersion": "v1"} | raw
 
 
-def read(folder: str | Path) -> Iterator[Item]:
+def read(folder: str | Path, notes: list[str] | None = None) -> Iterator[Item]:
     """Yield the items of a recorded folder in the order of arrival: first all lists, then the watches by time.
 
-    Raises InputError with file, line and field.
+    `notes` takes a sentence for each watch that ends within a line, as one of a recorder that was killed: it is read
+    up to this line. Raises InputError with file, line and field.
     """
     folder = Path(folder)
+    notes = [] if notes is None else notes
     names = kinds_in(folder)
     start = _start_time(folder, names)
-    last: dict[str, int] = {}
+    last: dict[str, Listed] = {}
     for name in names:
         for listed in _lists(folder, name, start):
-            last[name] = listed.resource_version
+            last[name] = listed
             yield listed
-    streams = [_watch(folder, name, start, last.get(name)) for name in names]
+    streams = [_watch(folder, name, start, last.get(name), notes) for name in names]
     yield from heapq.merge(*streams, key=lambda item: item.time)
 
 
-def _lines(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield (file and line number, line) of a file, which may be missing."""
+def _lines(folder: Path, name: str, notes: list[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Yield (file and line number, line) of a file, which may be missing. A watch may end within a line."""
     for path in (folder / f"{name}.gz", folder / name):
         if not path.is_file():
             continue
@@ -103,11 +116,28 @@ def _lines(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
                 for number, line in enumerate(stream, 1):
+                    if number > 1 and name.endswith(WATCH) and _is_cut(line):
+                        raise EOFError("the last line is not complete")
                     if line.strip():
                         yield f"{path}, line {number}", line
         except (OSError, EOFError, zlib.error) as problem:
+            if isinstance(problem, EOFError) and number and name.endswith(WATCH):
+                if notes is not None:
+                    notes.append(f"{path} ends within a line; it is read up to line {number - 1}.")
+                return
             raise InputError(f"{path}, line {number + 1}", "", f"cannot be read: {problem}") from None
         return
+
+
+def _is_cut(line: bytes) -> bool:
+    """Whether this last line of a file is only the beginning of a JSON object."""
+    if line.endswith(b"\n"):
+        return False
+    try:
+        msgspec.json.decode(line)
+    except msgspec.DecodeError as problem:
+        return "truncated" in str(problem)
+    return False
 
 
 def _decode(line: bytes | str, cls: type[Any], where: str) -> Any:
@@ -172,28 +202,36 @@ def _lists(folder: Path, name: str, start: float) -> Iterator[Listed]:
         raise InputError(where, "metadata.continue", "the last page of the list is missing")
 
 
-def _watch(folder: Path, name: str, start: float, last: int | None) -> Iterator[Item]:
-    """Yield the items of a watch. `last`: the resourceVersion of the list, None if there is none.
+def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: list[str]) -> Iterator[Item]:
+    """Yield the items of a watch. `listed`: the list before it, None if there is none.
 
-    Without a list, the events until the bookmark with the annotation k8s.io/initial-events-end are the list.
+    Objects until a bookmark with the annotation k8s.io/initial-events-end are a list, at the beginning and after an
+    error. A change of an object that is not known shows that changes are missing: a gap until the next list.
     """
-    initial: dict[str, Object] | None = {} if last is None and _begins_with_list(folder, name) else None
-    known, lost = last if last is not None else -1, False
+    ends = _ends_of_lists(folder, name)
+    objects = {obj.key: obj for obj in listed.objects} if listed else {}
+    initial: dict[str, Object] | None = {} if ends and not listed else None
+    known = listed.resource_version if listed else -1
+    lost, whole = False, True
     kind = ""
-    for where, line in _lines(folder, name + WATCH):
+    for count, (where, line) in enumerate(_lines(folder, name + WATCH, notes), 1):
         entry = _decode(line, _Line, where)
         event = _decode(entry.line, _Event, where)
         time = start + entry.t
         if event.type == "ERROR":  # the server no longer has the changes after the last one
             lost = True
+            initial = {} if any(end > count for end in ends) else None
             continue
         raw = event.object
         kind = str(raw.get("kind") or kind)
         version = _version(raw.get("metadata"), where)
         if event.type == "BOOKMARK":
-            if initial is not None and INITIAL_EVENTS_END in (raw["metadata"].get("annotations") or {}):
+            if initial is not None and count in ends:
+                if lost:
+                    yield Gap(kind, known, version, time)
+                    yield from differences(kind, objects, initial, version, time)
                 yield Listed(kind, version, tuple(initial.values()), time)
-                initial = None
+                objects, initial, lost, whole = initial, None, False, True
             elif version >= known and initial is None and not lost:
                 yield Bookmark(kind, version, time)
             known = max(known, version)
@@ -202,16 +240,28 @@ def _watch(folder: Path, name: str, start: float, last: int | None) -> Iterator[
             raise InputError(where, "type", f"{event.type[:63]!r} is not a type of watch event")
         obj = _object(raw, where)
         if initial is not None:
-            initial[obj.key] = obj
+            if event.type == DELETED:
+                initial.pop(obj.key, None)
+            else:
+                initial[obj.key] = obj
             continue
         if version <= known:
             continue  # a watch that began again repeats changes
         if lost:
             yield Gap(kind, known, version, time)
             lost = False
+        if whole and event.type != ADDED and obj.key not in objects:
+            whole = False
+            yield Gap(kind, known, NEVER, time)
         known = version
+        if event.type == DELETED:
+            objects.pop(obj.key, None)
+        else:
+            objects[obj.key] = obj
         yield WatchEvent(kind, event.type, obj.key, version, obj, time)
 
 
-def _begins_with_list(folder: Path, name: str) -> bool:
-    return any(INITIAL_EVENTS_END in line.decode(errors="replace") for _, line in _lines(folder, name + WATCH))
+def _ends_of_lists(folder: Path, name: str) -> list[int]:
+    """Return the places of the bookmarks at the end of initial events, counted in lines of the watch."""
+    end = INITIAL_EVENTS_END.encode()
+    return [number for number, (_, line) in enumerate(_lines(folder, name + WATCH), 1) if end in line]

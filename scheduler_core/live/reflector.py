@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -25,7 +25,17 @@ from scheduler_core.live.kinds import EVENT_REASONS, WatchedKind
 from scheduler_core.live.lines import MAX_LINE, LineSplitter, LongLine
 from scheduler_core.live.objects import Event
 from scheduler_core.live.transport import Response, Transport, TransportError
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Bookmark,
+    Gap,
+    Item,
+    Listed,
+    WatchEvent,
+    differences,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -485,7 +495,7 @@ class Reflector:
         self._advance(version)
         if after is not None:
             await self._emit(Gap(self._kind.kind, after, version, now))
-            for event in self._differences(old, new, version, now):
+            for event in differences(self._kind.kind, old, new, version, now):
                 await self._emit(event)
         await self._emit(Listed(self._kind.kind, version, tuple(new.values()), now))
         self._release_list_lock()
@@ -504,24 +514,6 @@ class Reflector:
             known = f"{len(self._objects):,} of them were known; they stay until further lists confirm that"
             raise _Unconfirmed(f"the API server lists none, but {known}")
         self._empty_lists = []
-
-    def _differences(
-        self, old: Mapping[str, Object], new: Mapping[str, Object], version: int, now: float
-    ) -> list[WatchEvent]:
-        """Return the changes from an earlier state to a list, in the order of resourceVersion as far as it is known."""
-        kind, events = self._kind.kind, []
-        for key, obj in new.items():
-            before, at = old.get(key), int(obj.metadata.resource_version)
-            if before is not None and before.metadata.uid != obj.metadata.uid:
-                events.append(WatchEvent(kind, DELETED, key, at, before, now))
-                before = None
-            if before is None:
-                events.append(WatchEvent(kind, ADDED, key, at, obj, now))
-            elif before.metadata.resource_version != obj.metadata.resource_version:
-                events.append(WatchEvent(kind, MODIFIED, key, at, obj, now))
-        events.sort(key=lambda event: event.resource_version)
-        events += [WatchEvent(kind, DELETED, key, version, obj, now) for key, obj in old.items() if key not in new]
-        return events
 
     # ---------------------------------------------------------------- watch
 

@@ -5,6 +5,7 @@ A source is a live API server or a recorded folder. Consumers (history, shadow, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from scheduler_core.api.objects import Object
@@ -60,3 +61,24 @@ class Gap(NamedTuple):
 
 
 Item = WatchEvent | Bookmark | Listed | Gap
+
+
+def differences(
+    kind: str, old: Mapping[str, Object], new: Mapping[str, Object], version: int, time: float
+) -> list[WatchEvent]:
+    """Return the changes from an earlier state to a list, in the order of resourceVersion as far as it is known.
+
+    `old`, `new`: key -> object. `version`: that of the list, which counts as that of the deletions.
+    """
+    events = []
+    for key, obj in new.items():
+        before, at = old.get(key), int(obj.metadata.resource_version)
+        if before is not None and before.metadata.uid != obj.metadata.uid:
+            events.append(WatchEvent(kind, DELETED, key, at, before, time))
+            before = None
+        if before is None:
+            events.append(WatchEvent(kind, ADDED, key, at, obj, time))
+        elif before.metadata.resource_version != obj.metadata.resource_version:
+            events.append(WatchEvent(kind, MODIFIED, key, at, obj, time))
+    events.sort(key=lambda event: event.resource_version)
+    return events + [WatchEvent(kind, DELETED, key, version, obj, time) for key, obj in old.items() if key not in new]

@@ -243,6 +243,7 @@ class Judge:
                 self._complete, self._lost = 0, {}
             self.mirror.apply(item)
             self._complete = max(self._complete, item.resource_version)
+            self._lost.pop(item.kind, None)
             if item.kind == "Node":
                 self._begin_orders(item)
             if item.kind in ("Node", "Pod"):

@@ -337,7 +337,21 @@ def test_the_report_card_says_how_late_decisions_are_checked(client: Client, clu
     for seconds, shown in ((3.2, False), (95.4, True)):
         Cluster.everything.filter(pk=cluster.pk).update(report={"lag_seconds": seconds})
         page = get(client, address(cluster, "report/"))
-        assert ("were checked up to 95 seconds after they were made" in page.flat) is shown
+        assert ("Decisions are checked up to 95 seconds after they are made" in page.flat) is shown
+
+
+def test_the_report_card_names_no_configuration_before_the_first_decision(client: Client, cluster: Cluster) -> None:
+    cluster.decisions.all().delete()
+    Cluster.everything.filter(pk=cluster.pk).update(report={"configuration": {"default": 0.5, "MostAllocated": 0.5}})
+    flat = get(client, address(cluster, "report/")).flat
+    assert "No decision has distinguished the candidate configurations yet." in flat
+    assert "The decisions fit" not in flat
+
+
+def test_delays_are_not_shown_before_a_cluster_is_read(client: Client, cluster: Cluster) -> None:
+    assert "Changes are shown after" in get(client, address(cluster)).flat
+    Cluster.everything.filter(pk=cluster.pk).update(resource_version=0, state="connecting")
+    assert "Changes are shown after" not in get(client, address(cluster)).flat
 
 
 def test_the_report_card_names_changes_of_the_configuration(client: Client, cluster: Cluster) -> None:

@@ -89,6 +89,43 @@ def test_the_initial_events_of_a_watch_are_a_list(tmp_path):
     assert isinstance(deleted, WatchEvent)
 
 
+def test_a_list_after_an_error_gives_the_changes_and_the_objects(tmp_path):
+    gone = line(2, "ERROR", {"kind": "Status", "code": 410, "reason": "Expired"})
+    end = bookmark(3, 20, **{recorded_folder.INITIAL_EVENTS_END: "true"})
+    watch = [line(1, "ADDED", pod(5)), gone, line(3, "ADDED", pod(4, "b")), line(3, "ADDED", pod(11, "c")), end]
+    made = folder(
+        tmp_path, pods_list=[page("Pod", 4, pod(4, "b"))], pods_watch=[*watch, line(4, "DELETED", pod(21, "b"))]
+    )
+    _, _, gap, *changes, listed, deleted = recorded_folder.read(made)
+    assert gap == Gap("Pod", 5, 20, gap.time)
+    assert [(one.type, one.key, one.resource_version) for one in changes] == [
+        ("ADDED", "default/c", 11),
+        ("DELETED", "default/a", 20),
+    ]
+    assert (listed.resource_version, [obj.key for obj in listed.objects]) == (20, ["default/b", "default/c"])
+    assert (deleted.type, deleted.key) == ("DELETED", "default/b")
+
+
+@pytest.mark.parametrize("change", ["MODIFIED", "DELETED"])
+def test_a_change_of_an_unknown_object_is_a_gap_without_an_end(tmp_path, change):
+    watch = [line(1, "ADDED", pod(5)), line(2, change, pod(9, "b")), line(3, "MODIFIED", pod(10, "d"))]
+    items = list(recorded_folder.read(folder(tmp_path, pods_list=[page("Pod", 4)], pods_watch=watch)))
+    assert items[2] == Gap("Pod", 5, recorded_folder.NEVER, items[3].time)
+    assert [type(item) for item in items[3:]] == [WatchEvent, WatchEvent]
+
+
+def test_a_watch_that_was_cut_is_read_up_to_there(tmp_path):
+    watch = [line(1, "ADDED", pod(5)), line(2, "MODIFIED", pod(6))]
+    made = folder(tmp_path, pods_list=[page("Pod", 4)], pods_watch=[watch[0], watch[1][:40]])
+    notes = []
+    assert [item.resource_version for item in recorded_folder.read(made, notes)] == [4, 5]
+    assert notes == [f"{made}/pods.watch.jsonl ends within a line; it is read up to line 1."]
+    (made / "pods.watch.jsonl").unlink()
+    whole = gzip.compress("\n".join(watch * 500).encode(), 0)
+    (made / "pods.watch.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    assert [item.resource_version for item in recorded_folder.read(made)] == [4, 5, 6]
+
+
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
