@@ -37,6 +37,9 @@ def affinity(context: NodeContext) -> list[Step]:
     term = 0
     if required is not None and not _meets(context, required.node_selector_terms):
         lacks, term = _closest(context, required.node_selector_terms)
+    controller = context.pod.pod.metadata.controller_ref
+    if controller is not None and controller.kind == "DaemonSet" and any(req.key == NODE_NAME for req in lacks):
+        return []  # the DaemonSet controller made the pod for another node
     fitted = [_selector_fitted(context, key, value) for key, value in selector.items()]
     fitted += [_requirement_fitted(context, req, term) for req in lacks]
     dropped = [_selector_dropped(context, key, value) for key, value in selector.items()]

@@ -340,3 +340,15 @@ def test_the_outcome_is_independent() -> None:
     _, again = next(iter(unplaced(Simulation([node("a", taints=(DEDICATED,)), pod()], tie_break="name"))))
     assert outcome(again, "default/web", []) == ""
     assert outcome(again, "default/web", [{"untaint": {"node": "a", "key": "dedicated"}}]) == "a"
+
+
+def test_a_pod_of_a_daemon_set_stays_on_the_node_that_it_was_made_for() -> None:
+    named = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [named]}}
+    agent = pod("agent", cpu="6", affinity={"nodeAffinity": rule})
+    agent["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}
+    ]
+    texts = [found.text for found in suggestions(node("n1"), node("n2", cpu="8"), agent)]
+    assert texts
+    assert not [text for text in texts if "n2" in text or "node affinity" in text or "metadata.name" in text], texts
