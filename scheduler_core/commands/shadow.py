@@ -12,7 +12,7 @@ from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.ordering import UNORDERED, in_order
 from scheduler_core.live.store import Store
-from scheduler_core.live.watch_events import Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import NEVER, Gap, Item, Listed, WatchEvent
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import read_bytes
@@ -58,7 +58,7 @@ def _gaps(items: list[Item]) -> Iterator[str]:
     """Yield a sentence for each gap of the recording."""
     for item in items:
         if isinstance(item, Gap) and item.kind not in UNORDERED:
-            end = f" to {item.until}" if item.until < recorded_folder.NEVER else " on"
+            end = f" to {item.until}" if item.until < NEVER else " on"
             yield f"changes of {item.kind} are missing from resourceVersion {item.after}{end}: outcome gap"
 
 

@@ -22,6 +22,7 @@ from scheduler_core.live.watch_events import (
     ADDED,
     DELETED,
     MODIFIED,
+    NEVER,
     Bookmark,
     Gap,
     Item,
@@ -32,7 +33,6 @@ from scheduler_core.live.watch_events import (
 
 LIST, WATCH = ".list.jsonl", ".watch.jsonl"
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-NEVER = 2**63 - 1  # resourceVersion at which a gap without an end ends
 _HEAD = 50  # objects from which the time of the recording is estimated
 
 

@@ -13,6 +13,7 @@ from scheduler_core.api.objects import Object
 ADDED: Literal["ADDED"] = "ADDED"
 MODIFIED: Literal["MODIFIED"] = "MODIFIED"
 DELETED: Literal["DELETED"] = "DELETED"
+NEVER = 2**63 - 1  # `until` of a gap that only the next list of the kind ends
 
 
 class WatchEvent(NamedTuple):

@@ -24,7 +24,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.published_configurations import GKE_PACKING
-from scheduler_core.live.watch_events import DELETED, Bookmark, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import DELETED, NEVER, Bookmark, Gap, Item, Listed, WatchEvent
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
@@ -243,7 +243,8 @@ class Judge:
                 self._complete, self._lost = 0, {}
             self.mirror.apply(item)
             self._complete = max(self._complete, item.resource_version)
-            self._lost.pop(item.kind, None)
+            if self._lost.get(item.kind) == NEVER:
+                del self._lost[item.kind]
             if item.kind == "Node":
                 self._begin_orders(item)
             if item.kind in ("Node", "Pod"):

@@ -5,7 +5,7 @@ import pytest
 
 from scheduler_core.errors import InputError
 from scheduler_core.live import recorded_folder
-from scheduler_core.live.watch_events import Bookmark, Gap, Listed, WatchEvent
+from scheduler_core.live.watch_events import NEVER, Bookmark, Gap, Listed, WatchEvent
 
 NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1", "resourceVersion": "3"}}
 
@@ -110,7 +110,7 @@ def test_a_list_after_an_error_gives_the_changes_and_the_objects(tmp_path):
 def test_a_change_of_an_unknown_object_is_a_gap_without_an_end(tmp_path, change):
     watch = [line(1, "ADDED", pod(5)), line(2, change, pod(9, "b")), line(3, "MODIFIED", pod(10, "d"))]
     items = list(recorded_folder.read(folder(tmp_path, pods_list=[page("Pod", 4)], pods_watch=watch)))
-    assert items[2] == Gap("Pod", 5, recorded_folder.NEVER, items[3].time)
+    assert items[2] == Gap("Pod", 5, NEVER, items[3].time)
     assert [type(item) for item in items[3:]] == [WatchEvent, WatchEvent]
 
 
