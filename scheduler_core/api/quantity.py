@@ -140,6 +140,14 @@ def nano_value(quantity: str | int | float) -> int:
     return _nano(quantity if isinstance(quantity, str) else _text(quantity))
 
 
+def from_nano(nano: int, scale: int) -> int:
+    """Return billionths in units of 10^scale as Go converts the shortest text of that quantity."""
+    digits = str(nano)
+    short = digits.rstrip("0") or "0"
+    small = len(short.lstrip("-")) <= _INT64_DIGITS
+    return _to_int64(int(short), len(digits) - len(short) - 9, small, scale)
+
+
 def binary(number: int) -> str:
     """Format a whole quantity as Go does in powers of 1024: with the largest suffix that divides it."""
     exponent = 0

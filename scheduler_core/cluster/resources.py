@@ -48,9 +48,7 @@ def amount(name: str, nano: int) -> int:
     result = -(-nano // (10**6 if name == CPU else 10**9))
     if -(1 << 63) <= result < 1 << 63:
         return result
-    digits = str(nano)
-    short = digits.rstrip("0")
-    return _exact(name, (f"{short}e{len(digits) - len(short) - 9}",))
+    return quantity.from_nano(nano, -3 if name == CPU else 0)
 
 
 def _exact(name: str, quantities: tuple[str | int | float, ...]) -> int:

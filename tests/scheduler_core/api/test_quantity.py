@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scheduler_core.api.quantity import MAX_INT64, QuantityError, milli_value, nano_value, sum_value, value
+from scheduler_core.api.quantity import (
+    MAX_INT64,
+    QuantityError,
+    from_nano,
+    milli_value,
+    nano_value,
+    sum_value,
+    value,
+)
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -90,6 +98,12 @@ def test_beyond_int64(text: str, whole: int, milli: int) -> None:
 )
 def test_sums_beyond_int64(texts: list[str], milli: int) -> None:
     assert sum_value(texts, -3) == milli
+
+
+def test_billionths_are_converted_as_their_shortest_text() -> None:
+    for text in ("1E", "12E", "-12E", "9223372036854775807", "1e40", "123456789012345678901e20", "0"):
+        assert from_nano(nano_value(text), -3) == milli_value(text), text
+    assert from_nano(10**300 + 1, 0) == from_nano(10**300 + 1 + (10**9 << 64), 0)  # of any length
 
 
 @pytest.mark.parametrize(
