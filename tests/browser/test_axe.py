@@ -12,12 +12,12 @@ from playwright.sync_api import Page
 from tests.browser.tour import KEYS, Stop
 
 IMPACTS = ("serious", "critical")
-# Texts of visible headings whose level is more than one below the heading before.
+# Texts of visible headings whose level is more than one below the heading before. Those of Swagger UI are not ours.
 JUMPS = """() => {
     let last = 0;
     const jumps = [];
     for (const one of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-        if (!one.checkVisibility() || one.closest("dialog")) continue;
+        if (!one.checkVisibility() || one.closest("dialog, .swagger-ui")) continue;
         const level = Number(one.localName[1]);
         if (level > last + 1) jumps.push(`h${level} ${one.textContent.trim()} follows h${last}`);
         last = level;

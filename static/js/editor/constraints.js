@@ -198,7 +198,7 @@ function section(at, labels, put, whole) {
   for (const { kind, path } of found(pod)) {
     const place = [...at, ...path];
     const gone = () => put(place, undefined);
-    const head = el("div", { class: "row between" }, el("h4", { text: kind.name }));
+    const head = el("div", { class: "row between" }, el("h3", { text: kind.name }));
     head.append(button("Remove", { class: "quiet", "aria-label": `Remove: ${kind.name}` }, gone));
     const sentence = el("p", { class: "says", "data-says": place.join("/") });
     const form = el("div", { class: "fields" }, ...fields(kind.fields, place, whole, put));
