@@ -164,10 +164,8 @@ def state_at(cluster: Cluster, resource_version: int | None = None) -> State:
         state.block, state.versions = point.block, dict(point.versions)
         for kind, data in point.parts.values_list("kind", "data").iterator(chunk_size=20):
             state.objects.setdefault(kind, {}).update(_read_objects.decode(unpack(data)))
-    started = dict(state.versions)
     for change in changes_after(cluster, state.block, resource_version):
-        if change.resource_version > started.get(change.kind, -1):
-            state.apply(change)
+        state.apply(change)
     return state
 
 

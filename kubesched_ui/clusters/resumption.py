@@ -13,18 +13,27 @@ import msgspec
 
 from kubesched_ui.clusters import history
 from kubesched_ui.clusters.models import Cluster, HistoryGap
-from scheduler_core.api.objects import Object
 from scheduler_core.live.decode import ObjectDecoder, SharedParts
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.store import Store
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Bookmark,
+    Gap,
+    Item,
+    Listed,
+    WatchEvent,
+    differences,
+)
 
 
 def items_since(cluster: Cluster, version: int | None, kinds: Collection[str]) -> list[Item]:
     """Return the stored state of these kinds at a resourceVersion as lists, and then the changes and gaps since, in
     order. Return [] if that part of the history is not stored. `version`: None for the beginning of the history."""
-    first, _ = history.bounds(cluster)
-    version = first if version is None else version
+    first, last = history.bounds(cluster)
+    version = first if version is None else min(version, last)
     gaps = list(HistoryGap.objects.filter(cluster=cluster))
     if not first or version < first or any(gap.until is None for gap in gaps):
         return []
@@ -80,6 +89,8 @@ class Resumption:
     def items(self, item: Item) -> Iterator[Item]:
         """Yield what an item of the follower adds to the stored ones."""
         kind = item.kind
+        if isinstance(item, Gap) and item.until <= item.after:  # nothing of another store is stored
+            self._known.pop(kind, None)
         if kind not in self._known or isinstance(item, Gap):
             yield item
         elif not isinstance(item, Listed):
@@ -96,24 +107,12 @@ class Resumption:
         """Yield what is not stored: a gap, because the changes in between are not known one by one."""
         kind, version, _, seconds = listed
         known = self._known[kind]
-        if version <= known:
+        if version < known:
             return
         before = self._store.by_key(kind)
         now = {obj.key: obj for obj in listed.objects}
-        changed = [
-            (key, obj) for key, obj in now.items() if key not in before or _version(before[key]) != _version(obj)
-        ]
-        gone = [(key, obj) for key, obj in before.items() if key not in now]
-        if changed or gone:
+        if events := differences(kind, before, now, known, version, seconds):
             yield Gap(kind, known, version, seconds)
-        for key, obj in gone:
-            yield WatchEvent(kind, DELETED, key, version, obj, seconds)
-        for key, obj in sorted(changed, key=lambda one: _version(one[1])):
-            yield WatchEvent(kind, MODIFIED if key in before else ADDED, key, _version(obj), obj, seconds)
+            yield from events
         yield Bookmark(kind, version, seconds)
         self._known[kind] = version
-
-
-def _version(obj: Object) -> int:
-    text = obj.metadata.resource_version
-    return int(text) if text.isdecimal() else 0

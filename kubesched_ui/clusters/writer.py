@@ -218,6 +218,7 @@ class HistoryWriter:
             if isinstance(item, Listed):
                 if self._is_replaced(item):
                     raise ReplacedCluster
+                self.comparing.add(item.kind)
                 changes += self._listed(item)
                 self.comparing.discard(item.kind)
             elif isinstance(item, WatchEvent) and (change := self._change(item)):
@@ -232,6 +233,9 @@ class HistoryWriter:
         objects = self.objects.setdefault(event.kind, {})
         old = objects.get(event.key)
         where = (event.resource_version, event.time)
+        version = event.resource_version if event.type == DELETED else version_of(event.object)
+        if old is not None and event.kind in self.comparing and version < version_of(old):
+            raise ReplacedCluster
         if event.type == DELETED:
             return ClusterChange(event.kind, DELETE, event.key, *where, None) if objects.pop(event.key, None) else None
         if old is not None and version_of(old) >= version_of(event.object):

@@ -44,7 +44,13 @@ class Ordering:
                 self._push(item.resource_version, item)
                 self._know(kind, item.resource_version)
         elif isinstance(item, Gap):
-            self._push(item.after, item)
+            if item.until >= item.after:
+                self._push(item.after, item)
+            else:  # before the differences of another store
+                if self._known.get(kind, -1) > item.until:
+                    yield from self.flush()
+                    self._known = dict.fromkeys(self._known, -1)
+                yield item
         else:
             self._push(item.resource_version, item)
             self._know(kind, item.resource_version)

@@ -229,7 +229,7 @@ def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: 
             if initial is not None and count in ends:
                 if lost:
                     yield Gap(kind, known, version, time)
-                    yield from differences(kind, objects, initial, version, time)
+                    yield from differences(kind, objects, initial, known, version, time)
                 yield Listed(kind, version, tuple(initial.values()), time)
                 objects, initial, lost, whole = initial, None, False, True
             elif version >= known and initial is None and not lost:

@@ -495,7 +495,7 @@ class Reflector:
         self._advance(version)
         if after is not None:
             await self._emit(Gap(self._kind.kind, after, version, now))
-            for event in differences(self._kind.kind, old, new, version, now):
+            for event in differences(self._kind.kind, old, new, after, version, now):
                 await self._emit(event)
         await self._emit(Listed(self._kind.kind, version, tuple(new.values()), now))
         self._release_list_lock()

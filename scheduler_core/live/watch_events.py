@@ -65,15 +65,18 @@ Item = WatchEvent | Bookmark | Listed | Gap
 
 
 def differences(
-    kind: str, old: Mapping[str, Object], new: Mapping[str, Object], version: int, time: float
+    kind: str, old: Mapping[str, Object], new: Mapping[str, Object], after: int, version: int, time: float
 ) -> list[WatchEvent]:
     """Return the changes from an earlier state to a list, in the order of resourceVersion as far as it is known.
 
-    `old`, `new`: key -> object. `version`: that of the list, which counts as that of the deletions.
+    `old`, `new`: key -> object. `after`: resourceVersion of `old`. `version`: that of the list, which counts as that of
+    the deletions. Objects of another store can have any resourceVersion; their changes are after `after` if
+    the list is.
     """
     events = []
+    first = min(after + 1, version) if after <= version else 0
     for key, obj in new.items():
-        before, at = old.get(key), int(obj.metadata.resource_version)
+        before, at = old.get(key), max(int(obj.metadata.resource_version), first)
         if before is not None and before.metadata.uid != obj.metadata.uid:
             events.append(WatchEvent(kind, DELETED, key, at, before, time))
             before = None

@@ -432,6 +432,7 @@ class Judge:
         """Compare a decision by all candidates, on the present state alone."""
         chances: dict[str, float] = {}
         choices: dict[str, bytes] = {}
+        self.mirror.cluster.nodes.refresh()  # other states may have had other nodes
         row, nodes = self.mirror.cluster.nodes.rows.get(waiting.judgement.node, -1), 1
         evaluations: dict[Evaluator, Evaluation] = {}
         for name, candidate in self._candidates.items():
@@ -491,6 +492,7 @@ class Judge:
                     if candidate.name == self.likelihoods.most_likely():
                         self._displaced.settle(state.details)
                     return verdict
+            self.mirror.cluster.nodes.refresh()  # the other states may have had other nodes
         if verdict is None:
             verdict = self._disagreement(candidate, evaluation, row)
         verdict.ours = ours

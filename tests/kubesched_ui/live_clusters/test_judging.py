@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.clusters import leases, resumption
+from kubesched_ui.clusters import history, leases, resumption
 from kubesched_ui.clusters.judging import DecisionAnalysis
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, Decision
-from kubesched_ui.clusters.writer import HistoryWriter
+from kubesched_ui.clusters.writer import HistoryWriter, ReplacedCluster, forget_history
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Gap, Item, Listed
 from tests.scheduler_core.shadow.random_server import KINDS, STEPS, Server
@@ -57,6 +57,26 @@ class Following:
             self.writer.write(self.delayed)
         self.delayed = []
 
+    def list_again(self, server: Server) -> None:
+        """Forget the history, because the server has another cluster, and begin with lists."""
+        forget_history(self.start["cluster"], "s:1")
+        self.store, self.delayed, self.judging = Store(), [], None
+        self.begin_writer()
+        self.writer.open_gap()
+        server.seen.clear()
+        for kind in KINDS:
+            self.take(server.list(kind))
+        self.writer.close_gap()
+        self.begin_judging()
+
+    def restart(self) -> None:
+        """Kill the follower and its judging process; another follower continues from the stored history."""
+        state = history.state_at(Cluster.everything.get())
+        for kind in KINDS:
+            assert {obj.key: obj for obj in state.typed(kind)} == self.store.by_key(kind)
+        self.begin_writer()
+        self.begin_judging()
+
     def kill(self, stores_first: bool) -> None:
         """Kill the judging process. `stores_first`: right after it has stored."""
         if stores_first and self.judging is not None:
@@ -90,6 +110,50 @@ def test_every_binding_is_stored_once(seed: int) -> None:
         judging.found += judging.judge.feed(item)
     judging.found += judging.judge.finish()
     judging.store()
+    assert decisions() == sorted(server.seen)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_another_store_replaces_all_objects(seed: int) -> None:
+    rng, server, following = random.Random(seed), Server(), Following()
+    for kind in KINDS:
+        following.take(server.list(kind))
+    following.writer.close_gap()
+    following.begin_judging()
+    for _ in range(40):
+        if replaced := rng.random() < 0.15:
+            items = list(server.replace(rng))
+        else:
+            items = list(server.step(rng.choice(STEPS), rng.randrange(12)))
+        try:
+            for item in items:
+                following.take(item)
+                if replaced and rng.random() < 0.05:
+                    following.kill(stores_first=rng.random() < 0.5)
+        except ReplacedCluster:
+            following.list_again(server)
+        if rng.random() < 0.1:
+            following.writer.unsaved = 10**9
+            following.writer.checkpoint_if_due()
+            if following.writer.checkpointing is not None:
+                following.writer.checkpointing.join()
+        if rng.random() < 0.15:
+            following.kill(stores_first=rng.random() < 0.5)
+        if rng.random() < 0.1:
+            following.restart()
+    for item in server.bookmarks():
+        following.take(item)
+    following.restart()
+    following.kill(stores_first=True)
+    judging = following.judging
+    assert judging is not None
+    judging.found += judging.judge.finish()
+    judging.store()
+    mirror = judging.judge.mirror
+    for kind in KINDS:
+        assert mirror.store.by_key(kind) == server.objects[kind]
+    mirror.cluster.nodes.refresh()
+    assert set(mirror.cluster.nodes.rows) == set(server.objects["Node"])
     assert decisions() == sorted(server.seen)
 
 

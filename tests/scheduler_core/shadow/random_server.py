@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
 from scheduler_core.api.objects import Object, Pod, decode
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Bookmark,
+    Gap,
+    Item,
+    Listed,
+    WatchEvent,
+    differences,
+)
 from tests.scheduler_core.build import node, pod
 
 KINDS = ("Node", "Pod", "Service", "PersistentVolume")
@@ -26,7 +37,7 @@ class Server:
         self.known: dict[str, tuple[int, dict[str, Object]]] = {}  # kind -> what the source has yielded
         self.broken = False
         for name in ("a", "b", "c"):
-            self.put(node(name))
+            self.put_node(name)
 
     def put(self, raw: dict[str, Any]) -> WatchEvent:
         self.version += 1
@@ -36,6 +47,10 @@ class Server:
         change = MODIFIED if obj.key in self.objects[kind] else ADDED
         self.objects[kind][obj.key] = obj
         return WatchEvent(kind, change, obj.key, self.version, obj, self.time)
+
+    def put_node(self, name: str) -> WatchEvent:
+        """Objects of two stores with the same name and resourceVersion are equal, as those of a recording."""
+        return self.put(node(name, cpu=str(1 + self.version % 12)))
 
     def list(self, kind: str) -> Listed:
         self.known[kind] = self.version, dict(self.objects[kind])
@@ -72,6 +87,46 @@ class Server:
                 yield from self.take(WatchEvent("Pod", change, key, version, obj, self.time))
         yield self.list("Pod")
 
+    def replace(self, rng: random.Random) -> Iterator[Item]:
+        """Another server answers, with another store, perhaps an empty one. Each kind is listed again after the next
+        change of it in the former store, if there is one."""
+        self.version = rng.choice((rng.randint(1, 20), rng.randint(1, self.version), self.version + rng.randint(0, 50)))
+        self.objects = {kind: {} for kind in KINDS}
+        self.broken = False
+        names = rng.sample("abcz", rng.randint(0, 4))
+        pods = rng.randint(0, 3) if names else 0
+        last = max(self.version, len(names) + pods)
+        versions = sorted(rng.sample(range(1, last + 1), len(names) + pods))
+        for version, name in zip(versions, [*names, *range(pods)], strict=True):
+            self.version = version - 1
+            if isinstance(name, str):
+                self.put_node(name)
+            else:
+                self.number += 1
+                on = rng.choice(("", *names))
+                self.put(pod(f"p{self.number}", requests={"cpu": "1m"}, on=on))
+        self.version = last
+        for kind in rng.sample(KINDS, len(KINDS)):
+            after, before = self.known.get(kind, (0, {}))
+            self.time += rng.choice((0.001, 1.0))
+            if before and rng.random() < 0.3:  # a change of the former store, which the source still reads
+                key, obj = next(iter(before.items()))
+                after += 1
+                yield from self.take(WatchEvent(kind, DELETED, key, after, obj, self.time))
+            yield Gap(kind, after, last, self.time)
+            for event in differences(kind, dict(before), self.objects[kind], after, last, self.time):
+                yield from self.take(event)
+            yield self.list(kind)
+
+    def bookmarks(self) -> Iterator[Item]:
+        """Yield what shows the source the present state of all kinds."""
+        self.time += 60
+        if self.broken:
+            yield from self.relist()
+        self.version += 1
+        for kind in KINDS:
+            yield Bookmark(kind, self.version, self.time)
+
     def step(self, step: str, choice: int) -> Iterator[Item]:
         self.time += (0.001, 0.2, 3.0)[choice % 3]
         pods = self.objects["Pod"]
@@ -88,7 +143,7 @@ class Server:
             self.version += 1
             yield from self.take(WatchEvent("Pod", DELETED, key, self.version, pods.pop(key), self.time))
         elif step == "node":
-            yield from self.take(self.put(node("abc"[choice % 3], cpu=str(1 + choice))))
+            yield from self.take(self.put_node("abc"[choice % 3]))
         elif step == "bookmark":
             kind = KINDS[choice % len(KINDS)]
             if kind != "Pod" or not self.broken:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,3 +48,35 @@ def test_every_binding_is_in_one_outcome(steps: list[tuple[str, int]], late_kind
     summary = judge.summary()
     assert summary["decisions"] == len(server.seen) == sum(summary["classes"].values())
     assert set(summary["classes"]) <= set(OUTCOMES)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_another_store_replaces_all_objects(seed: int) -> None:
+    rng = random.Random(seed)
+    server, ordering, judge = Server(), Ordering(KINDS), Judge(get_release("1.36"))
+    decisions = []
+
+    def feed(items: Iterable[Item]) -> None:
+        for item in items:
+            decisions.extend(one for one in judge.feed(item) if one.kind == "decision")
+
+    for kind in KINDS:
+        feed(ordering.add(server.list(kind)))
+    for _ in range(60):
+        if rng.random() < 0.08:
+            items = server.replace(rng)
+        else:
+            items = server.step(rng.choice(STEPS), rng.randrange(12))
+        for item in items:
+            feed(ordering.add(item))
+    for item in server.bookmarks():
+        feed(ordering.add(item))
+    assert not ordering.waiting
+    decisions.extend(one for one in judge.finish() if one.kind == "decision")
+    for kind in KINDS:
+        assert judge.mirror.store.by_key(kind) == server.objects[kind]
+    judge.mirror.cluster.nodes.refresh()
+    assert set(judge.mirror.cluster.nodes.rows) == set(server.objects["Node"])
+    assert set(judge.mirror.pods) == set(server.objects["Pod"])
+    assert sorted((one.pod, one.resource_version) for one in decisions) == sorted(server.seen)
+    assert judge.summary()["decisions"] == len(server.seen)
