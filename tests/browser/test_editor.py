@@ -252,7 +252,7 @@ def test_scoring_is_set_by_the_form_of_all_pages(page: Page) -> None:
     form = card(page, "Scheduler")
     form.locator("summary").first.click()
     form.get_by_label("NodeAffinity").fill("9")
-    page.keyboard.press("Enter")
+    form.get_by_label("NodeAffinity").press("Enter")
     has(page, "weight: 9")
     assert "- {name: NodeAffinity, weight: 9}   # near its data" in text_of(page)
     form.get_by_label("Strategy of NodeResourcesFit").select_option("MostAllocated")
