@@ -50,7 +50,7 @@ FIRST_DELAY, MAX_DELAY = 0.8, 30.0
 MAX_RETRY_AFTER = 300.0
 REFUSED_DELAY = 600.0
 # An API server that has just started refuses what its authorizer does not know yet, mostly for less than a second, with
-# very many role bindings for minutes (kubernetes/kubernetes#121635). So long it is asked again as after a failure.
+# very many role bindings for minutes (kubernetes/kubernetes#121635). Until then it is retried as after a failure.
 REFUSED_AFTER = 300.0
 BACKOFF_RESET = 120.0  # without a failure
 STEADY = 5.0  # a watch that lasts so long shows that the server is back

@@ -26,7 +26,7 @@ from kubesched_ui.runtime.startup_lock import startup_lock
 from kubesched_ui.supervisord_config import CannotStart, check_free, check_open_files, configuration, lock, programs
 
 SLOW_S = 15  # between two remarks that the start takes long
-ANSWER_S = 60  # until the web process is asked again; a connection waits in the socket while it starts
+ANSWER_S = 60  # until the request is repeated; a connection waits in the socket while it starts
 LEAVING_S = 60
 
 
