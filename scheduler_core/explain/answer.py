@@ -1,5 +1,7 @@
 """Data of an explanation: plain structs, ready for JSON (`msgspec.to_builtins`, `msgspec.json.encode`)."""
 
+from typing import Any
+
 import msgspec
 
 
@@ -137,13 +139,79 @@ class Preemption(Part):
     equals: list[str] = []
 
 
+class Target(Part):
+    """The object that a person edits. `namespace` is "" for nodes, volumes and storage classes."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Workload(Part):
+    """The controller of pods that are alike, or the pod itself if it has none. `pending`: its pods without a node."""
+
+    kind: str
+    namespace: str
+    name: str
+    pending: int = 1
+
+
+class Cause(Part):
+    """Why a pod has no node. `kind`: one of `cause.KINDS`. `plugin`: the plugin that says so, "" for none.
+
+    `nodes`: the nodes that one change opens, the nearest rung of the ladder; empty if no node is near. `objects`: what
+    is named: taints as `key=value:Effect`, labels as `key=value`, resources, domains, claims, gates, ports.
+    """
+
+    kind: str
+    plugin: str = ""
+    nodes: list[str] = []
+    objects: list[str] = []
+
+
+class Rung(msgspec.Struct):
+    """Nodes that need equally many changes for the pod to run there: 0 now, None never.
+
+    `count`: the number of nodes. `nodes`: up to five of them, the nearest first. `text`: a clause about them, such as
+    `16 nodes have no nvidia.com/gpu`.
+    """
+
+    changes: int | None
+    count: int
+    nodes: list[str]
+    text: str
+
+
+class Fix(msgspec.Struct):
+    """A change for a workload, simulated for all its pending pods.
+
+    `kind`: toleration, node-selector, uncordon, requests, capacity, ... (docs/answers.md). `target`: the object to
+    edit, None if it is not one object. `text`: what to do, an imperative. `command`: for kubectl, "" if there is none.
+    `patch`: what the command sends, None if it changes nothing or creates an object. `places` of `of` pending pods get
+    a node with it. `node`: the node of the first of them. `changes`: the same as changes of a fork. `remark`: what is
+    lost or comes back, such as what a deletion evicts, "" if nothing.
+    """
+
+    kind: str
+    target: Target | None
+    text: str
+    command: str
+    patch: Any
+    places: int
+    of: int
+    node: str
+    changes: list[dict[str, Any]] = []
+    remark: str = ""
+
+
 class Answer(Part):
     """Why a pod was placed on its node, or is pending.
 
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that lack
     least, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
     runner-up. `changes`: suggested fixes with which the pod fits, smallest first; the caller simulates them and sets
-    this field. `message`: of the FailedScheduling event.
+    this field. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod without a node. `fixes`: for its
+    `workload`; the caller sets both.
     """
 
     pod: str
@@ -163,3 +231,7 @@ class Answer(Part):
     preemption: Preemption | None = None
     changes: list[str] = []
     message: str = ""
+    workload: Workload | None = None
+    cause: Cause | None = None
+    ladder: list[Rung] = []
+    fixes: list[Fix] = []
