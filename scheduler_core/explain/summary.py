@@ -8,7 +8,7 @@ from scheduler_core.cluster.formatting import agree, count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
 from scheduler_core.explain.answer import Answer, Preemption, RejectedNodes
-from scheduler_core.explain.scores import why_ahead
+from scheduler_core.explain.placed import placed
 from scheduler_core.framework.interface import WAIT, Status
 
 GROUPS = 4
@@ -34,31 +34,11 @@ def answer_sentence(trace: CycleTrace, answer: Answer) -> str:
         return f"{trace.node} was chosen, but binding failed: {reason_text(trace.bind)}."
     if trace.result != "scheduled":
         return _nowhere(trace, answer)
-    waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
-    if trace.batch_hint and trace.batch_hint == trace.node:
-        placed = f"Placed on {trace.node}, the next best for pods like the previous one, whose node cannot take it."
-        return placed + waited
-    return _placed(answer) + waited
+    return placed(trace, answer, refusals(answer.groups) if answer.feasible < 2 else "")
 
 
 def reason_text(status: Status) -> str:
     return "; ".join(status.reasons) or status.code
-
-
-def _placed(answer: Answer) -> str:
-    if not answer.top:
-        if answer.feasible > 1:
-            return f"Placed on {answer.node}, the first of {count(answer.feasible)} that fit; nothing scores them."
-        others = refusals(answer.groups)
-        only = "the only node" if answer.nodes == 1 else "the only one that fits"
-        return f"Placed on {answer.node}, {only}" + (f": {others}." if others else ".")
-    top = answer.top[0].total
-    if answer.duel is None:
-        return f"Placed on {answer.node} with {top:,}."
-    if answer.duel.margin:
-        why = why_ahead(answer.duel)
-        return f"Placed on {answer.node} with {top:,}, {answer.duel.margin:,} ahead of {answer.duel.other}, {why}."
-    return f"Placed on {answer.node} with {top:,}, picked among {count(len(answer.ties))} with the same total."
 
 
 def _nowhere(trace: CycleTrace, answer: Answer) -> str:
