@@ -1,7 +1,7 @@
 """Stored data: scenarios (uploaded clusters), runs (simulations of a scenario) and everything that a run records.
 
-Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, CycleBatch, GroupCycle, PodResult; with virtual
-time also NodeList, Moves, Marks.
+Scenario 1-n ClusterObject; Scenario 1-n Run; Run 1-n EventBlock, Cycle, CycleBatch, GroupCycle, PodResult,
+WorkloadAnswer; with virtual time also NodeList, Moves, Marks.
 Scenario 1-n Upgrade n-n Run: a preview of releases.
 Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 """
@@ -745,6 +745,15 @@ class PodResultQuerySet(models.QuerySet["PodResult"]):
             rows = rows.filter(Q(name__icontains=text) | Q(node__icontains=text) | Q(message__icontains=text) | whole)
         return rows
 
+    def without_node(self) -> PodResultQuerySet:
+        """Return the pods that have no node."""
+        return self.exclude(result__in=(PodResult.Result.SCHEDULED, PodResult.Result.WAITING))
+
+    def pod_keys(self) -> list[str]:
+        """Return namespace/name of the pods, in the order of the run."""
+        rows = self.order_by("position").values_list("namespace", "name")
+        return [f"{namespace}/{name}" for namespace, name in rows]
+
     def outcomes(self) -> dict[str, int]:
         """Return result -> number of pods, with NOMINATED and NO_NODE for the unschedulable ones."""
         counts = dict(self.order_by().values_list("result").annotate(Count("pk")))  # reads an index, and no rows
@@ -801,6 +810,27 @@ class PodResult(models.Model):
             models.Index(fields=["run", "attempts"]),
             models.Index(fields=["run", "duration"]),
         ]
+
+
+class WorkloadAnswer(models.Model):
+    """Why pods of a workload have no node at the end of a run: one row for pods that are alike."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="workload_answers", db_index=False)
+    kind = models.CharField(max_length=100, help_text="Of the workload; Pod for a pod without a controller.")
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    pod = models.CharField(max_length=507, help_text="ns/name of the pod that was explained.")
+    count = models.PositiveIntegerField(help_text="Number of pods that are like it, itself included.")
+    pods = PackedJSONField(help_text='["ns/name", ...] of these pods.')
+    cause = models.CharField(max_length=40, help_text="A kind of docs/answers.md; empty if unknown.")
+    sentence = models.TextField()
+    answer = PackedJSONField(help_text="scheduler_core.explain.Answer of the explained pod.")
+    fixed = models.BooleanField(default=False, help_text="Whether the fixes of the answer were searched.")
+
+    class Meta:
+        ordering = ["run", "-count", "pod"]
+        constraints = [models.UniqueConstraint(fields=["run", "pod"], name="workload_answer_once")]
+        indexes = [models.Index(fields=["run", "-count"]), models.Index(fields=["run", "namespace"])]
 
 
 class Quota(models.Model):

@@ -14,6 +14,7 @@ from ninja.utils import replace_path_param_notation
 
 from kubesched_ui.accounts.permissions import VISITORS, Permission, of_operations, permission
 from kubesched_ui.api import (
+    answers,
     clusters,
     compare,
     debugger,
@@ -50,7 +51,7 @@ api = NinjaAPI(
 
 permissions: dict[str, Permission] = {}  # route -> permission
 resources = [scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies, clusters]
-resources.append(experiments)
+resources += [answers, experiments]
 for resource in resources:
     api.add_router("", resource.router)
     for path, view in resource.router.path_operations.items():

@@ -29,6 +29,7 @@ from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.row_queries import rows_after
 from kubesched_ui.event_log.rows import (
     TOTALS,
+    AnswerRow,
     CycleRow,
     GroupRow,
     NodeNames,
@@ -53,6 +54,7 @@ from kubesched_ui.models import (
     PodResult,
     RecordingBlock,
     Run,
+    WorkloadAnswer,
 )
 from scheduler_core.cycle.trace_batch import deflate
 from scheduler_core.debugger.cycle_index import PlainFacts, Refused
@@ -121,6 +123,7 @@ class RunLog:
     node_lists: list[NodeList] = field(default_factory=list)
     deadline: float = math.inf  # by time.monotonic()
     recorded: list[Block] = field(default_factory=list)
+    answers: Sequence[AnswerRow] = ()
     names_of: ResultNames = field(default_factory=lambda: ResultNames())  # of a single pass
     began_at: float = field(default_factory=time.monotonic)
     began_with: int = 0
@@ -251,6 +254,7 @@ class RunLog:
                     run=run, first_seq=self.moves[0].seq, data=queue_sizes.encode(self.moves, self.names)
                 )
             insert(RecordingBlock, ("run_id", *Block._fields), ((run.pk, *block) for block in self.recorded))
+            insert_answers(run, self.answers)
             if self.marks:
                 Marks.objects.create(run=run, first_seq=self.marks[0].seq, data=self.marks)
             for victim, by in self.evicted.items():
@@ -269,6 +273,7 @@ class RunLog:
         self.blocks, self.batches, self.cycles, self.groups, self.recorded = [], [], [], [], []
         self.results, self.evicted = {}, {}
         self.moves, self.names, self.marks, self.node_lists = [], [], [], []
+        self.answers = ()
 
     def set_nominations(self, nominations: Mapping[str, str]) -> None:
         """Write the nominated nodes of pending pods (pod -> node) at the end of the run: a nomination made by a cycle
@@ -284,12 +289,26 @@ class RunLog:
                 rows.filter(namespace=namespace, name=name).update(nominated_node=nominations.get(pod, ""))
         self.run.nominated = rows.exclude(nominated_node="").count()
 
+    def set_answers(self, answers: Iterable[AnswerRow]) -> None:
+        """Add answers about pods without a node, without pods that the run did not try."""
+        pending = set(PodResult.objects.filter(run=self.run).without_node().pod_keys())
+        shown = ((row, [pod for pod in row.pods if pod in pending]) for row in answers)
+        self.answers = [row._replace(pod=pods[0], pods=pods, count=len(pods)) for row, pods in shown if pods]
+
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
         """Write `run.finished` and end the run, with `changes` to its row."""
         run = self.run
         counts = {name: getattr(run, name) or 0 for name in TOTALS}
         self.add_events([event("run.finished", run.clock, data={"state": state, "error": error, **counts})])
         self.flush(state=state, error=error, finished_at=timezone.now(), worker="", **changes)
+
+
+def insert_answers(run: Run, answers: Iterable[AnswerRow]) -> None:
+    """Insert answers, replacing those about the same pods."""
+    rows = (
+        (run.pk, *row._replace(pods=pack(msgspec.json.encode(row.pods)), answer=pack(row.answer))) for row in answers
+    )
+    insert(WorkloadAnswer, ("run_id", *AnswerRow._fields), rows, unique=("run_id", "pod"))
 
 
 def insert(

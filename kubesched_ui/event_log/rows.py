@@ -121,10 +121,26 @@ class Repeated(NamedTuple):
     result: str
 
 
+class AnswerRow(NamedTuple):
+    """A WorkloadAnswer to write. `answer`: JSON."""
+
+    kind: str
+    namespace: str
+    name: str
+    pod: str
+    count: int
+    pods: list[str]
+    cause: str
+    sentence: str
+    answer: bytes
+    fixed: bool = False
+
+
 class Ended(NamedTuple):
-    """The end of a run. `nominations`: pod -> node."""
+    """The end of a run. `nominations`: pod -> node. `answers`: of pods without a node."""
 
     nominations: dict[str, str]
+    answers: Sequence[AnswerRow] = ()
 
 
 class EventRow(NamedTuple):

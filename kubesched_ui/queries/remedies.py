@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.http import Http404
 
@@ -28,6 +28,8 @@ from scheduler_core.simulation import Simulation
 
 KEPT = 100  # cached answers
 KEPT_CLUSTERS = 2  # a large cluster takes a hundred megabytes
+
+_T = TypeVar("_T")
 
 _lock = threading.Lock()  # one search at a time, since searches modify a cached cluster
 _clusters: OrderedDict[tuple[str, int], Simulation] = OrderedDict()
@@ -64,6 +66,18 @@ def together_of(run: Run) -> AllPending:
     """Return the bottlenecks of all pods that are pending at the end. Raises NotRecorded, InputError."""
     recording = recording_of(run)
     return _cached((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
+
+
+def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:
+    """Return what `ask` finds in the cluster at the end of the run, which it leaves unchanged. Raises NotRecorded,
+    InputError."""
+    recording = recording_of(run)
+    with _lock:
+        try:
+            return ask(_at(run, recording.end, 0))
+        except Exception:
+            _clusters.clear()
+            raise
 
 
 def explained(run: Run, row: Cycle) -> Answer:

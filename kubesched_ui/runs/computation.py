@@ -6,25 +6,30 @@ make them (`compute_process.py`).
 
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kubesched_ui.event_log.log import ResultNames
 from kubesched_ui.event_log.queue_sizes import Move
+from kubesched_ui.event_log.rows import Ended
 from kubesched_ui.event_log.single_pass_recorder import Computed, SinglePassRecorder
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.event_log.virtual_time_recorder import ComputedInTime, VirtualTimeRecorder
 from kubesched_ui.models import Run
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution
+from kubesched_ui.runs.pending_answers import explained
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.api.duration import seconds
 from scheduler_core.debugger.fork.stages import plan_single_pass
 from scheduler_core.debugger.recording import Block, Recorder
+from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -62,7 +67,16 @@ def _items(
     loaded_s = time.perf_counter() - began
     logger.info("Run %s: %s cycles, %s nodes, loaded in %.1f s", run.pk, opening.cycles, len(opening.nodes), loaded_s)
     yield opening
-    yield from recorder_of_run.run()
+    # a fork also has the results of pods that its parent tried
+    yield from _answered(
+        recorder_of_run.run(), recorder_of_run.simulation, None if run.adopts else opening.names.positions
+    )
+
+
+def _answered(items: Iterable[_T], simulation: Simulation, only: Collection[str] | None = None) -> Iterator[_T]:
+    """Yield the items, and with the end why pods have no node. `only`: the pods of the run; None: all that wait."""
+    for item in items:
+        yield item._replace(answers=explained(simulation, only)) if isinstance(item, Ended) else item
 
 
 def _beginning(run: Run, packed: list[bytes]) -> tuple[Opening, SinglePassRecorder]:
@@ -113,7 +127,8 @@ def _items_in_time(run: Run, packed: list[bytes]) -> Generator[Opening | Compute
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
     own_record = fork_execution.plan_in_time(run, in_time) if run.is_fork else None
     yield opening
-    yield from VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record).run()
+    recorded = VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record).run()
+    yield from _answered(recorded, in_time.simulation)
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def record(run: Run, log: RunLog) -> None:
         large = estimate.cycles(run) >= PROCESS_CYCLES or sum(run.scenario.counts.values()) >= PROCESS_OBJECTS
     if large and compute_process.available():
         computed = compute_process.computed(computed)
-    nominations: dict[str, str] = {}
+    ended = Ended({})
     with closing(computed):
         for item in computed:
             match item:
@@ -194,7 +194,7 @@ def record(run: Run, log: RunLog) -> None:
                 case TimelineBatch():
                     log.write_timeline(item)
                 case Ended():
-                    nominations = item.nominations
+                    ended = item
                 case _:
                     log.write(item)
     if run.in_time:
@@ -203,7 +203,8 @@ def record(run: Run, log: RunLog) -> None:
         if run.is_fork:
             run.cycles_total = run.cycles_done  # its changes may have added or removed pods
         run.cycles_total = max(run.cycles_total, run.cycles_done)  # groups add members that were not requested
-    log.set_nominations(nominations)
+    log.set_nominations(ended.nominations)
+    log.set_answers(ended.answers)
     finish(run, log, Run.State.DONE)
 
 

@@ -1,0 +1,97 @@
+"""Why the pods of a run have no node: what is stored at its end, and what is computed when it is opened."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import PodResult, RecordingBlock, Run, WorkloadAnswer
+from kubesched_ui.queries.answers import answer_of_pod, answers_of_run
+from kubesched_ui.runs import pending_answers
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+
+def owned(name: str, by: str, **spec: Any) -> dict[str, Any]:
+    made = pod(name, **spec)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": by, "uid": by, "controller": True}
+    made["metadata"] |= {"ownerReferences": [owner], "labels": {"app": by}}
+    return made
+
+
+def mixed(**settings: Any) -> Run:
+    """Return a run with three pods of one workload and one other pod without a node."""
+    large = [owned(f"cache-{i}", "cache", cpu="9") for i in range(3)]
+    return ran(scenario(node("n1"), pod("fits"), pod("ssd", nodeSelector={"disk": "ssd"}), *large), **settings)
+
+
+def summary(run: Run) -> list[tuple[str, str, int, list[str]]]:
+    rows = WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk")
+    return [(row.kind, row.name, row.count, row.pods) for row in rows]
+
+
+ALL = [
+    ("StatefulSet", "cache", 3, [f"default/cache-{i}" for i in range(3)]),
+    ("Pod", "ssd", 1, ["default/ssd"]),
+]
+
+
+@pytest.mark.parametrize("choices", [{}, {"in_time": True, "until": 30}])
+def test_a_run_stores_the_answers_at_its_end(choices: dict[str, Any]) -> None:
+    run = mixed(**choices)
+    assert summary(run) == ALL
+    assert answer_of_pod(run, "default", "fits") is None
+    found = answer_of_pod(run, "default", "cache-2")
+    assert found is not None
+    assert (found["pod"], found["workload"]["pending"]) == ("default/cache-2", 3)
+    assert found["sentence"] == WorkloadAnswer.objects.get(pod="default/cache-0").sentence
+
+
+@pytest.mark.parametrize("choices", [{}, {"in_time": True, "until": 30}])
+def test_answers_that_are_not_stored_are_computed_and_equal(choices: dict[str, Any]) -> None:
+    run = mixed(**choices)
+    stored = [(row.pods, row.answer) for row in answers_of_run(run)]
+    WorkloadAnswer.objects.all().delete()
+    assert answer_of_pod(run, "default", "cache-1") == dict(stored[0][1]) | {"pod": "default/cache-1"}
+    assert summary(run) == ALL[:1], "only the pods that are like it"
+    assert [(row.pods, row.answer) for row in answers_of_run(run)] == stored
+
+
+def test_the_most_frequent_answers_are_stored_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending_answers, "CYCLES_TIMES_NODES", 1)
+    run = mixed()
+    assert summary(run) == ALL[:1]
+    assert len(answers_of_run(run)) == 2
+
+
+def test_pods_that_the_run_did_not_try_have_no_answer() -> None:
+    run = ran(scenario(node("n1"), pod("a", "9"), pod("b", "9")), pods=["default/a"])
+    assert summary(run) == [("Pod", "a", 1, ["default/a"])]
+
+
+def test_a_run_without_a_recording_is_explained_from_its_cycles() -> None:
+    run = mixed()
+    before = {row.pod: row.sentence for row in answers_of_run(run)}
+    WorkloadAnswer.objects.all().delete()
+    RecordingBlock.objects.filter(run=run).delete()
+    rows = answers_of_run(run)
+    assert sum(row.count for row in rows) == PodResult.objects.filter(run=run).without_node().count() == 4
+    assert {row.pod for row in rows} == set(before)
+    assert all(row.sentence for row in rows)
+
+
+def test_the_api_returns_answers(client: Client) -> None:
+    run = mixed()
+    found = client.get(f"/api/runs/{run.pk}/answers").json()
+    assert [one["pods"] for one in found] == [pods for *_, pods in ALL]
+    assert found[0]["workload"] == {"kind": "StatefulSet", "namespace": "default", "name": "cache", "pending": 3}
+    assert found[0]["node"] is None
+    for one in found:
+        alone = client.get(f"/api/runs/{run.pk}/pods/{one['pod']}/answer").json()
+        assert alone | {"pods": one["pods"]} == one
+    assert all(WorkloadAnswer.objects.filter(run=run).values_list("fixed", flat=True))
+    placed = client.get(f"/api/runs/{run.pk}/pods/default/fits/answer").json()
+    assert (placed["node"], placed["result"]) == ("n1", "scheduled")
+    assert client.get(f"/api/runs/{run.pk}/pods/default/none/answer").status_code == 404
+    assert client.get("/api/runs/999/answers").status_code == 404
