@@ -1,0 +1,178 @@
+"""Measure why-pending answers with their suggested fixes on a large cluster: one workload, and forty.
+
+    python benchmarks/answers.py [--nodes 5000] [--before COMMIT] [--repeat 3]
+
+--before measures that commit of the repository in the same run, by turns. Without answers by workload it has `explain`
+and the search for fixes of a pod, which are measured for the first pod of each workload. Prints one JSON line: for each
+version milliseconds of processor time by cause of one workload with two pods, and of forty workloads: the medians of
+the repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+Raw = dict[str, Any]
+WORKLOADS = 40
+ZONE, REQUIRED = "topology.kubernetes.io/zone", "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _away_from(app: str) -> Raw:
+    selector = {"matchLabels": {"app": app}}
+    return {"podAntiAffinity": {REQUIRED: [{"topologyKey": ZONE, "labelSelector": selector}]}}
+
+
+def _near(app: str) -> Raw:
+    selector = {"matchLabels": {"app": app}}
+    return {"podAffinity": {REQUIRED: [{"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}]}}
+
+
+# Cause -> its requests and the rest of the pod's spec.
+CAUSES: dict[str, tuple[Raw, Raw]] = {
+    "untolerated-taint": ({"cpu": "4"}, {"nodeSelector": {"pool": "batch"}}),
+    "node-selector": ({"cpu": "4"}, {"nodeSelector": {"pool": "bacth"}}),
+    "insufficient-resource": ({"cpu": "4"}, {}),
+    "request-exceeds-nodes": ({"cpu": "500"}, {}),
+    "resource-absent": ({"cpu": "100m", "example.com/fpga": "1"}, {}),
+    "pod-anti-affinity": ({"cpu": "100m"}, {"affinity": _away_from("base")}),
+    "pod-affinity": ({"cpu": "100m"}, {"affinity": _near("no-such-app")}),
+    "claim-missing": ({"cpu": "100m"}, {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "gone"}}]}),
+}
+
+
+def cluster(nodes: int) -> list[Raw]:
+    """Return full nodes of ten zones, with one in twenty tainted and empty."""
+    objects: list[Raw] = []
+    for i in range(nodes):
+        tainted = i % 20 == 0
+        name, pool = f"node-{i:05}", "batch" if tainted else "general"
+        labels = {"kubernetes.io/hostname": name, ZONE: f"zone-{i % 10}", "pool": pool}
+        taints = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}] if tainted else []
+        amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+        objects.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name, "uid": name, "labels": labels},
+                "spec": {"taints": taints},
+                "status": {"allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+            }
+        )
+        used = "2" if tainted else f"{14000 + i % 1000}m"
+        objects.append(_pod(f"base-{i:05}", "base", "base", {"cpu": used}, {"nodeName": name}))
+    return objects
+
+
+def workload(number: int, cause: str) -> tuple[list[Raw], str]:
+    """Return a Deployment with its ReplicaSet and two pending pods, and the key of the first."""
+    name, (requests, spec) = f"app-{number}", CAUSES[cause]
+    owner = {"apiVersion": "apps/v1", "controller": True}
+    template = _pod("", name, name, requests, spec)
+    body = {"replicas": 2, "selector": {"matchLabels": {"app": name}}}
+    body["template"] = {"metadata": {"labels": {"app": name}}, "spec": template["spec"]}
+    by_deployment = [owner | {"kind": "Deployment", "name": name, "uid": f"d-{name}"}]
+    by_set = [owner | {"kind": "ReplicaSet", "name": f"{name}-rs", "uid": f"r-{name}"}]
+    objects: list[Raw] = []
+    for kind, title, uid, owners in (
+        ("Deployment", name, f"d-{name}", []),
+        ("ReplicaSet", f"{name}-rs", f"r-{name}", by_deployment),
+    ):
+        metadata = {"name": title, "namespace": "default", "uid": uid, "ownerReferences": owners}
+        objects.append({"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": body})
+    for i in range(2):
+        pod = _pod(f"{name}-rs-{i}", name, name, requests, spec)
+        pod["metadata"]["ownerReferences"] = by_set
+        objects.append(pod)
+    return objects, f"default/{name}-rs-0"
+
+
+def _pod(name: str, app: str, uid: str, requests: Raw, spec: Raw) -> Raw:
+    container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": f"{uid}-{name}", "labels": {"app": app}},
+        "spec": {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec},
+        "status": {"phase": "Running" if "nodeName" in spec else "Pending"},
+    }
+
+
+def measure(root: Path, nodes: int) -> Raw:
+    """Return milliseconds by cause of one workload, and of forty, with the package below `root`."""
+    sys.path.insert(0, str(root))
+    from scheduler_core.simulation import Simulation
+
+    base = cluster(nodes)
+    figures: Raw = {}
+    names = [*CAUSES]
+    for title, chosen in [*((name, [name]) for name in names), ("forty", (names * WORKLOADS)[:WORKLOADS])]:
+        made = [workload(number, name) for number, name in enumerate(chosen)]
+        objects = [*base, *(obj for objects, _ in made for obj in objects)]
+        simulation = Simulation(objects, release="1.34", tie_break="name")
+        answer = _function(simulation, [pod for _, pod in made])
+        start = time.process_time()
+        answer()
+        figures[title] = round((time.process_time() - start) * 1000)
+    return figures
+
+
+def _function(simulation: Any, pods: list[str]) -> Callable[[], Any]:
+    """Return what answers for the workloads of these pods, after a run in which they found no node."""
+    traces = {trace.pod: trace for trace in simulation.run() if trace.pod in pods}
+    try:
+        from scheduler_core.debugger.answers import answers_of
+    except ImportError:
+        from scheduler_core.debugger.suggestions.search import remedies
+        from scheduler_core.explain.explain import explain
+
+        pending = {pod.key: pod for pod in simulation.pending}
+
+        def search() -> list[Any]:
+            return [(explain(traces[p], simulation, pending[p]), remedies(simulation, p, 4)) for p in pods]
+
+        return search
+    return lambda: answers_of(simulation)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--before", metavar="COMMIT")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--measure", type=Path, metavar="ROOT", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measure(args.measure, args.nodes)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        versions = {"now": ROOT}
+        if args.before:
+            versions[args.before] = Path(folder)
+            archive = subprocess.run(
+                ["git", "archive", args.before, "scheduler_core"], cwd=ROOT, capture_output=True, check=True
+            )
+            subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
+        found: dict[str, list[Raw]] = {version: [] for version in versions}
+        for _ in range(args.repeat):
+            for version, root in versions.items():
+                command = [sys.executable, __file__, "--nodes", str(args.nodes), "--measure", str(root)]
+                done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+                found[version].append(json.loads(done.stdout))
+    figures: Raw = {"nodes": args.nodes, "workloads": WORKLOADS}
+    for version, runs in found.items():
+        figures[version] = {title: statistics.median(run[title] for run in runs) for title in runs[0]}
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
