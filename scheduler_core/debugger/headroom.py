@@ -18,7 +18,8 @@ from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint, nomin
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.explain.answer import Shortfall
-from scheduler_core.explain.failure_details import PODS, lacking, short_by
+from scheduler_core.explain.failure_details import short_by
+from scheduler_core.plugins.node_resources_fit import PODS, lacking
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
 FITS = (FIT, "GeneralPredicates", "PodFitsResources")

@@ -11,14 +11,7 @@ from scheduler_core.explain.answer import Objection, Shortfall
 from scheduler_core.framework.interface import FilterPlugin, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
-
-PODS = "pods"
-
-
-def lacking(reasons: Sequence[str]) -> list[str]:
-    """Return the resources in the reasons of NodeResourcesFit."""
-    named = [r.removeprefix("Insufficient ") for r in reasons if r.startswith("Insufficient ")]
-    return [*named, PODS] if "Too many pods" in reasons else named  # old releases: "Insufficient pods"
+from scheduler_core.plugins.node_resources_fit import PODS, lacking
 
 
 def shortfall(context: RejectionContext, row: int, resource: str) -> Shortfall | None:

@@ -19,9 +19,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PluginArgs
+from scheduler_core.framework import causes
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.events import EVERYTHING, EventHint
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.framework.tie_break import Picker
@@ -341,6 +344,9 @@ class Plugin:
     reasons_name_resources: ClassVar[bool] = False
     # Fields of a pod that it reads, as YAML keys.
     pod_fields: ClassVar[tuple[str, ...]] = ()
+    # What its rejections mean in an answer: the kind of the cause, and how much a change takes (`Obstacle.effort`).
+    cause: ClassVar[str] = causes.PLUGIN
+    effort: ClassVar[float] = 2.0
     # Names of the strategies for suggested fixes (scheduler_core.debugger.suggestions.strategies).
     fixes: ClassVar[tuple[str, ...]] = ()
     # The kubelet makes the same check when it admits a pod.
@@ -366,6 +372,12 @@ class Plugin:
         event.
         """
         return [EventHint(EVERYTHING)]
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: Status) -> Obstacle:
+        """Return why the plugin rejects the whole pod. `context`: None if the cluster is not known."""
+        reasons = "; ".join(status.reasons) or status.code
+        return Obstacle(cls.cause, cls.effort, f"{status.plugin or cls.name} rejects the pod: {reasons}.")
 
     @staticmethod
     def suggest_edits(pod: PodInfo) -> list[PodEdit]:
@@ -432,6 +444,25 @@ class FilterPlugin(Plugin):
         plugin has no explanation.
         """
         return None
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: Status) -> Obstacle:
+        """Return what a status means for all nodes that have it. `context`: None if the cluster is not known."""
+        known = [phrase for reason in status.reasons if (phrase := cls.phrases.get(reason))]
+        reasons = "; ".join(status.reasons) or status.code
+        phrase = formatting.listing(known) or f"are refused by {status.plugin or cls.name} ({reasons})"
+        return Obstacle(cls.cause, cls.effort, phrase)
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: Status
+    ) -> list[tuple[Obstacle, ...]]:
+        """Return the obstacles at each of these nodes, which all have the status.
+
+        `rows`: the cluster's rows; -1 for a node that is not known. Plugins whose obstacles differ between nodes
+        with the same status replace this.
+        """
+        return [(cls.obstacle(context, status),)] * len(rows)
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: Status) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from scheduler_core.api.objects import PersistentVolumeClaim, Volume
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import causes
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.volumes import NO_NAME, claim_missing, claim_name, not_owned
 
@@ -134,6 +135,8 @@ class AttachedVolumes:
 class VolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
     """Base class of the plugins that limit the volumes of a node."""
 
+    cause = causes.VOLUME_LIMIT
+    effort = 1.2
     fixes = ("fewer-volumes", "volumes")
 
     @cached_property

@@ -23,7 +23,7 @@ from scheduler_core.api import quantity
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, total
@@ -47,6 +47,7 @@ class Coscheduling(
     """The argument `permitWaitingTimeSeconds` sets how long a pod waits for the other pods of its group."""
 
     name = "Coscheduling"
+    cause = causes.POD_GROUP
     in_tree = False
 
     def __init__(self, args: Any, cluster: Cluster) -> None:

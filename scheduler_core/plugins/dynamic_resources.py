@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -17,8 +17,10 @@ from scheduler_core.config.syntax import go_duration, shown
 from scheduler_core.dra import binding_conditions, claims, extended_resources
 from scheduler_core.dra.cycle import ELSEWHERE, REFUSALS, ClaimCycle
 from scheduler_core.dra.devices import CANNOT, Devices
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.dynamic_resources_explain import missing_claims, preference, refused_claims, refused_node
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant
@@ -55,11 +57,19 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
+def _claim_names(context: RejectionContext) -> tuple[str, ...]:
+    """Return the claims, or templates of claims, that the pod uses."""
+    used = context.pod.pod.spec.resource_claims
+    return tuple(one.resource_claim_name or one.resource_claim_template_name or one.name for one in used)
+
+
 class DynamicResources(
     fwk.PreEnqueuePlugin, fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PostFilterPlugin,
     fwk.HighestNormalized, fwk.ReservePlugin, fwk.PreBindPlugin,
 ):  # fmt: skip
     name = "DynamicResources"
+    cause = causes.DEVICE_CLAIM
+    effort = 1.2
     args_class = DynamicResourcesArgs
     pod_fields = ("resourceClaims",)
     fixes = ("devices",)
@@ -82,6 +92,30 @@ class DynamicResources(
         except claims.ClaimProblem as problem:
             return fwk.unresolvable(str(problem))
         return None
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        reasons = "; ".join(status.reasons)
+        absent = "device class" in reasons and "does not exist" in reasons
+        kind = causes.DEVICE_ABSENT if absent else cls.cause
+        keys = _claim_names(context) if context is not None else ()
+        return Obstacle(kind, 1.0, f"It waits for a ResourceClaim: {reasons}.", keys)
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        """Distinguish nodes with devices in use from nodes without any device."""
+        keys = _claim_names(context) if context is not None else ()
+        if status.reasons == ELSEWHERE.reasons:
+            phrase = cls.phrases[ELSEWHERE.message]
+            return [(Obstacle(cls.cause, causes.NEVER, phrase, keys),)] * len(rows)
+        used = (Obstacle(cls.cause, cls.effort, cls.obstacle(context, status).phrase, keys),)
+        if context is None or status.reasons != REFUSALS[CANNOT].reasons:
+            return [used] * len(rows)
+        absent = (Obstacle(causes.DEVICE_ABSENT, causes.NEVER, "have no device for its claims", keys),)
+        devices = Devices.of_cluster(context.cluster)
+        return [used if any(pool.entries for pool in devices.pools(row)) else absent for row in rows]
 
     # ---- PreFilter, Filter
 

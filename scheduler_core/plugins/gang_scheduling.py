@@ -7,6 +7,7 @@ from itertools import islice
 
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import causes
 from scheduler_core.framework import interface as fwk
 
 TOO_FEW = fwk.unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")
@@ -16,6 +17,7 @@ TIMEOUT_SECONDS = 300.0
 
 class GangScheduling(fwk.PreEnqueuePlugin, fwk.PermitPlugin):
     name = "GangScheduling"
+    cause = causes.POD_GROUP
     pod_fields = ("schedulingGroup",)
 
     def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity (filtering.go, scorin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -26,8 +26,9 @@ from scheduler_core.cluster.pod_counts import PodCounts, SelectorColumn, Term, T
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, below, term_selects
@@ -171,6 +172,8 @@ def _refuses(context: RejectionContext, other: PodInfo, topology_key: str) -> bo
 
 class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "InterPodAffinity"
+    cause = causes.POD_ANTI_AFFINITY
+    effort = 1.5
     args_class = InterPodAffinityArgs
     pod_fields = ("podAffinity", "podAntiAffinity")
     fixes = ("pod-affinity",)
@@ -500,6 +503,18 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         inner = ("podAffinityTerm",) if place[1] == PREFERRED else ()
         owner = below(view.field, carrier, *_AFFINITY, *place, *inner)
         return term_selects(view, _term_at(carrier, place), owner, other, carrier)
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        near = status.reasons[-1:] == NO_AFFINITY.reasons
+        terms: Sequence[Term] = ()
+        if context is not None:
+            pod = context.pod
+            terms = pod.required_affinity if near else pod.required_anti_affinity
+        phrase = cls.phrases.get(status.reasons[-1] if status.reasons else "", "break its affinity to other pods")
+        kind = causes.POD_AFFINITY if near else causes.POD_ANTI_AFFINITY
+        names = tuple(selector_text(term.selector) for term in terms)
+        return Obstacle(kind, cls.effort, phrase, names, terms[0].topology_key if terms else "")
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

@@ -4,6 +4,7 @@ Upstream: pkg/scheduler/framework/plugins/nodeaffinity.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -11,10 +12,12 @@ import numpy as np
 
 from scheduler_core.api import objects, selectors
 from scheduler_core.api.objects import Requirement
-from scheduler_core.api.selector_text import meets, missing, unmet_text
-from scheduler_core.cluster import node_matching
+from scheduler_core.api.selector_text import NODE_NAME, meets, missing, requirement, unmet_text
+from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.node_labels import FIXED_LABELS
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.spelling import alike
 from scheduler_core.config.args import (
     Complain,
     Int32,
@@ -25,8 +28,9 @@ from scheduler_core.config.args import (
     convert_problem,
 )
 from scheduler_core.config.syntax import label_value_problem, shown
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import PREFERRED, REQUIRED, any_term, below, node_term, required_nodes
@@ -106,11 +110,11 @@ def check_node_affinity(complain: Complain, affinity: dict[str, Any]) -> None:
 def check_term(complain: Complain, path: str, term: _Term) -> None:
     for i, expression in enumerate(term.match_expressions):
         check_expression(complain, f"{path}.matchExpressions[{i}]", expression)
-    for i, requirement in enumerate(term.match_fields):
+    for i, field in enumerate(term.match_fields):
         at = f"{path}.matchFields[{i}]"
-        check_choice(complain, f"{at}.operator", requirement.operator, ("In", "NotIn"))
-        if len(requirement.values) != 1:
-            complain(f"{at}.values", f"must have one element, got {len(requirement.values)}")
+        check_choice(complain, f"{at}.operator", field.operator, ("In", "NotIn"))
+        if len(field.values) != 1:
+            complain(f"{at}.values", f"must have one element, got {len(field.values)}")
 
 
 def check_expression(complain: Complain, path: str, expression: _Requirement) -> None:
@@ -132,8 +136,64 @@ def check_expression(complain: Complain, path: str, expression: _Requirement) ->
             complain(f"{at}[{i}]", f"{problem}, got {shown(value)}")
 
 
+def lacked(pod: PodInfo, node: objects.Node) -> list[Requirement]:
+    """Return the requirements of the pod's node selector, and of its closest term of required node affinity, that the
+    node does not meet."""
+    spec = pod.pod.spec
+    wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
+    lacks = [r for r in wanted if not meets(r, node.metadata.labels)]
+    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+    if required is not None:
+        lacks += [r for r in missing(node, required.node_selector_terms) if r not in lacks]
+    return lacks
+
+
+def _selected_keys(pod: PodInfo) -> tuple[list[str], frozenset[str]]:
+    """Return the labels by which the pod selects nodes, and the nodes that it names."""
+    spec = pod.pod.spec
+    keys, names = dict.fromkeys(spec.node_selector or {}), set[str]()
+    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+    for term in required.node_selector_terms if required is not None else ():
+        keys |= dict.fromkeys(r.key for r in term.match_expressions)
+        names |= {value for r in term.match_fields for value in r.values}
+    return list(keys), frozenset(names)
+
+
+def _not_selected(context: RejectionContext, node: objects.Node, lacks: Sequence[Requirement]) -> Obstacle:
+    texts = [requirement(r) for r in lacks]
+    named = [r for r in lacks if r.key in (NODE_NAME, "kubernetes.io/hostname")]
+    effort = sum(_effort(context, node, r) for r in lacks)
+    if named:
+        others = [text for text, r in zip(texts, lacks, strict=True) if r not in named]
+        phrase = f"are not {formatting.listing([v for r in named for v in r.values][:3], 'or')}"
+        phrase = f"{phrase} and do not have {formatting.listing(others)}" if others else phrase
+    else:
+        phrase = f"do not have {formatting.listing(texts, 'and')}"
+    return Obstacle(causes.NODE_SELECTOR, effort, phrase, tuple(texts))
+
+
+def _effort(context: RejectionContext, node: objects.Node, wanted: Requirement) -> float:
+    """Return the effort to change a requirement: small for what looks like a typing error, none is sensible if the
+    images need it or a controller pinned the pod."""
+    if wanted.key == NODE_NAME or wanted.key in FIXED_LABELS:
+        return causes.NEVER
+    exists = context.nodes.memo((wanted.key, wanted.operator, tuple(wanted.values)), lambda: _is_met(context, wanted))
+    if not exists and wanted.operator == "In":
+        labels = node.metadata.labels
+        if any(alike(value, labels.get(wanted.key, "")) for value in wanted.values):
+            return 1.1
+        if any(value in wanted.values and alike(key, wanted.key) for key, value in labels.items()):
+            return 1.1
+    return 2.0
+
+
+def _is_met(context: RejectionContext, wanted: Requirement) -> bool:
+    return any(meets(wanted, node.metadata.labels) for node in context.nodes.nodes)
+
+
 class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
     name = "NodeAffinity"
+    cause = causes.NODE_SELECTOR
     args_class = NodeAffinityArgs
     pod_fields = ("nodeSelector", "nodeAffinity")
     fixes = ("node-affinity",)
@@ -245,15 +305,35 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
             wanted.append(some(common, f"term {i} names a node"))
         return opposite(some(wanted)).with_text("The pod's terms name nodes that no single node can be")
 
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        text = "Its terms of required node affinity name nodes that no single node can be."
+        return Obstacle(cls.cause, cls.effort, text)
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        usual = (cls.obstacle(context, status),)
+        if context is None or status.reasons == NOT_ENFORCED.reasons:
+            return [usual] * len(rows)
+        keys, names = _selected_keys(context.pod)
+        known: dict[tuple[str | None, ...], tuple[Obstacle, ...]] = {}
+        found = []
+        for row in rows:
+            node = context.nodes.nodes[row]
+            values = tuple(map(node.metadata.labels.get, keys)) + ((node.name,) if node.name in names else ())
+            if values not in known:
+                lacks = lacked(context.pod, node)
+                known[values] = (_not_selected(context, node, lacks),) if lacks else usual
+            found.append(known[values])
+        return found
+
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the labels of the node selector, and the closest term of the required affinity."""
-        node, spec = context.nodes.nodes[row], context.pod.pod.spec
-        wanted = [Requirement(key, "In", [value]) for key, value in (spec.node_selector or {}).items()]
-        lacks = [r for r in wanted if not meets(r, node.metadata.labels)]
-        required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
-        if required is not None:
-            lacks += [r for r in missing(node, required.node_selector_terms) if r not in lacks]
+        node = context.nodes.nodes[row]
+        lacks = lacked(context.pod, node)
         if lacks:
             return unmet_text(node, lacks, "the pod wants")
         added = getattr(context.plugin("NodeAffinity"), "added", None)

@@ -6,8 +6,9 @@ Upstream: pkg/scheduler/framework/plugins/nodename.
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
@@ -17,6 +18,8 @@ REJECTED = fwk.unresolvable("node(s) didn't match the requested node name")
 
 class NodeName(fwk.FilterPlugin):
     name = "NodeName"
+    cause = causes.NODE_NAME
+    effort = 3.0
     pod_fields = ("nodeName",)
     kubelet_admits = True
     ignores_labels = True
@@ -33,6 +36,11 @@ class NodeName(fwk.FilterPlugin):
 
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.OBJECTS
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        name = (context.pod.pod.spec.node_name,) if context is not None else ()
+        return Obstacle(cls.cause, cls.effort, cls.phrases[REJECTED.message], name)
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.nodes import ports_conflict
 from scheduler_core.cluster.pod_info import EVERY_IP, HostPort, PodInfo
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import Step, View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, some
@@ -47,6 +48,8 @@ def _conflict(
 
 class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "NodePorts"
+    cause = causes.HOST_PORT
+    effort = 1.15
     pod_fields = ("hostPort",)
     fixes = ("host-ports",)
     kubelet_admits = True
@@ -87,6 +90,14 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
             if ports_conflict(ip, used):
                 return REJECTED
         return None
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        if context is None:
+            return super().obstacle(context, status)
+        ports = [f"{port}/{protocol}" for _, protocol, port in context.pod.host_ports]
+        phrase = f"have host port{'s' if len(ports) > 1 else ''} {formatting.listing(ports)} taken"
+        return Obstacle(cls.cause, cls.effort, phrase, tuple(ports))
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

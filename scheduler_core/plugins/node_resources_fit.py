@@ -3,6 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/noderesources (fit.go).
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -16,8 +17,10 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, check_qualified_name
 from scheduler_core.config.syntax import shown
 from scheduler_core.dra import extended_resources
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.resource_allocation import (
     ResourceScorer,
     ScoringStrategy,
@@ -36,10 +39,33 @@ _MOST_BITS = 60
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
+PODS = "pods"
+
+
+def lacking(reasons: Sequence[str]) -> list[str]:
+    """Return the resources in the reasons of NodeResourcesFit; `pods` for too many pods."""
+    named = [r.removeprefix("Insufficient ") for r in reasons if r.startswith("Insufficient ")]
+    return [*named, PODS] if "Too many pods" in reasons else named  # old releases: "Insufficient pods"
+
+
+def lacks(names: Sequence[str]) -> str:
+    """Return `lack cpu and a free pod slot`."""
+    return f"lack {formatting.listing(['a free pod slot' if name == PODS else name for name in names])}"
+
 
 def _sidecars(pod: PodInfo) -> list[int]:
     """Return the indices of the init containers that keep running."""
     return [i for i, container in enumerate(pod.pod.spec.init_containers) if container.restart_policy == "Always"]
+
+
+def _beyond(name: str, request: int, there: bool) -> Obstacle:
+    """Return the obstacle of nodes whose total is smaller than the request, or that do not have the resource."""
+    if not there:
+        return Obstacle(causes.RESOURCE_ABSENT, causes.NEVER, f"have no {name}", (name,))
+    size = (
+        "take no pods" if name == PODS else f"are smaller than the request of {formatting.amount(name, request)} {name}"
+    )
+    return Obstacle(causes.REQUEST_EXCEEDS_NODES, causes.NEVER, size, (name,))
 
 
 class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
@@ -66,6 +92,8 @@ class NodeResourcesFitArgs(PluginArgs, frozen=True, kw_only=True):
 
 class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesFit"
+    cause = causes.INSUFFICIENT_RESOURCE
+    effort = 1.2
     args_class = NodeResourcesFitArgs
     pod_fields = ("requests", "overhead")
     fixes = ("requests", "evict-pods")
@@ -186,6 +214,33 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
                 statuses.append(fwk.Status(code, messages[: self.most_reasons]))
         first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
         return fwk.Verdict(numbers + np.uint16(first), tuple(statuses))
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        names = lacking(status.reasons)
+        kind = causes.PODS_LIMIT if names == [PODS] else cls.cause
+        return Obstacle(kind, cls.effort, lacks(names), tuple(names))
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        """Distinguish what a node has in use from what it never has."""
+        usual = (cls.obstacle(context, status),)
+        if context is None:
+            return [usual] * len(rows)
+        at = np.asarray(rows, np.intp)
+        codes = np.zeros(len(at), np.int64)
+        known = [usual]
+        for name in reversed(lacking(status.reasons)):
+            column = context.nodes.allowed_pods if name == PODS else context.nodes.allocatable.get(name)
+            has = np.zeros(len(at), np.int64) if column is None else column[at]
+            request = 1 if name == PODS else context.pod.requests.get(name, 0)
+            for there, mask in ((True, has < request), (False, has == 0)):
+                if there or (name != PODS and resources.is_scalar(name)):
+                    codes[mask & (at >= 0)] = len(known)
+                    known.append((_beyond(name, request, there),))
+        return [known[code] for code in codes.tolist()]
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         nodes, row = self.cluster.nodes, change.row

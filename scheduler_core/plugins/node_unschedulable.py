@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/nodeunschedulable.
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
@@ -19,6 +19,8 @@ TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(fwk.FilterPlugin):
     name = "NodeUnschedulable"
+    cause = causes.CORDONED
+    effort = 1.0
     pod_fields = ("tolerations",)
     fixes = ("cordon",)
     precise_node_updates = "once"

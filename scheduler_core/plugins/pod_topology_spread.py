@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -26,8 +26,9 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.config.args import Complain, Int32, PluginArgs, Strict, check_choice, check_qualified_name
 from scheduler_core.config.syntax import shown
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
@@ -186,6 +187,8 @@ def _counts(context: RejectionContext, spread: HardConstraint) -> dict[str, int]
 
 class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "PodTopologySpread"
+    cause = causes.TOPOLOGY_SPREAD
+    effort = 1.5
     args_class = PodTopologySpreadArgs
     pod_fields = ("topologySpreadConstraints",)
     fixes = ("topology-spread",)
@@ -501,6 +504,18 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return []
         column = self._column(compiled, view.pod)
         return [pod for row in rows for pod in view.pods_on(row) if column.matches(pod)]
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        keys = [one.topology_key for one in cls._hard(context)] if context is not None else []
+        found = super().obstacle(context, status)
+        pins = "" if MISSING_LABEL.message in status.reasons else next(iter(keys), "")
+        return replace(found, objects=tuple(keys), domain=pins)
+
+    @staticmethod
+    def _hard(context: RejectionContext) -> list[TopologySpreadConstraint]:
+        own = context.pod.pod.spec.topology_spread_constraints
+        return [one for one in own if one.when_unsatisfiable == "DoNotSchedule"]
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

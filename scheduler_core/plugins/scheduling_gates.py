@@ -6,10 +6,13 @@ Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 from typing import Any
 
 from scheduler_core.api.objects import Pod
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.formatting import listing
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events
+from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
@@ -50,6 +53,8 @@ def gates_of_controllers(pod: Pod) -> str:
 
 class SchedulingGates(fwk.PreEnqueuePlugin):
     name = "SchedulingGates"
+    cause = causes.GATED
+    effort = 1.0
     pod_fields = ("schedulingGates",)
 
     def pre_enqueue(self, pod: PodInfo) -> fwk.Status | None:
@@ -57,6 +62,15 @@ class SchedulingGates(fwk.PreEnqueuePlugin):
         if not gates:
             return None
         return fwk.unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        if context is None:
+            return super().pod_obstacle(context, status)
+        gates = [gate.name for gate in context.pod.pod.spec.scheduling_gates]
+        text = f"It waits until the scheduling gate{'s' if len(gates) > 1 else ''} {formatting.listing(gates)} "
+        text += f"{'are' if len(gates) > 1 else 'is'} removed. {gates_of_controllers(context.pod.pod)}".rstrip()
+        return Obstacle(cls.cause, cls.effort, text, tuple(gates))
 
     def explain_pre_enqueue(self, view: View) -> Tree:
         gates = view.pod.pod.spec.scheduling_gates

@@ -3,12 +3,17 @@
 Upstream: pkg/scheduler/framework/plugins/tainttoleration.
 """
 
+import re
+from collections.abc import Sequence
+
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Node
-from scheduler_core.cluster import formatting, node_matching
+from scheduler_core.api.objects import Node, Taint
+from scheduler_core.cluster import formatting, node_matching, system_taints
+from scheduler_core.cluster.node_labels import GIVEN_LABELS
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import untolerated
@@ -18,10 +23,47 @@ UNTOLERATED = fwk.unresolvable("node(s) had untolerated taint(s)")
 NAMED = "node(s) had untolerated taint {}"
 OLD_UNTOLERATED = fwk.unresolvable("node(s) had taints that the pod didn't tolerate")
 OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
+UNNAMED = "have a taint that the pod does not tolerate"
+DEDICATED = 1.3  # more than an amount: the taint reserves nodes for others
+_TAINT = re.compile(r"taint \{(.*?): ?(.*?)\}")
+
+
+def taint_text(taint: Taint) -> str:
+    """Return `key=value:Effect`, or `key:Effect`."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _obstacle(key: str, name: str, effort: float) -> Obstacle:
+    if key == system_taints.UNSCHEDULABLE:
+        return Obstacle(causes.CORDONED, 1.0, "are cordoned")
+    if key in system_taints.NOT_READY:
+        return Obstacle(causes.NODE_NOT_READY, 1.1, system_taints.NOT_READY[key])
+    if key in system_taints.NEVER:
+        return Obstacle(causes.UNTOLERATED_TAINT, causes.NEVER, system_taints.NEVER[key], (name,))
+    phrase = f"have the taint {name}, which the pod does not tolerate"
+    return Obstacle(causes.UNTOLERATED_TAINT, effort, phrase, (name,))
+
+
+def _is_meant(context: RejectionContext, row: int, taint: Taint) -> bool:
+    """Return whether the pod seems meant for the node: it selects such nodes by a label of theirs, or pods that run
+    there do not tolerate the taint either, so that it does not reserve the node for them."""
+    spec, labels = context.pod.pod.spec, context.nodes.nodes[row].metadata.labels
+    if any(key not in GIVEN_LABELS and labels.get(key) == value for key, value in (spec.node_selector or {}).items()):
+        return True
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
+        if any(r.key not in GIVEN_LABELS and r.operator in ("In", "Exists") for r in term.match_expressions):
+            return True
+    return any(
+        selectors.first_untolerated([taint], other.pod.spec.tolerations, selectors.NO_SCHEDULE) is not None
+        for other in context.pods_on(row)
+    )
 
 
 class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
     name = "TaintToleration"
+    cause = causes.UNTOLERATED_TAINT
+    effort = 1.0
     pod_fields = ("tolerations",)
     fixes = ("taints",)
     precise_node_updates = "once"
@@ -55,11 +97,44 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
 
     # ---- explanations
 
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        taint = _TAINT.search(status.message)
+        name = (f"{taint[1]}={taint[2]}" if taint[2] else taint[1]) if taint else ""
+        return _obstacle(taint[1], name, cls.effort) if taint else Obstacle(cls.cause, cls.effort, UNNAMED)
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        known: dict[tuple[tuple[str, str, str], ...], tuple[Obstacle, ...]] = {}
+        found = []
+        for row in rows:
+            taints = context.nodes.nodes[row].spec.taints if context is not None and row >= 0 else ()
+            key = tuple((taint.key, taint.value, taint.effect) for taint in taints)
+            if key not in known:
+                mine = cls._untolerated(context, row, taints) if context is not None else ()
+                known[key] = mine or (cls.obstacle(context, status),)
+            found.append(known[key])
+        return found
+
+    @classmethod
+    def _untolerated(cls, context: RejectionContext, row: int, taints: Sequence[Taint]) -> tuple[Obstacle, ...]:
+        found: dict[str, Obstacle] = {}
+        for taint in taints:
+            if selectors.first_untolerated([taint], context.pod.pod.spec.tolerations, selectors.NO_SCHEDULE) is None:
+                continue
+            obstacle = _obstacle(taint.key, taint_text(taint), 1.0 if _is_meant(context, row, taint) else DEDICATED)
+            if obstacle.effort == causes.NEVER:
+                return (obstacle,)
+            found.setdefault(obstacle.phrase, obstacle)
+        return tuple(found.values())
+
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         tolerations = context.pod.pod.spec.tolerations
         taints = [
-            f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+            taint_text(taint)
             for taint in context.nodes.nodes[row].spec.taints
             if selectors.first_untolerated([taint], tolerations, selectors.NO_SCHEDULE) is not None
         ]

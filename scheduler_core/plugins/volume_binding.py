@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding (volume_binding.go, bind
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -35,8 +35,9 @@ from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import args
 from scheduler_core.config.args import Complain, PluginArgs, UtilizationShapePoint
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
@@ -47,6 +48,7 @@ from scheduler_core.plugins.volumes import (
     bound_claims,
     claim_missing,
     claim_name,
+    claim_obstacle,
     claims,
     claims_of,
     class_of_claim,
@@ -125,10 +127,19 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
         return self
 
 
+def _unreachable(volume: PersistentVolume, lacked: Requirement) -> Obstacle:
+    name, where = lacked.key.rpartition("/")[2], formatting.listing(lacked.values, "or")
+    place = f"on {where}" if name == "hostname" else f"in {name} {where}"
+    phrase = f"cannot reach its volume {volume.name}, which is {place}"
+    return Obstacle(causes.VOLUME_ZONE, causes.NEVER, phrase, (volume.name, *lacked.values), lacked.key)
+
+
 class VolumeBinding(
     fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.ScorePlugin, fwk.ReservePlugin, fwk.PreBindPlugin
 ):
     name = "VolumeBinding"
+    cause = causes.CLAIM_UNBOUND
+    effort = 1.8
     args_class = VolumeBindingArgs
     pod_fields = ("volumes",)
     fixes = ("volumes",)
@@ -477,6 +488,40 @@ class VolumeBinding(
     def explain_pre_bind(self, state: fwk.CycleState, view: View) -> Tree:
         """Return the tree of `explain_reserve`."""
         return self.explain_reserve(state, view)
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        return claim_obstacle(context, status)
+
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        kind = causes.STORAGE_CAPACITY if status.reasons == (_REASONS[_NO_SPACE],) else cls.cause
+        keys = [key for key, claim in claims(context) if claim and not claim.spec.volume_name] if context else []
+        phrase = super().obstacle(context, status).phrase
+        return Obstacle(kind, cls.effort, phrase, tuple(keys))
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        if status.reasons[:1] not in ((_REASONS[_AFFINITY],), (_OLD_AFFINITY,)):
+            whole = status.reasons == UNBOUND_IMMEDIATE.reasons or _REASONS[VOLUME_MISSING] in status.reasons
+            one = claim_obstacle(context, status) if whole else cls.obstacle(context, status)
+            return [(one,)] * len(rows)
+        usual = (Obstacle(causes.VOLUME_ZONE, causes.NEVER, "cannot reach its volume"),)
+        bound = list(bound_claims(context)) if context is not None else []
+        found = []
+        known: dict[tuple[str, ...], tuple[Obstacle, ...]] = {}
+        for row in rows:
+            lacks: list[tuple[PersistentVolume, Requirement]] = []
+            for _, volume in bound if context is not None and row >= 0 else ():
+                terms = affinity_terms(volume) or []
+                lacks += [(volume, r) for r in missing(context.nodes.nodes[row], terms)]  # type: ignore[union-attr]
+            key = tuple(f"{volume.name} {r.key} {r.values}" for volume, r in lacks)
+            if key not in known:
+                known[key] = (_unreachable(*lacks[0]),) if lacks else usual
+            found.append(known[key])
+        return found
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

@@ -16,10 +16,19 @@ from scheduler_core.api.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPers
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
-from scheduler_core.plugins.volumes import claim_missing, claim_name, claims, claims_of, is_missing, own_claim_changed
+from scheduler_core.plugins.volumes import (
+    claim_missing,
+    claim_name,
+    claim_obstacle,
+    claims,
+    claims_of,
+    is_missing,
+    own_claim_changed,
+)
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, equal, every, less, opposite, some
 
@@ -127,6 +136,8 @@ def _disks(pod: PodInfo) -> set[str]:
 
 class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "VolumeRestrictions"
+    cause = causes.VOLUME_CONFLICT
+    effort = 1.5
     pod_fields = ("volumes",)
     fixes = ("disk-users", "volumes")
     precise_node_updates = "always"
@@ -204,6 +215,10 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         parts = [is_missing("PersistentVolumeClaim", f"{namespace}/{name}", self.cluster.claims) for name in named]
         text = next((part.label for part in parts if part.value), "its claims exist")
         return some(parts).with_text(f"The pod as a whole: {text}")
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        return claim_obstacle(context, status)
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

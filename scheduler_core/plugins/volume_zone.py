@@ -11,13 +11,15 @@ import numpy as np
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import (
     NO_NAME,
     bound_claims,
     claim_missing,
+    claim_obstacle,
     claims_of,
     class_of_claim,
     is_missing,
@@ -53,6 +55,7 @@ def _zones(text: str) -> frozenset[str]:
 
 class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "VolumeZone"
+    cause = causes.VOLUME_ZONE
     pod_fields = ("volumes",)
     fixes = ("volumes",)
     precise_node_updates = "always"
@@ -158,6 +161,32 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         parts = self._broken_claims(view)
         text = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
         return some(parts).with_text(f"The pod as a whole: {text}")
+
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        return claim_obstacle(context, status)
+
+    @classmethod
+    def obstacles(
+        cls, context: RejectionContext | None, rows: Sequence[int], status: fwk.Status
+    ) -> list[tuple[Obstacle, ...]]:
+        usual = (cls.obstacle(context, status),)
+        if context is None:
+            return [usual] * len(rows)
+        known: dict[str, tuple[Obstacle, ...]] = {"": usual}
+        found = []
+        for row in rows:
+            labels, text = context.nodes.nodes[row].metadata.labels, ""
+            for _, volume in bound_claims(context):
+                for label, value in volume.metadata.labels.items():
+                    if label.rpartition("/")[2] in ("zone", "region") and labels.get(label) not in value.split("__"):
+                        text = f"are outside {label.rpartition('/')[2]} {value}, where its volume {volume.name} is"
+                        if text not in known:
+                            known[text] = (
+                                Obstacle(cls.cause, causes.NEVER, text, (volume.name, *value.split("__")), label),
+                            )
+            found.append(known[text])
+        return found
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

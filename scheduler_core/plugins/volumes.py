@@ -22,6 +22,9 @@ from scheduler_core.api.objects import (
 )
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import causes
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.interface import Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, opposite, over
@@ -199,6 +202,45 @@ def claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolumeCla
         if name is not None:
             key = f"{context.pod.namespace}/{name}"
             yield key, context.cluster.claims.get(key)
+
+
+def claim_obstacle(context: RejectionContext | None, status: Status) -> Obstacle:
+    """Return which claim of the pod keeps it from all nodes, and who usually brings it."""
+    for key, claim in claims(context) if context is not None else ():
+        missing = _claim_problem(context, key, claim) if context is not None else None
+        if missing is not None:
+            return missing
+    reasons = "; ".join(status.reasons) or status.code
+    kind = causes.CLAIM_MISSING if "not found" in reasons else causes.CLAIM_UNBOUND
+    return Obstacle(kind, 1.0, f"One of its claims cannot be used: {reasons}.")
+
+
+def _claim_problem(context: RejectionContext, key: str, claim: PersistentVolumeClaim | None) -> Obstacle | None:
+    if claim is None:
+        owner = context.pod.pod.metadata.controller_ref
+        who = " The StatefulSet's controller creates it." if owner is not None and owner.kind == "StatefulSet" else ""
+        return Obstacle(causes.CLAIM_MISSING, 1.0, f"Its PersistentVolumeClaim {key} does not exist.{who}", (key,))
+    if claim.metadata.deletion_timestamp:
+        return Obstacle(causes.CLAIM_MISSING, 1.0, f"Its PersistentVolumeClaim {key} is being deleted.", (key,))
+    volume = claim.spec.volume_name
+    if volume and volume not in context.cluster.volumes:
+        text = f"Its PersistentVolumeClaim {key} names the volume {volume}, which does not exist."
+        return Obstacle(causes.CLAIM_UNBOUND, 1.0, text, (key,))
+    if fully_bound(claim):
+        return None
+    name = class_of_claim(claim)
+    found = context.cluster.storage_classes.get(name)
+    if found is not None and found.volume_binding_mode == "WaitForFirstConsumer" and not volume:
+        return None
+    if found is None and name:
+        why = f"its StorageClass {name} does not exist"
+    elif found is None:
+        why = "it names no StorageClass, and no volume is bound to it"
+    elif found.provisioner in ("", NO_PROVISIONER):
+        why = f"its StorageClass {name} has no provisioner, so that somebody has to create a volume for it"
+    else:
+        why = f"{found.provisioner}, the provisioner of its StorageClass {name}, has not made a volume for it"
+    return Obstacle(causes.CLAIM_UNBOUND, 1.0, f"Its PersistentVolumeClaim {key} is not bound: {why}.", (key,))
 
 
 def bound_claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolume]]:
