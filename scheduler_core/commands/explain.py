@@ -22,8 +22,8 @@ from scheduler_core.commands.console import (
     snapshot_of,
 )
 from scheduler_core.commands.progress import shown
-from scheduler_core.debugger.suggestions.immutable_fields import remark
-from scheduler_core.debugger.suggestions.search import remedies
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
@@ -33,9 +33,6 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
-
-CHANGES = 4  # maximum number of suggested fixes for a pod
-MOST_TRIED = 50  # maximum number of pods for which suggested fixes are searched
 
 
 @dataclass(slots=True)
@@ -115,31 +112,34 @@ def _last_line(problem: Exception) -> str:
 
 
 def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: str = "") -> list[_Alike]:
-    """Return the answers in the order of the cycles; with `only`, that of this pod after the cycles before it.
+    """Return the answers in the order of the cycles; with `only`, that of this pod.
 
-    Unless `every` is true, only the first of the pods that are pending for the same reasons is explained.
+    A pod that is placed is explained after its cycle; one that stays pending, after all cycles. Unless `every` is true,
+    only the first of the pods that are pending for the same reasons is explained.
     """
     found: dict[tuple[str, ...], _Alike] = {}
-    everyone = {pod.key: pod for pod in (*simulation.cluster.pods.values(), *simulation.pending)}
-    tried = 0
+    last: dict[str, CycleTrace] = {}
     for trace in shown(simulation.run(), "pods", len(simulation.to_try)):
+        last[trace.pod] = trace
         if only and trace.pod != only:
             continue
+        if trace.result == "scheduled":
+            info = PodInfo(pods[trace.pod], simulation.release)
+            found[trace.pod,] = _Alike(explain(trace, simulation, info))
+            continue
         gate = trace.preenqueue.message if trace.preenqueue is not None else ""
-        alone = trace.pod if every or trace.result == "scheduled" else ""
+        alone = trace.pod if every else ""
         key = (alone, trace.result, trace.message, trace.error, gate, trace.nominated_node)
         if key in found:
             found[key].others.append(trace.pod)
-            continue
-        victims = [everyone[victim] for victim in trace.victims if victim in everyone]
-        info = PodInfo(pods[trace.pod], simulation.release)
-        found[key] = _Alike(explain(trace, simulation, info, victims=victims))
-        if trace.result in ("unschedulable", "gated") and tried < MOST_TRIED:
-            tried += 1
-            fixes = remedies(simulation, trace.pod, CHANGES)
-            found[key].answer.changes = [fix.text + remark(info.pod, fix.changes) for fix in fixes]
-        if only:
-            break
+        else:
+            found[key] = _Alike(Answer(trace.pod, trace.result, ""))
+    pending = [alike.answer.pod for alike in found.values() if alike.answer.result != "scheduled"]
+    answers = {pod: group for group in answers_of(simulation, pending, last) for pod in group.pods}
+    for alike in found.values():
+        group = answers.get(alike.answer.pod)
+        if group is not None:
+            alike.answer = replace(group.answer, pod=alike.answer.pod, result=alike.answer.result)
     return list(found.values())
 
 

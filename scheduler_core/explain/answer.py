@@ -55,15 +55,6 @@ class RejectedNodes(Part):
     closest: str = ""
 
 
-class Blocker(Part):
-    """How much one Filter plugin blocks the pod: on how many nodes it objects, and on how many it is the only one."""
-
-    plugin: str
-    objects: int
-    alone: int
-    alone_nodes: list[str] = []
-
-
 class Points(Part):
     """The score of one Score plugin for one node. `weighted` is `normalized` x `weight`."""
 
@@ -157,7 +148,7 @@ class Workload(Part):
 
 
 class Cause(Part):
-    """Why a pod has no node. `kind`: one of `cause.KINDS`. `plugin`: the plugin that says so, "" for none.
+    """Why a pod has no node. `kind`: one of `framework.causes`. `plugin`: the plugin that says so, "" for none.
 
     `nodes`: the nodes that one change opens, the nearest rung of the ladder; empty if no node is near. `objects`: what
     is named: taints as `key=value:Effect`, labels as `key=value`, resources, domains, claims, gates, ports.
@@ -224,7 +215,6 @@ class Answer(Part):
     feasible: int = 0
     groups: list[RejectedNodes] = []
     closest: list[NodeObjections] = []
-    blockers: list[Blocker] = []
     top: list[Ranked] = []
     ties: list[str] = []
     duel: Duel | None = None

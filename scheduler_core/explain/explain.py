@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain import scores, summary
+from scheduler_core.explain import groups, ladder, scores, summary
 from scheduler_core.explain.answer import (
     Answer,
-    Blocker,
+    Cause,
     NodeObjections,
     Objection,
     Preemption,
@@ -21,11 +22,22 @@ from scheduler_core.explain.answer import (
 )
 from scheduler_core.explain.failure_details import lacking, lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
+from scheduler_core.explain.nowhere import Nowhere
 from scheduler_core.explain.phrases import phrase
-from scheduler_core.framework.interface import UNRESOLVABLE, UNSCHEDULABLE, Bool, Int64, Status
+from scheduler_core.framework import causes
+from scheduler_core.framework.interface import (
+    SKIP,
+    SUCCESS,
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    WAIT,
+    Bool,
+    Int64,
+    Plugin,
+    Status,
+)
 from scheduler_core.framework.rejection_context import RejectionContext
-from scheduler_core.plugins import REGISTRY
-from scheduler_core.plugins.scheduling_gates import gates_of_controllers
+from scheduler_core.plugins import PLUGINS, REGISTRY
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10
@@ -102,7 +114,6 @@ class Explainer:
             answer.looked = int(trace.looked_mask().sum())
             answer.feasible = len(trace.feasible_rows())
             answer.groups = self.groups()
-            answer.blockers = self.blockers()
             if not answer.feasible:
                 answer.closest = self.closest()
             answer.top = scores.ranking(trace, self.names, TOP)
@@ -110,10 +121,37 @@ class Explainer:
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
         answer.preemption = self.preemption()
-        answer.sentence = summary.answer_sentence(trace, answer)
-        if trace.preenqueue is not None and self.context is not None:
-            answer.sentence = f"{answer.sentence} {gates_of_controllers(self.context.pod.pod)}".rstrip()
+        if trace.result in ("unschedulable", "gated", "error"):
+            answer.cause = self.cause()
+            answer.ladder = ladder.rungs(self.nowhere.classes)
+        answer.sentence = summary.answer_sentence(trace, answer, self.nowhere)
         return answer
+
+    # ---- the ladder
+
+    @cached_property
+    def nowhere(self) -> Nowhere:
+        """Why the pod has no node; for a pod with a node, why the others do not fit."""
+        trace, classes = self.trace, list[ladder.NodeClass]()
+        if trace.preenqueue is None and trace.prefilter is None and trace.nodes and not trace.error:
+            mask = self.left_out()
+            left_out = (mask, self.subset_status()) if mask is not None and mask.any() else None
+            classes = ladder.classes_of(trace, self.names, self.context, self.lacks, left_out)
+        return Nowhere(trace, classes, self.context, self.promised)
+
+    def cause(self) -> Cause:
+        """Return the cause for which the pod has no node."""
+        trace = self.trace
+        for status in (trace.reserve, trace.permit, trace.prebind, trace.bind):
+            if status is not None and status.code not in (SUCCESS, WAIT, SKIP):
+                cls = PLUGINS.get(status.plugin, Plugin)
+                return Cause(cls.cause, status.plugin, [trace.node] if trace.node else [])
+        if trace.postfilter is not None and trace.postfilter.nominated_node:
+            node = trace.postfilter.nominated_node
+            return Cause(causes.NOMINATED, "DefaultPreemption", [node], list(trace.victims))
+        if groups.of_member(trace):
+            return Cause(causes.POD_GROUP, "", [trace.node] if trace.node else [], [trace.group])
+        return self.nowhere.cause()
 
     # ---- reasons
 
@@ -166,18 +204,6 @@ class Explainer:
         for row, status in self.trace.nominated.items():
             number[row] += status is not None and not number[row]
         return number
-
-    def blockers(self) -> list[Blocker]:
-        """Return the Filter plugins that reject some node, sorted by the number of nodes that only they reject."""
-        number = self.refusals()
-        blockers = []
-        for plugin, verdict in self.trace.verdicts.items():
-            if verdict.codes is None:
-                continue
-            refuses = verdict.codes > 0
-            alone = np.flatnonzero(refuses & (number == 1)).tolist()
-            blockers.append(Blocker(plugin, int(refuses.sum()), len(alone), [self.names[r] for r in alone[:CLOSEST]]))
-        return sorted(blockers, key=lambda b: (-b.alone, -b.objects))
 
     def closest(self) -> list[NodeObjections]:
         """Return the nodes that fewest plugins reject and that lack least, with all objections to each."""

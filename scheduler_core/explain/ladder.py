@@ -16,6 +16,7 @@ from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Rung
+from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import NEVER, Obstacle
 from scheduler_core.framework.interface import EXTENDER, FilterPlugin, Status
@@ -113,8 +114,10 @@ def classes_of(
         add(codes, list(known))
     if left_out is not None:
         mask, status = left_out
-        alone = mask & (mixed == 0)
+        alone = mask if trace.placement is not None else mask & (mixed == 0)
         found = _obstacles(status.plugin, context, [-1], status)[0]
+        if trace.placement is not None:
+            found = (Obstacle(causes.POD_GROUP, NEVER, OUTSIDE.replace("node(s) ", "")),)
         codes = alone.astype(np.int64)
         add(codes, [(), tuple(replace(one, effort=NEVER) for one in found)])
     nominated = [row for row, status in trace.nominated.items() if status is not None and not mixed[row]]

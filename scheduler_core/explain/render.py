@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from scheduler_core.cluster.formatting import agree, count, some
-from scheduler_core.explain.answer import Answer, NodeObjections, Objection
+from scheduler_core.cluster.formatting import count, some
+from scheduler_core.explain.answer import Answer, NodeObjections, Objection, Rung
 
 NODES_LISTED = 8
 
@@ -15,30 +15,33 @@ def render(answer: Answer) -> str:
 
 def _lines(answer: Answer) -> Iterator[str]:
     yield f"{answer.pod}: {answer.sentence}"
-    if answer.groups:
-        yield f"  Refused by {count(sum(g.count for g in answer.groups))} of {answer.nodes:,}:"
-    for group in answer.groups:
-        near = f"; closest: {group.closest}" if group.closest else ""
-        words = agree(group.count, group.words)
-        yield f"    {group.count:,} {words} [{group.plugin or 'PreFilter'}]{near}: {some(group.nodes, NODES_LISTED)}"
+    for rung in answer.ladder:
+        changes = "never" if rung.changes is None else "now" if not rung.changes else count(rung.changes, "change")
+        yield f"  {changes}: {rung.text}: {some(rung.nodes, NODES_LISTED)}{_more(rung)}"
     if answer.looked < answer.nodes and answer.feasible:
         yield f"    {answer.nodes - answer.looked:,} not looked at"
     if answer.closest:
         yield "  Closest nodes:"
         for near_node in answer.closest:
             yield from _near(near_node)
-    yield from _only(answer)
     yield from _scores(answer)
     if answer.preemption is not None and not answer.preemption.nominated_node:
         yield f"  Preemption: {answer.preemption.words}"
     elif answer.preemption is not None:
         yield f"  Preemption on {answer.preemption.nominated_node}, victims: {some(answer.preemption.victims, 10)}"
-    if answer.changes:
+    if answer.fixes:
         yield "  Suggested fixes:"
-        for change in answer.changes:
-            yield f"    {change}"
+    for fix in answer.fixes:
+        places = f" (places {fix.places:,} of {fix.of:,})" if fix.of > 1 else ""
+        yield f"    {fix.text}{places}{f'; {fix.remark}' if fix.remark else ''}"
+        yield from (f"      {line}" for line in fix.command.splitlines())
     if answer.message:
         yield f"  Event: {answer.message}"
+
+
+def _more(rung: Rung) -> str:
+    rest = rung.count - len(rung.nodes)
+    return f" and {rest:,} more" if rest else ""
 
 
 def _near(near: NodeObjections) -> Iterator[str]:
@@ -48,14 +51,6 @@ def _near(near: NodeObjections) -> Iterator[str]:
 
 def _objection(objection: Objection) -> str:
     return f"{objection.plugin or 'PreFilter'}: {objection.detail or '; '.join(objection.reasons)}"
-
-
-def _only(answer: Answer) -> Iterator[str]:
-    alone = [b for b in answer.blockers if b.alone]
-    if alone and len(answer.blockers) > 1 and not answer.feasible:
-        yield "  Rejected by only one plugin:"
-        for blocker in alone:
-            yield f"    without {blocker.plugin}, {count(blocker.alone)} would fit: {some(blocker.alone_nodes)}"
 
 
 def _scores(answer: Answer) -> Iterator[str]:

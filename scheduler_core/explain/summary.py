@@ -8,6 +8,7 @@ from scheduler_core.cluster.formatting import agree, count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
 from scheduler_core.explain.answer import Answer, Preemption, RejectedNodes
+from scheduler_core.explain.nowhere import Nowhere, others_of
 from scheduler_core.explain.placed import placed
 from scheduler_core.framework.interface import WAIT, Status
 
@@ -15,10 +16,12 @@ GROUPS = 4
 NOT_ELIGIBLE = "preemption: not eligible due to "
 
 
-def answer_sentence(trace: CycleTrace, answer: Answer) -> str:
+def answer_sentence(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
     """Return the sentence for an answer whose other fields are set."""
     if trace.preenqueue is not None:
-        return f"Not queued: {trace.preenqueue.plugin} rejects it ({reason_text(trace.preenqueue)})."
+        return nowhere.sentence()
+    if trace.error and not trace.nodes:
+        return "There are no nodes."
     if trace.error:
         return f"The cycle ended in an error: {trace.error}."
     for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
@@ -33,26 +36,20 @@ def answer_sentence(trace: CycleTrace, answer: Answer) -> str:
     if trace.bind is not None:
         return f"{trace.node} was chosen, but binding failed: {reason_text(trace.bind)}."
     if trace.result != "scheduled":
-        return _nowhere(trace, answer)
-    return placed(trace, answer, refusals(answer.groups) if answer.feasible < 2 else "")
+        return _nowhere(trace, answer, nowhere)
+    return placed(trace, answer, others_of(nowhere.classes) if answer.feasible < 2 else "")
 
 
 def reason_text(status: Status) -> str:
     return "; ".join(status.reasons) or status.code
 
 
-def _nowhere(trace: CycleTrace, answer: Answer) -> str:
-    if trace.prefilter is not None:
-        sentence = f"{trace.prefilter.plugin or 'PreFilter'} rejected the pod before any node was evaluated: "
-        sentence += f"{reason_text(trace.prefilter)}."
-    elif not answer.nodes:
-        sentence = "There are no nodes."
-    else:
-        sentence = f"No node fits: {refusals(answer.groups)}."
-    if answer.preemption is not None and answer.preemption.nominated_node:
-        sentence += f" {answer.preemption.words}"
-        if trace.group and not trace.nominated_node:
-            sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
+def _nowhere(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
+    if answer.preemption is None or not answer.preemption.nominated_node:
+        return nowhere.sentence()
+    sentence = answer.preemption.words
+    if trace.group and not trace.nominated_node:
+        sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
     return sentence
 
 

@@ -62,9 +62,8 @@ def _beyond(name: str, request: int, there: bool) -> Obstacle:
     """Return the obstacle of nodes whose total is smaller than the request, or that do not have the resource."""
     if not there:
         return Obstacle(causes.RESOURCE_ABSENT, causes.NEVER, f"have no {name}", (name,))
-    size = (
-        "take no pods" if name == PODS else f"are smaller than the request of {formatting.amount(name, request)} {name}"
-    )
+    size = f"are smaller than the request of {formatting.amount(name, request)} {name}"
+    size = "take no pods" if name == PODS else size
     return Obstacle(causes.REQUEST_EXCEEDS_NODES, causes.NEVER, size, (name,))
 
 

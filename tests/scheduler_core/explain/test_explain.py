@@ -8,6 +8,7 @@ from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, explain, render
+from scheduler_core.explain.answer import Cause
 from scheduler_core.explain.phrases import phrase
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, volume
@@ -47,7 +48,10 @@ def test_no_node_fits():
         *(pod(f"p{i}", on=f"n{i}", requests={"cpu": f"{750 + (0 if i == 4 else i)}m"}) for i in range(1, 6)),
         pod("new", requests={"cpu": "500m"}),
     )
-    assert answer.sentence == ("No node fits: 5 lack cpu (closest: n4, short by 0.25 cpu), 4 refuse it by a taint.")
+    assert answer.sentence == (
+        "No node has 0.5 cpu free: the closest, n4, is short by 0.25 cpu (requests 0.5, 0.25 of 1 free). "
+        "4 other nodes have the taint dedicated=a:NoSchedule, which the pod does not tolerate."
+    )
     assert answer.result == "unschedulable"
     assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
     assert answer.groups[1].nodes == ["t0", "t1", "t2", "t3"]
@@ -56,11 +60,13 @@ def test_no_node_fits():
 
 def test_sentences_of_one_cause():
     answer = why(node("n1", unschedulable=True), node("n2", cpu="1"), BIG)
-    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu (closest: n2, short by 1 cpu)."
+    assert answer.sentence == (
+        "n1 could take the pod, but is cordoned. 1 other node is smaller than the request of 2 cpu."
+    )
     assert why(node("n1"), pod("new")).sentence == "Placed on n1, the only node."
-    assert why(pod("new")).sentence == "The cycle ended in an error: no nodes available to schedule pods."
+    assert why(pod("new")).sentence == "There are no nodes."
     gated = why(node("n1"), pod("new", schedulingGates=[{"name": "a"}, {"name": "b"}]))
-    assert gated.sentence == "Not queued: SchedulingGates rejects it (waiting for scheduling gates: [a b])."
+    assert gated.sentence == "It waits until the scheduling gates a and b are removed."
 
 
 def test_placed_with_a_lower_score_elsewhere():
@@ -89,7 +95,8 @@ def test_placed_among_equal_nodes():
 
 def test_rejected_before_any_node_was_evaluated():
     answer = why(node("n1"), pod("new", volumes=mounts("data")))
-    assert answer.sentence.startswith("VolumeRestrictions rejected the pod before any node was evaluated: ")
+    assert answer.sentence == "Its PersistentVolumeClaim default/data does not exist."
+    assert (answer.cause.kind, answer.cause.objects) == ("claim-missing", ["default/data"])
     assert answer.groups == []
 
 
@@ -115,7 +122,7 @@ def test_resources_with_units():
 def test_a_full_node():
     answer = why(node("n1", pods=1), pod("old", on="n1"), pod("new"))
     assert near(answer, "n1") == [("NodeResourcesFit", "all 1 places for pods are taken")]
-    assert answer.sentence == "No node fits: 1 lacks a free pod slot (closest: n1, short by 1 pod)."
+    assert answer.sentence == "n1 could take the pod, but all its pod slots are taken (1)."
 
 
 def test_all_untolerated_taints_are_named():
@@ -203,15 +210,23 @@ def test_closest_nodes_have_the_fewest_objections_then_the_smallest_shortfall():
     assert [n.node for n in answer.closest] == ["large", "small", "tainted"]
 
 
-def test_sufficient_blockers():
+def test_the_ladder_orders_nodes_by_the_number_of_changes():
     answer = why(
         node("n1", taints=TAINTS),
-        node("n2", taints=TAINTS, cpu="1"),
+        node("n2", taints=TAINTS, cpu="3"),
         node("n3", cpu="1"),
+        node("n4", unschedulable=True),
+        pod("old", on="n2", requests={"cpu": "2"}, tolerations=[{"operator": "Exists"}]),
         pod("new", requests={"cpu": "2"}),
     )
-    blockers = {b.plugin: (b.objects, b.alone, b.alone_nodes) for b in answer.blockers}
-    assert blockers == {"TaintToleration": (2, 1, ["n1"]), "NodeResourcesFit": (2, 1, ["n3"])}
+    assert [(rung.changes, rung.nodes) for rung in answer.ladder] == [
+        (1, ["n4"]),
+        (1, ["n1"]),
+        (2, ["n2"]),
+        (None, ["n3"]),
+    ]
+    assert answer.ladder[-1].text == "1 node is smaller than the request of 2 cpu"
+    assert answer.cause == Cause("cordoned", "NodeUnschedulable", ["n4"])
 
 
 # ---- preemption
@@ -278,7 +293,7 @@ def test_a_decoded_trace_gives_the_same_explanation():
 def test_without_the_cluster_there_are_reasons_without_quantities():
     simulation, trace, _ = cycle(node("n1", cpu="1"), node("n2", unschedulable=True), BIG)
     answer = explain(trace, names=simulation.nodes)
-    assert answer.sentence == "No node fits: 1 is cordoned, 1 lacks cpu."
+    assert answer.sentence == "n2 could take the pod, but is cordoned. 1 other node lacks cpu."
     assert answer.changes == []
     with pytest.raises(ValueError, match="names of the nodes"):
         explain(trace)

@@ -69,7 +69,7 @@ def test_a_member_that_fits_has_the_outcome_of_its_group() -> None:
     (found,) = run([*NODES, group("g", 4), *members("g", 4)])
     first, *_, last = [explain(member.trace, names=["n1", "n2"]).sentence for member in found.members]
     assert first == "It fits on n1, but its group default/g is not scheduled as a whole, so it stays pending."
-    assert last == "No node fits: 2 lack cpu."
+    assert last == "n1 and n2 lack cpu."
 
 
 def test_nodes_outside_the_domain() -> None:

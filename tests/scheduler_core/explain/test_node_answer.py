@@ -90,7 +90,7 @@ def test_outside_the_domain_of_a_pod_group() -> None:
 def test_rejected_before_any_node() -> None:
     found = answer_for("n1", node("n1"), pod("new", schedulingGates=[{"name": "a"}]))
     assert (found.kind, found.point, found.plugin) == ("pod", "preenqueue", "SchedulingGates")
-    assert found.sentence.startswith("Not queued: SchedulingGates rejects it")
+    assert found.sentence == "It waits until the scheduling gate a is removed."
 
 
 def test_a_nominated_pod_tries_its_node_first() -> None:

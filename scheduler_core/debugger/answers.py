@@ -1,0 +1,185 @@
+"""Answers for the pods of a cluster that wait: what keeps them from a node now, by workload.
+
+A pod is tried once more in the cluster as it is: at the end of a run, in a snapshot after its pods were tried, or in a
+live cluster. Nothing changes. What a past cycle decided is explained by `explain.explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster.formatting import agree, count, some
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.steps import patch_of
+from scheduler_core.debugger.suggestions.what_if import WhatIf
+from scheduler_core.errors import InputError
+from scheduler_core.explain import explain
+from scheduler_core.explain.answer import Answer, Cause, Workload
+from scheduler_core.framework import causes
+from scheduler_core.metrics.groups import OF_ONE_POD, workload_of
+from scheduler_core.plugins.volumes import claim_name
+from scheduler_core.simulation import Simulation
+
+NAMED = 3  # nodes in a sentence
+_OF_ONE_POD = frozenset((*OF_ONE_POD, "batch.kubernetes.io/job-completion-index"))
+_ENCODE = msgspec.json.Encoder(order="deterministic").encode
+_OF_CLAIMS = (causes.CLAIM_MISSING, causes.CLAIM_UNBOUND)
+
+
+@dataclass(slots=True)
+class AlikePods:
+    """Pods that have the same answer: pods of one workload that are equal but for what names each of them. `answer`:
+    that of the first one."""
+
+    answer: Answer
+    pods: list[str] = field(default_factory=list)
+
+
+def answers_of(
+    simulation: Simulation,
+    only: Collection[str] | None = None,
+    last: Mapping[str, CycleTrace] | None = None,
+) -> list[AlikePods]:
+    """Return the answers for the pods that wait for the profiles, in the order of the queue's input.
+
+    `simulation`: the cluster; it is left unchanged. `only`: pods (namespace/name) to answer for. `last`: pod -> its
+    last cycle; a nomination, and what a cycle of a pod group decided, are taken from it.
+    """
+    waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
+    mine = [pod for pod in waiting if pod.pod.spec.scheduler_name in simulation.scheduler.profiles]
+    workloads: dict[tuple[str, str, str], int] = {}
+    for pod in mine:
+        kind, name = owner_of(pod.pod)
+        workloads[kind, pod.namespace, name] = workloads.get((kind, pod.namespace, name), 0) + 1
+    found: dict[bytes, AlikePods] = {}
+    for pod in mine:
+        if only is not None and pod.key not in only:
+            continue
+        trace = (last or {}).get(pod.key)
+        key = kind_of(pod) + (trace.nominated_node.encode() if trace is not None else b"")
+        if key not in found:
+            answer = answer_now(simulation, pod, trace)
+            kind, name = owner_of(pod.pod)
+            answer.workload = Workload(kind, pod.namespace, name, workloads[kind, pod.namespace, name])
+            found[key] = AlikePods(answer)
+        found[key].pods.append(pod.key)
+    return list(found.values())
+
+
+def owner_of(pod: Pod) -> tuple[str, str]:
+    """Return kind and name of the pod's workload; for a pod without a controller, of the pod itself."""
+    return workload_of(pod) or ("Pod", pod.metadata.name)
+
+
+def kind_of(pod: PodInfo) -> bytes:
+    """Return a key that is equal for pods that the scheduler treats equally."""
+    metadata, spec = pod.pod.metadata, pod.pod.spec
+    labels = {key: value for key, value in pod.labels.items() if key not in _OF_ONE_POD}
+    plain: dict[str, Any] = msgspec.to_builtins(spec)
+    for name in ("hostname", "subdomain"):
+        plain.pop(name, None)
+    owners = metadata.owner_references or pod.name
+    return _ENCODE((pod.namespace, labels, owners, plain, pod.nominated_node))
+
+
+def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None) -> Answer:
+    """Return why a pending pod has no node now. `last`: its last cycle, if it is known. Raises InputError if the pod is
+    not pending."""
+    if last is not None and last.postfilter is not None and last.postfilter.nominated_node:
+        victims = [simulation.cluster.pods[key] for key in last.victims if key in simulation.cluster.pods]
+        return explain(last, simulation, pod, victims=victims)
+    what_if = WhatIf(simulation, pod.key)
+    answer, trace = _tried(simulation, what_if, ())
+    answer.message = last.message if last is not None else answer.message
+    if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
+        _look_behind(simulation, what_if, answer)
+    return answer
+
+
+def _tried(simulation: Simulation, what_if: WhatIf, changes: Sequence[Change]) -> tuple[Answer, CycleTrace]:
+    """Return the answer of a dry cycle with changes. A pod that a node takes still waits."""
+    found: list[Answer] = []
+
+    def look(trace: CycleTrace, pod: PodInfo) -> None:
+        node = trace.placed_on
+        if pod.group:
+            trace.group = pod.group
+        if node:
+            trace.result = "unschedulable"
+        answer = explain(trace, simulation, pod)
+        if node:
+            names = [simulation.cluster.nodes.names[row] for row in trace.feasible_rows().tolist()]
+            if answer.cause is None or answer.cause.kind != causes.POD_GROUP:
+                answer.cause = Cause(causes.WAITS, "", names)
+                answer.sentence = f"{_takes(names, node)} now; the pod waits for its next attempt."
+            answer.node = ""
+        found.append(answer)
+        trace.result = "scheduled" if node else trace.result
+
+    trace = what_if.run(changes, look)
+    return found[0], trace
+
+
+def _takes(names: list[str], node: str) -> str:
+    if len(names) == 1:
+        return f"{node} takes it"
+    return f"{count(len(names))} {agree(len(names), 'take')} it ({some(sorted(names), NAMED)})"
+
+
+def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer) -> None:
+    """Add which nodes take the pod once nothing keeps it from all nodes."""
+    assert answer.cause is not None
+    changes: list[Change] = []
+    behind, cause = answer, answer.cause
+    for _ in range(4):
+        change = _without(what_if, cause, changes)
+        if change is None:
+            return
+        changes.append(change)
+        try:
+            behind, trace = _tried(simulation, what_if, changes)
+        except InputError:
+            return
+        if behind.cause is None or (trace.preenqueue or trace.prefilter) is None:
+            break
+        cause = behind.cause
+    if behind.cause is None:
+        return
+    answer.cause.nodes = behind.cause.nodes
+    answer.ladder = behind.ladder
+    for rung in answer.ladder:
+        rung.changes = None if rung.changes is None else rung.changes + 1
+    if behind.cause.kind == causes.WAITS:
+        answer.sentence += f" {_then(behind.cause.nodes)}"
+    elif behind.cause.kind != answer.cause.kind:
+        answer.sentence += f" Even then: {behind.sentence}"
+
+
+def _then(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} could take it then."
+    return f"{count(len(names))} could take it then ({some(sorted(names), NAMED)})."
+
+
+def _without(what_if: WhatIf, cause: Cause, changes: Sequence[Change]) -> Change | None:
+    """Return the change of the pod that removes what keeps it from all nodes; None if it is unknown."""
+    pod = what_if.pod
+    if cause.kind == causes.GATED:
+        return patch_of("Pod", pod.namespace, pod.name, {"spec": {"schedulingGates": None}})
+    if cause.kind in _OF_CLAIMS and cause.objects:
+        volumes = what_if.document["spec"].get("volumes", [])
+        for change in changes:
+            if change.patch is not None:
+                volumes = change.patch.patch["spec"].get("volumes", volumes)
+        gone = {v.name for v in pod.pod.spec.volumes if f"{pod.namespace}/{claim_name(pod, v)}" in cause.objects}
+        kept = [volume for volume in volumes if volume["name"] not in gone]
+        if len(kept) < len(volumes):
+            return patch_of("Pod", pod.namespace, pod.name, {"spec": {"volumes": kept}})
+    return None
