@@ -13,14 +13,15 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT, UNNAMED, WITH_DETAILS, Headroom
 from scheduler_core.explain import Answer, explain, summary
 from scheduler_core.explain.failure_details import lacking
+from scheduler_core.explain.scores import ScoreRules
 
 
-def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None) -> Answer:
+def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None, rules: ScoreRules) -> Answer:
     """Return the explanation from the trace without restoring the cluster.
 
     It includes the node that lacks least, and the taints.
     """
-    answer_ = explain(trace, names=nodes)
+    answer_ = explain(trace, names=nodes, rules=rules)
     unclear = [group for group in answer_.groups if group.plugin in WITH_DETAILS]
     if unclear and headroom is not None:
         for group in unclear:

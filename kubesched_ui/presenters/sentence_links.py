@@ -63,7 +63,7 @@ class CycleLinks:
             found.append(SentenceLink(trace.group, reverse("group", args=[self.run.pk, *trace.group.split("/", 1)])))
         near = [group.closest.partition(", short by")[0] for group in answer.groups]
         other = answer.duel.other if answer.duel else ""
-        return found + node_links(self.run, [trace.node, trace.nominated_node, other, *near])
+        return found + node_links(self.run, [trace.node, trace.nominated_node, other, *answer.ties[:3], *near])
 
     def of_blockers(self, answer: Answer) -> list[SentenceLink]:
         """Return the links of a sentence about the plugins that reject nodes."""

@@ -12,6 +12,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
+from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.explain.summary import reason_text, refusals
 
 NAMED = 3
@@ -35,7 +36,7 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     if trace.reserve is not None:
         return f"is rejected by {trace.reserve.plugin} after {trace.node} was chosen ({reason_text(trace.reserve)})"
     headroom = None if run.active else headroom_of(run, row, trace)
-    answer = explanations.answer(trace, nodes, headroom)
+    answer = explanations.answer(trace, nodes, headroom, ScoreRules())
     inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
     names = [name for group in inside for name in group.nodes]
     everywhere = ""

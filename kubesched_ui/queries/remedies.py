@@ -22,7 +22,10 @@ from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_n
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
+from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.legacy.configuration import load
+from scheduler_core.legacy.profile import ALGORITHMS
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 
@@ -93,17 +96,17 @@ def explained(run: Run, row: Cycle) -> Answer:
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:
     """Return why the pod did not go to a node, from the restored cluster if the run was recorded. Raises InputError."""
-    trace, by = trace_of(row), cycle_rows.tie_rule(run)
+    trace = trace_of(row)
 
     def ask() -> NodeAnswer:
         simulation = _before(run, row)
         pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain_node(trace, node, simulation, pod, row.nodes, by)
+        return explain_node(trace, node, simulation, pod, row.nodes)
 
     try:
         return _cached((key_of(run), row.number, "node", node), ask)
     except NotRecorded:
-        return explain_node(trace, node, names=row.nodes, by=by)
+        return explain_node(trace, node, names=row.nodes, rules=rules_of(run, trace.profile))
 
 
 def _before(run: Run, row: Cycle) -> Simulation:
@@ -140,6 +143,14 @@ def maker(run: Run) -> Callable[..., Simulation]:
 def configuration_of(run: Run) -> Configuration:
     """Return the run's initial configuration. Raises InputError."""
     return load(run.config or None, get_release(run.release), unknown=unknown_of(run))
+
+
+def rules_of(run: Run, profile: str) -> ScoreRules:
+    """Return how a profile of the run chooses among feasible nodes. Raises InputError."""
+    release, by = get_release(run.release), cycle_rows.tie_rule(run)
+    found = next((one for one in configuration_of(run).profiles if one.scheduler_name == profile), None)
+    registry = ALGORITHMS if release.predicates else PLUGINS
+    return ScoreRules(by=by) if found is None else ScoreRules.of_profile(found, registry, by)
 
 
 def _cached(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:

@@ -28,6 +28,7 @@ from kubesched_ui.presenters.cycle_presenter import (
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
 from kubesched_ui.queries import claims
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
+from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios import cluster_overview
@@ -211,7 +212,7 @@ def about_cycle(
     headroom = headroom_of(run, row, trace)
     if headroom is not None:
         explanations.add_quantities(verdicts, headroom)
-    explained, links = explanations.answer(trace, nodes, headroom), CycleLinks(run, row)
+    explained, links = explanations.answer(trace, nodes, headroom, rules_of(run, trace.profile)), CycleLinks(run, row)
     wanted, after = query.get("point", ""), came_to.points
     wanted = PANELS.get(wanted, wanted)
     old = get_release(run.release).predicates
@@ -292,7 +293,7 @@ def there(
         return None
     if node == trace.node:
         return "This run chose the same node.", []
-    found = explain_node(trace, node, names=nodes, by=cycle_rows.tie_rule(run))
+    found = explain_node(trace, node, names=nodes, rules=rules_of(run, trace.profile))
     return f"In this run: {found.sentence}", links.of_node(found)
 
 

@@ -91,6 +91,19 @@ class Duel(Part):
     differences: list[ScoreDifference]
 
 
+class Decision(Part):
+    """What singled out the chosen node among several feasible ones.
+
+    `best`: what it is, such as `the emptiest`; "" if other nodes have a higher total, or all have the same. `plugins`:
+    the Score plugins whose highest score it has; empty if only the total singles it out. `by`: how ties are decided, ""
+    if that is not known.
+    """
+
+    best: str = ""
+    plugins: list[str] = []
+    by: str = ""
+
+
 class NodeAnswer(Part):
     """Why a pod did not go to one node, or why it did.
 
@@ -200,9 +213,9 @@ class Answer(Part):
 
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that lack
     least, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
-    runner-up. `changes`: suggested fixes with which the pod fits, smallest first; the caller simulates them and sets
-    this field. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod without a node. `fixes`: for its
-    `workload`; the caller sets both.
+    runner-up; `decision`: what singled it out. `changes`: suggested fixes with which the pod fits, smallest first; the
+    caller simulates them and sets this field. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
+    without a node. `fixes`: for its `workload`; the caller sets both.
     """
 
     pod: str
@@ -218,6 +231,7 @@ class Answer(Part):
     top: list[Ranked] = []
     ties: list[str] = []
     duel: Duel | None = None
+    decision: Decision | None = None
     preemption: Preemption | None = None
     changes: list[str] = []
     message: str = ""

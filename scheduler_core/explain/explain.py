@@ -24,6 +24,7 @@ from scheduler_core.explain.failure_details import lacking, lacks, objection, sh
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
 from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import (
     SKIP,
@@ -51,20 +52,21 @@ def explain(
     pod: PodInfo | None = None,
     names: Sequence[str] | None = None,
     victims: Sequence[PodInfo] = (),
+    rules: ScoreRules | None = None,
 ) -> Answer:
     """Return why the pod of a cycle was placed on its node, or is pending.
 
     `trace`: the cycle, as recorded or decoded. `where`: the cluster before or after the cycle (a Simulation for its
     cluster and profiles); the pod itself is excluded from all counts, so both work. `pod`: the pod. `names`: the nodes
     in the order of the trace's rows, if the cluster's order has changed. `victims`: the pods that the cycle evicted, if
-    the cluster no longer has them.
+    the cluster no longer has them. `rules`: how the profile chooses; by default those of the Simulation, if any.
 
     Reasons, scores and preemption come only from the trace. Shortfalls, taints, labels and conflicting pods are looked
     up in the cluster. They are left out without `where` and `pod`, or if they no longer hold in the cluster.
 
     Raises ValueError if neither `where` nor `names` is given.
     """
-    return explainer(trace, where, pod, names, victims).answer()
+    return explainer(trace, where, pod, names, victims, rules).answer()
 
 
 def explainer(
@@ -73,6 +75,7 @@ def explainer(
     pod: PodInfo | None,
     names: Sequence[str] | None,
     victims: Sequence[PodInfo] = (),
+    rules: ScoreRules | None = None,
 ) -> Explainer:
     """Return what explains a cycle; the arguments are those of `explain`."""
     cluster = where.cluster if isinstance(where, Simulation) else where
@@ -80,14 +83,24 @@ def explainer(
         if cluster is None:
             raise ValueError("explain requires the cluster or the names of the nodes")
         names = cluster.nodes.names
+    if rules is None:
+        rules = rules_of(where, trace.profile) if isinstance(where, Simulation) else ScoreRules()
     if cluster is None or pod is None:
-        return Explainer(trace, names, None, None)
+        return Explainer(trace, names, None, None, rules)
     profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
     profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
     filters = profile.filter if profile is not None else ()
     promised = [names[row] for row, status in trace.nominated.items() if status is not None]
     context = RejectionContext(cluster, pod, names, filters, gone)
-    return Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised))
+    return Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised), rules)
+
+
+def rules_of(simulation: Simulation, profile: str) -> ScoreRules:
+    """Return how a profile chooses among feasible nodes; no rules if there is no such profile."""
+    framework = simulation.scheduler.profiles.get(profile)
+    if framework is None:
+        return ScoreRules()
+    return ScoreRules.of_profile(framework.profile, simulation.registry, framework.picker.by)
 
 
 class Explainer:
@@ -99,8 +112,10 @@ class Explainer:
         names: Sequence[str],
         context: RejectionContext | None,
         promised: RejectionContext | None,
+        rules: ScoreRules,
     ) -> None:
         self.trace = trace
+        self.rules = rules
         self.names = names
         self.context = context
         self.promised = promised
@@ -120,6 +135,7 @@ class Explainer:
             answer.ties = scores.ties(trace, self.names)
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
+            answer.decision = scores.decision(trace, self.rules)
         answer.preemption = self.preemption()
         if trace.result in ("unschedulable", "gated", "error"):
             answer.cause = self.cause()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.formatting import agree, count, listing, some
+from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
@@ -11,6 +11,8 @@ from scheduler_core.explain import scores
 from scheduler_core.explain.answer import NodeAnswer, Objection
 from scheduler_core.explain.explain import explainer
 from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.placed import is_nominated, searched
+from scheduler_core.explain.scores import ScoreRules, ahead
 from scheduler_core.simulation import Simulation
 
 FILTER, SCORE = "filter", "score"
@@ -22,14 +24,13 @@ def explain_node(
     where: Simulation | Cluster | None = None,
     pod: PodInfo | None = None,
     names: Sequence[str] | None = None,
-    by: str = "by name",
+    rules: ScoreRules | None = None,
 ) -> NodeAnswer:
     """Return why the pod of a cycle did not go to this node, or why it did.
 
-    `by`: how ties are decided. The other arguments are those of `explain`. Raises InputError if the cycle had no node
-    of that name.
+    The arguments are those of `explain`. Raises InputError if the cycle had no node of that name.
     """
-    base = explainer(trace, where, pod, names)
+    base = explainer(trace, where, pod, names, rules=rules)
     if node not in base.names:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     row = list(base.names).index(node)
@@ -46,24 +47,22 @@ def explain_node(
         objections.sort(key=lambda one: one.plugin != status.plugin)
         return NodeAnswer(node, "refused", _refusal(node, objections), FILTER, objections[0].plugin, objections)
     if not trace.has_looked(row):
-        sentence = f"{node} was not evaluated: {_search_end(trace, pod)}. {_otherwise(objections)}"
+        sentence = f"{node} was not evaluated: {_search_end(trace)}. {_otherwise(objections)}"
         return NodeAnswer(node, "not_evaluated", sentence, FILTER, "", objections)
-    tied = [other for other in scores.ties(trace, base.names) if other != node]
-    if not trace.scores or trace.selected_row < 0 or (trace.selected_row == row and not tied):
-        return _without_scores(trace, node, row, base.answer().sentence, by)
+    if not trace.scores or trace.selected_row in (-1, row):
+        return _without_scores(trace, node, row, base.answer().sentence)
     duel = scores.duel(scores.ranked(trace, base.names, trace.selected_row), scores.ranked(trace, base.names, row))
-    if duel.margin == 0 and tied:
-        who, have = "it" if duel.winner == node else duel.winner, "has" if len(tied) == 1 else "have"
-        sentence = f"{node} has the most points, but {some(tied)} {have} as many: {who} was chosen {by}."
-        return NodeAnswer(node, "chosen" if duel.winner == node else "tied", sentence, SCORE, "", [], duel)
+    if duel.margin == 0:
+        picked = f"{duel.winner} was chosen {base.rules.by}".rstrip()
+        return NodeAnswer(
+            node, "tied", f"{node} fits and has the same total as {duel.winner}: {picked}.", SCORE, "", [], duel
+        )
+    plugin = duel.differences[0].plugin
     if duel.margin < 0:
         sentence = f"{node} has {-duel.margin:,} more points, but a change of the fork places the pod on {duel.winner}."
     else:
-        totals = (sum(getattr(one, side) for one in duel.differences) for side in ("winner", "other"))
-        sentence = "{} fits, but {} has {:,} more points ({:,} to {:,}), {}.".format(
-            node, duel.winner, duel.margin, *totals, scores.why_ahead(duel)
-        )
-    plugin = duel.differences[0].plugin if duel.differences else ""
+        first = next(one.plugin for one in duel.differences if one.difference > 0)
+        sentence = f"{node} fits, but it is not {base.rules.of(first)}: {duel.winner} is {ahead(duel)}."
     return NodeAnswer(node, "outscored", sentence, SCORE, plugin, [], duel)
 
 
@@ -78,15 +77,14 @@ def _text(one: Objection) -> str:
     return f"{reasons}: {one.detail}" if one.detail else reasons
 
 
-def _search_end(trace: CycleTrace, pod: PodInfo | None) -> str:
+def _search_end(trace: CycleTrace) -> str:
     """Return why the search for feasible nodes ended, as a clause."""
     looked, feasible = int(trace.looked_mask().sum()), len(trace.feasible_rows())
     if looked == 1 and trace.batch_hint == trace.node != "":
         return f"only {trace.node} was, the next best node for pods like the previous one (opportunistic batching)"
-    if looked == 1 and pod is not None and pod.nominated_node == trace.node != "":
+    if is_nominated(trace):
         return f"only {trace.node} was, because the pod is nominated to it and fits"
-    total = trace.nodes if trace.subset is None else len(trace.subset)
-    ended = f"the search ended after {looked:,} of {count(total)}, with {count(feasible, 'feasible node')}"
+    ended = f"the search ended after {looked:,} of {count(searched(trace))}, with {count(feasible, 'feasible node')}"
     return f"{ended} (percentageOfNodesToScore)"
 
 
@@ -96,10 +94,9 @@ def _otherwise(objections: Sequence[Objection]) -> str:
     return f"It would not fit: {objections[0].plugin} refuses it ({_text(objections[0])})."
 
 
-def _without_scores(trace: CycleTrace, node: str, row: int, whole: str, by: str) -> NodeAnswer:
+def _without_scores(trace: CycleTrace, node: str, row: int, whole: str) -> NodeAnswer:
     if trace.selected_row == row:
         return NodeAnswer(node, "chosen", whole, SCORE if trace.scores else FILTER)
     if trace.selected_row < 0:
         return NodeAnswer(node, "feasible", f"{node} fits. {whole}", FILTER)
-    sentence = f"{node} fits too; nothing scores the nodes, and {trace.node} was chosen {by}."
-    return NodeAnswer(node, "feasible", sentence, FILTER)
+    return NodeAnswer(node, "feasible", f"{node} fits too. {whole}", FILTER)

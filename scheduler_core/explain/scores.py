@@ -1,11 +1,18 @@
 """The best nodes, and why the winner is ahead of the others."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_core.cluster.formatting import count
+from scheduler_core.config.profile import Profile
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.answer import Duel, Points, Ranked, ScoreDifference
+from scheduler_core.explain.answer import Decision, Duel, Points, Ranked, ScoreDifference
+from scheduler_core.framework.interface import Plugin, ScorePlugin
 
 
 def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:
@@ -52,15 +59,66 @@ def duel(winner: Ranked, other: Ranked) -> Duel:
     return Duel(winner.node, other.node, winner.total - other.total, differences)
 
 
-def why_ahead(match: Duel, most: int = 3) -> str:
-    """Return `because NodeResourcesFit gave 20 more and ImageLocality 17 more, although TaintToleration gave
-    5 less`."""
-    favour = [d for d in match.differences if d.difference > 0]
-    against = [d for d in match.differences if d.difference < 0]
-    if not favour:
-        return ""
-    parts = [f"{d.plugin} {'gave ' if i == 0 else ''}{d.difference:,} more" for i, d in enumerate(favour[:most])]
-    words = "because " + (f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0])
-    if against:
-        words += f", although {against[0].plugin} gave {-against[0].difference:,} less"
-    return words
+def ahead(match: Duel, most: int = 3) -> str:
+    """Return the margin and what it consists of: `6 ahead of n2 (NodeResourcesFit 8, TaintToleration -2)`."""
+    differing = [d for d in match.differences if d.difference]
+    parts = [f"{d.plugin} {d.difference:,}" for d in differing[:most]]
+    if rest := differing[most:]:
+        parts.append(f"{count(len(rest), 'other')} {sum(d.difference for d in rest):,}")
+    return f"{match.margin:,} ahead of {match.other} ({', '.join(parts)})"
+
+
+class ScoreRules(NamedTuple):
+    """How a profile chooses among feasible nodes. `best`: Score plugin -> its words for the best node. `by`: how ties
+    are decided, "" if that is not known."""
+
+    best: Mapping[str, str] = {}
+    by: str = ""
+
+    @staticmethod
+    def of_profile(profile: Profile, registry: Mapping[str, type[Plugin]], by: str) -> ScoreRules:
+        """Return the rules of a profile whose plugins are in the registry."""
+        best = {}
+        for name, _ in profile.plugins["score"]:
+            plugin = registry[profile.kinds.get(name, name)]
+            if issubclass(plugin, ScorePlugin):
+                best[name] = plugin.describe_best(profile.args.get(name))
+        return ScoreRules(best, by)
+
+    def of(self, plugin: str) -> str:
+        """Return the words for the node with the plugin's highest score."""
+        return self.best.get(plugin) or f"the best for {plugin}"
+
+
+def decision(trace: CycleTrace, rules: ScoreRules) -> Decision | None:
+    """Return what singled out the chosen node; None if there are no scores or no node was chosen.
+
+    One plugin whose highest score only the chosen node has; otherwise two plugins, or one plugin among the nodes with
+    another plugin's highest score; otherwise the total. Nodes with the same total count as one.
+    """
+    found = np.flatnonzero(trace.feasible_rows() == trace.selected_row)
+    if not trace.scores or not len(found):
+        return None
+    chosen, total = int(found[0]), trace.total()
+    others = total < total[chosen]  # the nodes to single it out from
+    if (total > total[chosen]).any() or not others.any():
+        return Decision(by=rules.by)
+    columns = {plugin: score.normalized * score.weight for plugin, score in trace.scores.items()}
+    runner_up = int(np.where(others, total, np.iinfo(np.int64).min).argmax())
+    order = sorted(columns, key=lambda plugin: int(columns[plugin][runner_up] - columns[plugin][chosen]))
+    highest = {plugin: columns[plugin] == columns[plugin].max() for plugin in order}
+    having = [plugin for plugin in order if highest[plugin][chosen] and not highest[plugin].all()]
+    for plugin in having:
+        if not (highest[plugin] & others).any():
+            return Decision(rules.of(plugin), [plugin], rules.by)
+    for first, second in combinations(having, 2):
+        if not (highest[first] & highest[second] & others).any():
+            return Decision(f"{rules.of(first)} and {rules.of(second)}", [first, second], rules.by)
+    for first in having:
+        among = highest[first]
+        for plugin in order:
+            most = columns[plugin][among].max()
+            if columns[plugin][chosen] == most and not (among & others & (columns[plugin] == most)).any():
+                best = f"{rules.of(plugin)} of the {int(among.sum()):,} that {first} scores highest"
+                return Decision(best, [first, plugin], rules.by)
+    return Decision("the one with the highest total", [], rules.by)

@@ -526,6 +526,14 @@ class ScoreError(Exception):
 class ScorePlugin(Plugin):
     # The highest normalized score: 100, in 1.16 10.
     max_score: ClassVar[int] = MAX_NODE_SCORE
+    # The node with the highest score: `the emptiest`, or with a complement, `the one with most of the pod's images`;
+    # "" if the plugin has no words for it.
+    best: ClassVar[str] = ""
+
+    @classmethod
+    def describe_best(cls, args: Any) -> str:
+        """Return `best`, as it is with these arguments of the plugin."""
+        return cls.best
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
         """Return the int64 scores of the feasible rows, in their order. Raises ScoreError if the plugin fails."""

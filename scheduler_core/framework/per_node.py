@@ -83,6 +83,7 @@ class PerNode:
     """Base class of per-node plugins. `args`: the pluginConfig arguments as a dict, None without any."""
 
     name: ClassVar[str] = ""
+    best: ClassVar[str] = ""  # the node with the highest score in words, see ScorePlugin
     args: Any = None
     cluster: Cluster
 
@@ -166,6 +167,8 @@ def per_node(cls: type[PerNode]) -> type[fwk.Plugin]:
     if not bases or not cls.name:
         raise TypeError(f"{cls.__name__} needs a name, and filter_node or score_node")
     members: dict[str, Any] = {"name": cls.name, "per_node": cls, "__doc__": cls.__doc__, "__module__": cls.__module__}
+    if cls.best:
+        members["best"] = cls.best
     if cls.normalize is not None:
         members["normalize"] = lambda self, state, pod, scores, rows: self.inner.normalize(state, pod, scores, rows)
     return type(cls.__name__, tuple(bases), members)

@@ -134,6 +134,10 @@ class _StrategyPriority(_Priority, StrategyPlugin):
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args or self.default_args, cluster)
 
+    @classmethod
+    def describe_best(cls, args: Any) -> str:
+        return super().describe_best(args or cls.default_args)
+
 
 class LeastRequestedPriority(_StrategyPriority):
     name = "LeastRequestedPriority"
@@ -165,6 +169,7 @@ class ResourceLimitsPriority(fwk.ScorePlugin):
     """Scores 1 for nodes that can hold the pod's limit of cpu or memory (ResourceLimitsPriorityFunction)."""
 
     name = "ResourceLimitsPriority"
+    best = "the one that can hold the pod's limits"
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         held = np.zeros(len(self.cluster.nodes), np.bool_)

@@ -70,12 +70,13 @@ class DynamicResources(
     name = "DynamicResources"
     cause = causes.DEVICE_CLAIM
     effort = 1.2
+    best = "the one with the devices that the pod's claims prefer"
     args_class = DynamicResourcesArgs
     pod_fields = ("resourceClaims",)
     fixes = ("devices",)
     ignores_labels = True
     phrases = {
-        REFUSALS[CANNOT].message: "lack devices that its claims request",
+        REFUSALS[CANNOT].message: "lack devices that the pod's claims request",
         ELSEWHERE.message: "cannot use the devices of its claim",
     }
 

@@ -39,6 +39,7 @@ def normalized_image_name(name: str) -> str:
 
 class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
+    best = "the one with most of the pod's images"
     pod_fields = ("image",)
     ignores_labels = True
 

@@ -174,6 +174,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     name = "InterPodAffinity"
     cause = causes.POD_ANTI_AFFINITY
     effort = 1.5
+    best = "the one that affinity between pods prefers"
     args_class = InterPodAffinityArgs
     pod_fields = ("podAffinity", "podAntiAffinity")
     fixes = ("pod-affinity",)

@@ -194,6 +194,7 @@ def _is_met(context: RejectionContext, wanted: Requirement) -> bool:
 class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
     name = "NodeAffinity"
     cause = causes.NODE_SELECTOR
+    best = "the one that the pod's node affinity prefers"
     args_class = NodeAffinityArgs
     pod_fields = ("nodeSelector", "nodeAffinity")
     fixes = ("node-affinity",)

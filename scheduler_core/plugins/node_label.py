@@ -43,6 +43,7 @@ def check_apart(complain: Complain, field: str, present: tuple[str, ...], other:
 
 class NodeLabel(fwk.FilterPlugin, fwk.ScorePlugin):
     name = "NodeLabel"
+    best = "the one with the labels that the configuration prefers"
     args_class = NodeLabelArgs
     opt_in = True
     phrases = {VIOLATED.message: "do not have the labels that the configuration requires"}

@@ -53,6 +53,7 @@ def avoided(node: Node) -> Iterator[tuple[str, str]]:
 
 class NodePreferAvoidPods(fwk.ScorePlugin):
     name = "NodePreferAvoidPods"
+    best = "the one without an annotation against the pod's controller"
 
     @staticmethod
     def _owner(pod: PodInfo) -> OwnerReference | None:

@@ -59,6 +59,7 @@ class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True)
 
 class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "NodeResourcesBalancedAllocation"
+    best = "the most balanced"
     args_class = NodeResourcesBalancedAllocationArgs
     pod_fields = ("requests", "overhead")
     ignores_labels = True

@@ -267,6 +267,10 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         beyond = hopeless and self.cluster.release.fit_beyond_allocatable_unresolvable
         return fwk.Status(fwk.UNRESOLVABLE if beyond else fwk.UNSCHEDULABLE, tuple(reasons[: self.most_reasons]))
 
+    @classmethod
+    def describe_best(cls, args: Any) -> str:
+        return Strategy.of_fit(args.scoring_strategy).best
+
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         return None
 

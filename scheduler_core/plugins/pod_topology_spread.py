@@ -189,6 +189,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     name = "PodTopologySpread"
     cause = causes.TOPOLOGY_SPREAD
     effort = 1.5
+    best = "the best for the pod's topology spread"
     args_class = PodTopologySpreadArgs
     pod_fields = ("topologySpreadConstraints",)
     fixes = ("topology-spread",)

@@ -120,6 +120,16 @@ class Strategy:
         ratio = strategy.requested_to_capacity_ratio
         return Strategy(strategy.type, strategy.resources, ratio.shape if ratio is not None else ())
 
+    @property
+    def best(self) -> str:
+        """The node with the highest score in words (`ScorePlugin.best`)."""
+        if self.type != "RequestedToCapacityRatio":
+            return "the fullest" if self.type == "MostAllocated" else "the emptiest"
+        scores = [point.score for point in self.shape]
+        if scores == sorted(scores):
+            return "the fullest"
+        return "the emptiest" if scores == sorted(scores, reverse=True) else "the one with the preferred utilization"
+
     def path(self, field: str) -> tuple[str, ...]:
         """Return the path of `resources` or `shape` in the plugin's arguments."""
         if self.own:
@@ -438,6 +448,10 @@ class StrategyPlugin(fwk.ScorePlugin):
         resources, shape = tuple(args.resources), tuple(getattr(args, "shape", ()))
         self.strategy = Strategy(self.strategy_type, resources, shape, own=True, max_score=self.max_score)
         self.scorer = make_scorer(cluster, self.strategy)
+
+    @classmethod
+    def describe_best(cls, args: Any) -> str:
+        return Strategy(cls.strategy_type, (), tuple(getattr(args, "shape", ()))).best
 
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE

@@ -23,6 +23,7 @@ _ZONE_WEIGHTING = 2.0 / 3.0
 
 class SelectorSpread(fwk.PreScorePlugin, fwk.ScorePlugin):
     name = "SelectorSpread"
+    best = "the one with the fewest pods of the same services and controllers around"
 
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Compute the default selector of the pod. PodTopologySpread handles pods that have their own spread

@@ -60,6 +60,7 @@ class ServiceAffinityArgs(PluginArgs, frozen=True, kw_only=True):
 
 class ServiceAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
     name = "ServiceAffinity"
+    best = "the one with the fewest pods of the same service around"
     args_class = ServiceAffinityArgs
     opt_in = True
     phrases = {NOT_MATCHED.message: "have other labels than the nodes of its service's pods"}

@@ -64,6 +64,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     name = "TaintToleration"
     cause = causes.UNTOLERATED_TAINT
     effort = 1.0
+    best = "the one with the fewest PreferNoSchedule taints that the pod does not tolerate"
     pod_fields = ("tolerations",)
     fixes = ("taints",)
     precise_node_updates = "once"

@@ -67,7 +67,7 @@ def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, atte
     for remedy in found:
         remedy.gap, remedy.tied = search.gap, search.tied
     what_if = search.what_if
-    answer = explain_node(search.trace, node, simulation, what_if.pod, by=what_if.framework.picker.by)
+    answer = explain_node(search.trace, node, simulation, what_if.pod)
     return PreferNode(search.trace.placed_on == node, answer, search.tied, search.gap, found)
 
 

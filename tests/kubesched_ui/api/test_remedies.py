@@ -38,11 +38,11 @@ def test_fixes_that_prefer_a_node(client: Client) -> None:
     assert {entry["difference"] for entry in found[0]["gap"]} == {0}, "a tie"
     assert found[0]["tied"] == [there]
     answer = get(client, f"/runs/{run}/pods/default/web/why/?node={other}").answer
-    assert answer == f"{other} has the most points, but {there} has as many: {there} was chosen by name."
+    assert answer == f"{other} fits and has the same total as {there}: {there} was chosen by name."
     chosen = client.get(f"/runs/{run}/pods/default/web/remedies?node={there}".replace("/runs", "/api/runs")).json()
     assert {remedy["node"] for remedy in chosen} == {there}, "fixes that make it the only best node"
     answer = get(client, f"/runs/{run}/pods/default/web/why/?node={there}").answer
-    assert answer == f"{there} has the most points, but {other} has as many: it was chosen by name."
+    assert answer == f"Placed on {there}, one of 2 nodes that fit, all with the same total, decided by name."
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies").json() == []
     assert client.get(f"/api/runs/{run}/pods/default/web/remedies?node=n9").status_code == 400
 

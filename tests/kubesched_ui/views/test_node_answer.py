@@ -39,7 +39,7 @@ def test_the_reason_is_first_with_grouped_fixes(client: Client, run: Run) -> Non
         "n3": f"/runs/{run.pk}/nodes/n3/",
     }
     found = get(client, f"{base}why/?cycle=1&node=n2").flat
-    assert re.search(r"</a> fits, but <a [^>]*>n1</a> has [\d,]+ more points \(", found)
+    assert re.search(r"</a> fits, but it is not the emptiest: <a [^>]*>n1</a> is [\d,]+ ahead of ", found)
     assert '<th scope="col" class="num">n1 (chosen)</th>' in found
     assert "point=weighted&amp;plugin=NodeResourcesFit&amp;node=n2" in found
     assert "Why n1?" in get(client, f"{base}why/?node=n1").flat

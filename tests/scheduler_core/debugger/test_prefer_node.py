@@ -37,18 +37,18 @@ def fixes(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
 def test_a_tie_names_what_decided_it() -> None:
     found = fixes("b", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (False, ["a"])
-    assert found.answer.sentence == "b has the most points, but a has as many: a was chosen by name."
+    assert found.answer.sentence == "b fits and has the same total as a: a was chosen by name."
     assert found.remedies, "what has it win outright"
     found = fixes("a", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (True, ["b"])
-    assert found.answer.sentence == "a has the most points, but b has as many: it was chosen by name."
+    assert found.answer.sentence.endswith(", equal with b, decided by name.")
     assert found.remedies, "it went there, but not by its points"
 
 
 def test_the_only_best_node_needs_no_fix() -> None:
     found = fixes("a", node("a"), node("b"), pod("other", on="b"), pod())
     assert (found.goes_there, found.tied, found.remedies) == (True, [], [])
-    assert found.answer.sentence.startswith("Placed on a with ")
+    assert found.answer.sentence.startswith("Placed on a, the emptiest of 2 nodes that fit, ")
 
 
 def test_the_seed_of_the_attempt_decides() -> None:
@@ -62,8 +62,10 @@ def test_the_seed_of_the_attempt_decides() -> None:
         found = prefer_node(simulation, "default/web", "a", attempt=attempt)
         assert found.goes_there == (chosen == "a")
         notes.add(found.answer.sentence)
-    note = "a has the most points, but b has as many: {} was chosen by the run's seed."
-    assert notes == {note.format(which) for which in ("it", "b")}
+    assert notes == {
+        "a fits and has the same total as b: b was chosen by the run's seed.",
+        "Placed on a, one of 2 nodes that fit, all with the same total, decided by the run's seed.",
+    }
 
 
 def test_a_full_and_too_small_node_needs_evictions_and_a_smaller_request() -> None:

@@ -69,30 +69,6 @@ def test_sentences_of_one_cause():
     assert gated.sentence == "It waits until the scheduling gates a and b are removed."
 
 
-def test_placed_with_a_lower_score_elsewhere():
-    answer = why(node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new", requests={"cpu": "1"}))
-    assert answer.node == "n1"
-    assert answer.duel is not None
-    assert (answer.duel.winner, answer.duel.other) == ("n1", "n2")
-    margin = answer.top[0].total - answer.top[1].total
-    assert answer.duel.margin == margin == sum(d.difference for d in answer.duel.differences)
-    first = answer.duel.differences[0]
-    assert answer.sentence.startswith(f"Placed on n1 with {answer.top[0].total}, {margin} ahead of n2, because ")
-    assert f"{first.plugin} gave {first.difference} more" in answer.sentence
-
-
-def test_placed_on_the_only_node_that_fits():
-    answer = why(node("n1"), node("n2", unschedulable=True), pod("new"))
-    assert answer.sentence == "Placed on n1, the only one that fits: 1 is cordoned."
-    assert answer.top == []
-
-
-def test_placed_among_equal_nodes():
-    answer = why(node("n1"), node("n2"), node("n3"), pod("new"))
-    assert answer.ties == ["n1", "n2", "n3"]
-    assert answer.sentence.endswith("picked among 3 nodes with the same total.")
-
-
 def test_rejected_before_any_node_was_evaluated():
     answer = why(node("n1"), pod("new", volumes=mounts("data")))
     assert answer.sentence == "Its PersistentVolumeClaim default/data does not exist."

@@ -56,19 +56,19 @@ def test_outscored_by_plugin() -> None:
     assert (found.kind, found.point) == ("outscored", "score")
     assert found.duel is not None
     assert (found.duel.winner, found.duel.other) == ("n1", "n2")
-    totals = (sum(getattr(one, side) for one in found.duel.differences) for side in ("winner", "other"))
-    assert found.sentence.startswith(
-        "n2 fits, but n1 has {} more points ({} to {}), because ".format(found.duel.margin, *totals)
+    margin = found.duel.margin
+    assert found.sentence == (
+        f"n2 fits, but it is not the emptiest: n1 is {margin} ahead of n2 (NodeResourcesFit {margin})."
     )
     assert found.plugin == found.duel.differences[0].plugin
 
 
 def test_tied_and_chosen() -> None:
     tied = answer_for("n2", node("n1"), node("n2"), pod("new"))
-    assert (tied.kind, tied.sentence) == ("tied", "n2 has the most points, but n1 has as many: n1 was chosen by name.")
-    chosen = answer_for("n1", node("n1"), node("n2", cpu="1"), pod("new"))
+    assert (tied.kind, tied.sentence) == ("tied", "n2 fits and has the same total as n1: n1 was chosen by name.")
+    chosen = answer_for("n1", node("n1"), node("n2"), pod("old", on="n2", requests={"cpu": "2"}), pod("new"))
     assert chosen.kind == "chosen"
-    assert chosen.sentence.startswith("Placed on n1 with ")
+    assert chosen.sentence.startswith("Placed on n1, the emptiest of 2 nodes that fit, ")
 
 
 def test_excluded_by_prefilter() -> None:
