@@ -11,7 +11,7 @@ from scheduler_core.cluster.formatting import listing
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT, UNNAMED, WITH_DETAILS, Headroom
-from scheduler_core.explain import Answer, explain, summary
+from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.failure_details import lacking
 from scheduler_core.explain.scores import ScoreRules
 
@@ -29,7 +29,6 @@ def answer(trace: CycleTrace, nodes: list[str], headroom: Headroom | None, rules
                 group.closest = headroom.closest(group.nodes)
             elif group.reasons == [UNNAMED] and (taints := headroom.taints(group.nodes)):
                 group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
-        answer_.sentence = summary.answer_sentence(trace, answer_)
     return answer_
 
 
