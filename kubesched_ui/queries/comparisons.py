@@ -19,7 +19,7 @@ from kubesched_ui.runs.services import settings_of
 from scheduler_core.debugger.compare import differences
 from scheduler_core.debugger.compare.comparison import Comparison, partners
 from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
-from scheduler_core.debugger.compare.root_cause import Cause, cause_of
+from scheduler_core.debugger.compare.root_cause import RootCause, cause_of
 from scheduler_core.debugger.compare.run_side import RunCycle, RunSide
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.objects import Fetch
@@ -132,7 +132,7 @@ def fetcher(run: Run) -> Fetch:
 _causing = threading.Lock()
 
 
-def cause(a: Run, b: Run, pod: str) -> Cause:
+def cause(a: Run, b: Run, pod: str) -> RootCause:
     """Find the smallest set of differences that causes the pod's outcome in b, by replaying runs.
 
     Only one search runs at a time. Raises NotRecorded, InputError, PoolBusy.

@@ -9,7 +9,7 @@ from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import Answer, explain
-from scheduler_core.explain.answer import Workload
+from scheduler_core.explain.answer import PendingWorkload
 from scheduler_core.simulation import Simulation
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
@@ -39,7 +39,7 @@ def answers_of(simulation: Simulation, fixes: bool = True, only: Collection[str]
         answer = explain(WhatIf(simulation, pod.key).run(()), simulation, pod)
         owner = pod.pod.metadata.controller_ref
         kind, name = (owner.kind, owner.name) if owner is not None else ("Pod", pod.name)
-        answer.workload = Workload(kind, pod.namespace, name, len(pods))
+        answer.workload = PendingWorkload(kind, pod.namespace, name, len(pods))
         found.append(PendingAnswer(answer, [pod.key for pod in pods]))
     return found
 
@@ -93,7 +93,7 @@ def _kind(pod: PodInfo) -> bytes:
 def row_of(answer: Answer, pods: Sequence[str], fixed: bool) -> AnswerRow:
     """Return the row of an answer about these pods."""
     namespace, _, name = answer.pod.partition("/")
-    workload = answer.workload or Workload("Pod", namespace, name)
+    workload = answer.workload or PendingWorkload("Pod", namespace, name)
     cause = answer.cause.kind if answer.cause is not None else ""
     of = (workload.kind, workload.namespace, workload.name)
     document = msgspec.json.encode(answer)

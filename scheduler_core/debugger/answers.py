@@ -21,7 +21,7 @@ from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
-from scheduler_core.explain.answer import Answer, Cause, Workload
+from scheduler_core.explain.answer import Answer, Cause, PendingWorkload
 from scheduler_core.framework import causes
 from scheduler_core.metrics.groups import OF_ONE_POD, workload_of
 from scheduler_core.plugins.volumes import claim_name
@@ -67,7 +67,7 @@ def answers_of(
         if key not in found:
             answer = answer_now(simulation, pod, trace)
             kind, name = owner_of(pod.pod)
-            answer.workload = Workload(kind, pod.namespace, name, workloads[kind, pod.namespace, name])
+            answer.workload = PendingWorkload(kind, pod.namespace, name, workloads[kind, pod.namespace, name])
             found[key] = AlikePods(answer)
         found[key].pods.append(pod.key)
     return list(found.values())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.debugger.recording import ASSUMED, GONE, PENDING, Recording
-from scheduler_core.explain.failure_details import PODS
+from scheduler_core.plugins.node_resources_fit import PODS
 
 Int64 = npt.NDArray[np.int64]
 

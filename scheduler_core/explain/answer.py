@@ -151,7 +151,7 @@ class Target(Part):
     name: str
 
 
-class Workload(Part):
+class PendingWorkload(Part):
     """The controller of pods that are alike, or the pod itself if it has none. `pending`: its pods without a node."""
 
     kind: str
@@ -235,7 +235,7 @@ class Answer(Part):
     preemption: Preemption | None = None
     changes: list[str] = []
     message: str = ""
-    workload: Workload | None = None
+    workload: PendingWorkload | None = None
     cause: Cause | None = None
     ladder: list[Rung] = []
     fixes: list[Fix] = []

@@ -20,7 +20,7 @@ from scheduler_core.explain.answer import (
     PreemptionCandidate,
     RejectedNodes,
 )
-from scheduler_core.explain.failure_details import lacking, lacks, objection, short_by
+from scheduler_core.explain.failure_details import lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
 from scheduler_core.explain.phrases import phrase
@@ -39,6 +39,7 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS, REGISTRY
+from scheduler_core.plugins.node_resources_fit import lacking
 from scheduler_core.simulation import Simulation
 
 CLOSEST, TOP = 5, 10

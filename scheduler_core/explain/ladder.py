@@ -115,11 +115,11 @@ def classes_of(
     if left_out is not None:
         mask, status = left_out
         alone = mask if trace.placement is not None else mask & (mixed == 0)
-        found = _obstacles(status.plugin, context, [-1], status)[0]
+        outside = _obstacles(status.plugin, context, [-1], status)[0]
         if trace.placement is not None:
-            found = (Obstacle(causes.POD_GROUP, NEVER, OUTSIDE.replace("node(s) ", "")),)
+            outside = (Obstacle(causes.POD_GROUP, NEVER, OUTSIDE.removeprefix("node(s) ")),)
         codes = alone.astype(np.int64)
-        add(codes, [(), tuple(replace(one, effort=NEVER) for one in found)])
+        add(codes, [(), tuple(replace(one, effort=NEVER) for one in outside)])
     nominated = [row for row, status in trace.nominated.items() if status is not None and not mixed[row]]
     if nominated:
         codes = np.zeros(size, np.int64)

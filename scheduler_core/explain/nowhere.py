@@ -147,7 +147,7 @@ class Nowhere:
                 return self._no_slots()
             case causes.POD_ANTI_AFFINITY if text := self._one_per_domain(found):
                 return text
-            case causes.POD_AFFINITY if text := self._nobody_near(found):
+            case causes.POD_AFFINITY if text := self._no_match(found):
                 return text
         return f"{self._subject()} could take the pod, but {agree(len(self.names), found.phrase)}{self._detail(found)}."
 
@@ -304,7 +304,7 @@ class Nowhere:
                 )
         return ""
 
-    def _nobody_near(self, found: Obstacle) -> str:
+    def _no_match(self, found: Obstacle) -> str:
         if self.context is None:
             return ""
         pod, terms = self.context.pod, self.context.pod.required_affinity

@@ -26,7 +26,7 @@ NOT_EVEN_ALL = "even all applicable differences together do not give the second 
 
 
 @dataclass
-class Cause:
+class RootCause:
     """A cause.
 
     `units`: the smallest set found, None if there is none. `minimal`: all smaller sets were run and do not suffice.
@@ -53,14 +53,14 @@ class LimitReached(Exception):
     """Raised if the limit of runs or time is reached."""
 
 
-def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.monotonic) -> Cause:
+def cause_of(a: Inputs, b: Inputs, pod: str, clock: Callable[[], float] = time.monotonic) -> RootCause:
     """Find the differences that cause the pod's outcome in b. Raises InputError for runs that cannot be compared."""
     if (a.time is None) != (b.time is None):
         raise InputError("cause", "", "both runs must be single passes, or both in virtual time")
     search = _CauseSearch(a, b, pod, clock)
     if (number := len(search.units)) > MOST_UNITS:
         raise InputError("cause", "", f"the runs differ in {number:,} things; at most {MOST_UNITS} are tried")
-    found = Cause(UNKNOWN, UNKNOWN)
+    found = RootCause(UNKNOWN, UNKNOWN)
     try:
         found.a, one = search.play(a)
         found.b, other = search.play(b)
@@ -117,7 +117,7 @@ class _CauseSearch(UnitSearch[tuple[Placement, float | None]]):
         if self.clock() - self.began > MOST_SECONDS:
             raise LimitReached
 
-    def find(self, cause: Cause) -> None:
+    def find(self, cause: RootCause) -> None:
         if cause.a == cause.b:
             cause.units, cause.minimal = [], True
             cause.note = "both runs have the same outcome"

@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_core.api.objects import decode_all
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs, Placement, play
-from scheduler_core.debugger.compare.root_cause import Cause, cause_of
+from scheduler_core.debugger.compare.root_cause import RootCause, cause_of
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -38,7 +38,7 @@ def differing(case: Raw, older: str, newer: str, most: int = 5) -> Iterator[tupl
                 return
 
 
-def check(a: Inputs, b: Inputs, pod: str) -> Cause:
+def check(a: Inputs, b: Inputs, pod: str) -> RootCause:
     """Return the cause. Replay every subset: the cause alone gives the outcome of b, and no smaller set does."""
     cause = cause_of(a, b, pod, clock=lambda: 0.0)
     wanted: Placement = play(b, pod)[0]

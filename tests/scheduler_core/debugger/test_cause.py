@@ -14,7 +14,7 @@ from scheduler_core.api.objects import decode_all
 from scheduler_core.debugger.compare import root_cause as module
 from scheduler_core.debugger.compare.deltas import applied_to, deltas_of
 from scheduler_core.debugger.compare.inputs import Inputs, Item, items_of, play, scenario_run
-from scheduler_core.debugger.compare.root_cause import Cause, cause_of
+from scheduler_core.debugger.compare.root_cause import RootCause, cause_of
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
@@ -135,7 +135,7 @@ def tried(given: Inputs) -> list[str]:
     return sorted({record.trace.pod for record in scenario_run(given).run() if record.trace is not None})
 
 
-def caused(a: Inputs, b: Inputs, most: int = 2) -> Iterator[Cause]:
+def caused(a: Inputs, b: Inputs, most: int = 2) -> Iterator[RootCause]:
     """Return and check the cause for the first pods that differ."""
     done = count()
     for name in tried(a):
@@ -233,7 +233,7 @@ def test_limits_during_a_replay() -> None:
     b = replace(without_a_node(a), preemption=False)
     name = next(name for name in tried(a) if play(a, name)[0] != play(b, name)[0])
 
-    def bounded(share: float, ticks: int = 1) -> tuple[Cause, int]:
+    def bounded(share: float, ticks: int = 1) -> tuple[RootCause, int]:
         """Return the cause if time runs out at this share of the steps, and the number of steps."""
         steps = count()
         cause = cause_of(a, b, name, clock=lambda: next(steps) / ticks / share * module.MOST_SECONDS * (ticks > 1))

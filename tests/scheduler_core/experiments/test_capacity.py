@@ -154,7 +154,7 @@ def test_requests_fill_every_node_at_once_and_the_reason_names_what_is_short() -
     found = answer(NODES, CapacityPod(requests={"cpu": "900m"}))
     assert found["answer"] == (
         "8 more of 900m cpu fit, then the next one stays pending. "
-        "No node fits: 3 lack cpu (closest: a, short by 0.5 cpu)."
+        "No node has 0.9 cpu free: the closest, a, is short by 0.5 cpu (requests 0.9, 0.4 of 4 free)."
     )
     whole, *groups = found["rows"]
     assert whole["at_once"]
