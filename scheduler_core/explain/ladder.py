@@ -63,7 +63,7 @@ class NodeClass:
 
     @property
     def phrase(self) -> str:
-        """What is said of the nodes, a plural verb first: the obstacle that never goes, or all."""
+        """The phrase about the nodes, a plural verb first: the obstacle that never goes, or all."""
         if self.is_never:
             return next(one.phrase for one in self.obstacles if one.effort == NEVER)
         return listing([one.phrase for one in self.obstacles]) or "take the pod now"
