@@ -21,6 +21,7 @@ from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
+from scheduler_core.explain.answer import Fix
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +68,10 @@ def answers_of_run(run: Run, fixes: bool = False) -> list[WorkloadAnswer]:
     if missing := _missing(run):
         _compute(run, missing)
     rows = list(WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk"))
-    if fixes:
+    if fixes and rows:
         _search_fixes(run, [row for row in rows[:FIXED] if not row.fixed])
+        if run.fixes is None:
+            _rank_fixes(run, rows[:FIXED])
     return rows
 
 
@@ -149,6 +152,22 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
             _measure_again(run)
     except DATABASE as error:
         logger.warning("Fixes of run %s are not stored: %s", run.pk, error)
+
+
+def _rank_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
+    """Store the best fixes over all these answers with the run."""
+    found = [(msgspec.convert(row.answer.get("fixes", []), list[Fix]), row.pods) for row in rows]
+    best: list[Fix] = []
+    if any(fixes for fixes, _ in found):
+        try:
+            best = at_end(run, lambda simulation: pending_answers.ranked(simulation, found))
+        except (NotRecorded, InputError) as problem:
+            logger.info("The fixes of run %s are not ranked: %s", run.pk, problem)
+    run.fixes = msgspec.to_builtins(best)
+    try:
+        Run.everything.filter(pk=run.pk).update(fixes=run.fixes)
+    except DATABASE as error:
+        logger.warning("The fixes of run %s are not stored: %s", run.pk, error)
 
 
 def _store(run: Run, rows: Iterable[AnswerRow]) -> None:

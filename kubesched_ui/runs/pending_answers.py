@@ -9,12 +9,13 @@ from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import Answer, explain
-from scheduler_core.explain.answer import PendingWorkload
+from scheduler_core.explain.answer import Fix, Workload
 from scheduler_core.simulation import Simulation
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
 CYCLES_TIMES_NODES = 400_000
 MOST_CYCLES_TIMES_NODES = 20_000_000  # then
+MOST_FIXES = 3
 AS_NODES = 250  # fixed cost of a cycle, in nodes
 
 
@@ -39,7 +40,7 @@ def answers_of(simulation: Simulation, fixes: bool = True, only: Collection[str]
         answer = explain(WhatIf(simulation, pod.key).run(()), simulation, pod)
         owner = pod.pod.metadata.controller_ref
         kind, name = (owner.kind, owner.name) if owner is not None else ("Pod", pod.name)
-        answer.workload = PendingWorkload(kind, pod.namespace, name, len(pods))
+        answer.workload = Workload(kind, pod.namespace, name, len(pods))
         found.append(PendingAnswer(answer, [pod.key for pod in pods]))
     return found
 
@@ -63,6 +64,12 @@ def requested(simulation: Simulation, only: Collection[str], pod: str = "") -> l
 def with_fixes(simulation: Simulation, pods: Collection[str]) -> list[PendingAnswer]:
     """Return the answers about these pods with fixes."""
     return answers_of(simulation, fixes=True, only=set(pods))
+
+
+def ranked(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Collection[str]]]) -> list[Fix]:
+    """Return the best fixes over groups of pods, of which each has its fixes and the keys of its pods."""
+    fixes = {(fix.kind, fix.command or fix.text): fix for fixes, _ in reversed(found) for fix in fixes if fix.places}
+    return sorted(fixes.values(), key=lambda fix: -fix.places)[:MOST_FIXES]
 
 
 def _explained(simulation: Simulation, pods: Collection[str]) -> list[AnswerRow]:
@@ -93,7 +100,7 @@ def _kind(pod: PodInfo) -> bytes:
 def row_of(answer: Answer, pods: Sequence[str], fixed: bool) -> AnswerRow:
     """Return the row of an answer about these pods."""
     namespace, _, name = answer.pod.partition("/")
-    workload = answer.workload or PendingWorkload("Pod", namespace, name)
+    workload = answer.workload or Workload("Pod", namespace, name)
     cause = answer.cause.kind if answer.cause is not None else ""
     of = (workload.kind, workload.namespace, workload.name)
     document = msgspec.json.encode(answer)

@@ -25,7 +25,7 @@ def test_two_actions_from_an_upload_to_a_simulated_fix(page: Page) -> None:
     expect(page.locator(".answer")).to_contain_text("lacks cpu")
     expect(page.locator("main .primary:visible")).to_have_count(1)
     expect(page.locator("#map [data-place]")).to_contain_text("after")
-    page.locator(".tray .pod a", has_text="search-1").click()  # 2
+    page.locator("#together .pods a", has_text="search-1").click()  # 2
     expect(page.locator("#why [name=changes]").first).to_be_attached()
     assert refused == []
 
