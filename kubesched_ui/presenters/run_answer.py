@@ -53,7 +53,7 @@ class ShownFix:
 
 
 @dataclass
-class AlikePods:
+class AnsweredPods:
     """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if not searched yet; `more_fixes`:
     those that the page does not list elsewhere. `at`: the first cycle of one of them."""
 
@@ -77,7 +77,7 @@ class PendingWorkload:
     namespace: str
     name: str
     count: int = 0
-    groups: list[AlikePods] = field(default_factory=list)
+    groups: list[AnsweredPods] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -86,7 +86,7 @@ class PendingWorkload:
         return f"pods like {key}" if self.kind == "Pod" and self.count > 1 else f"{self.kind} {key}"
 
     @property
-    def listed(self) -> list[AlikePods]:
+    def listed(self) -> list[AnsweredPods]:
         return self.groups[:SAME]
 
     @property
@@ -172,7 +172,7 @@ def _workloads(run: Run) -> list[PendingWorkload]:
             (row.kind, row.namespace, row.name), PendingWorkload(row.kind, row.namespace, row.name)
         )
         workload.count += row.count
-        workload.groups.append(AlikePods(row.sentence, row.count, [_pod(row.pod)]))
+        workload.groups.append(AnsweredPods(row.sentence, row.count, [_pod(row.pod)]))
         listed.append((row.pk, workload.groups[-1]))
     ordered = sorted(found.values(), key=lambda workload: -workload.count)
     shown = [group for workload in ordered[:WORKLOADS] for group in workload.listed]
@@ -180,7 +180,7 @@ def _workloads(run: Run) -> list[PendingWorkload]:
     return ordered
 
 
-def _complete(run: Run, groups: Mapping[int, AlikePods]) -> None:
+def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
     """Add pods, cycles and fixes to the groups that a page lists."""
     rows = list(WorkloadAnswer.objects.filter(pk__in=groups))
     keys = {row.pk: row.pods[:LOOKED_AT] for row in rows}
