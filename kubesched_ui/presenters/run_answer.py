@@ -70,7 +70,7 @@ class AnsweredPods:
 
 
 @dataclass
-class PendingWorkload:
+class AnsweredWorkload:
     """The pods of a workload without a node, those with the most frequent answer first."""
 
     kind: str
@@ -102,14 +102,14 @@ class RunAnswer:
 
     sentence: str
     counts: dict[str, int]
-    workloads: list[PendingWorkload]
+    workloads: list[AnsweredWorkload]
     pending: int
     unexplained: int
     alone: bool = False
     fixes: list[ShownFix] | None = None
 
     @property
-    def listed(self) -> list[PendingWorkload]:
+    def listed(self) -> list[AnsweredWorkload]:
         return self.workloads[:WORKLOADS]
 
     @property
@@ -163,13 +163,13 @@ def counts_of(run: Run) -> dict[str, int]:
     return PodResult.objects.filter(run=run).outcomes()
 
 
-def _workloads(run: Run) -> list[PendingWorkload]:
+def _workloads(run: Run) -> list[AnsweredWorkload]:
     rows = WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk")
-    found: dict[tuple[str, str, str], PendingWorkload] = {}
+    found: dict[tuple[str, str, str], AnsweredWorkload] = {}
     listed = []
     for row in rows.only("kind", "namespace", "name", "pod", "count", "sentence").iterator(chunk_size=500):
         workload = found.setdefault(
-            (row.kind, row.namespace, row.name), PendingWorkload(row.kind, row.namespace, row.name)
+            (row.kind, row.namespace, row.name), AnsweredWorkload(row.kind, row.namespace, row.name)
         )
         workload.count += row.count
         workload.groups.append(AnsweredPods(row.sentence, row.count, [_pod(row.pod)]))
@@ -233,7 +233,7 @@ def _sentence(run: Run, answer: RunAnswer) -> str:
     return f"{head} not: {parts}." if placed else f"{head}: {parts}."
 
 
-def _parts(workloads: Sequence[PendingWorkload]) -> str:
+def _parts(workloads: Sequence[AnsweredWorkload]) -> str:
     named, rest = workloads[:NAMED], workloads[NAMED:]
     if len(rest) == 1:
         named, rest = workloads, []
@@ -243,11 +243,11 @@ def _parts(workloads: Sequence[PendingWorkload]) -> str:
     return listing(texts)
 
 
-def _part(workload: PendingWorkload) -> str:
+def _part(workload: AnsweredWorkload) -> str:
     if workload.kind != "Pod":
         return f"{workload.count:,} of {workload.text}"
     return workload.text if workload.count == 1 else f"{workload.count:,} {workload.text}"
 
 
-def _counts(workloads: Iterable[PendingWorkload]) -> list[int]:
+def _counts(workloads: Iterable[AnsweredWorkload]) -> list[int]:
     return [workload.count for workload in workloads]

@@ -8,7 +8,7 @@ from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.answers import answers_of, kind_of
 from scheduler_core.explain import Answer
-from scheduler_core.explain.answer import Fix, Workload
+from scheduler_core.explain.answer import Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
@@ -71,7 +71,7 @@ def _kinds(simulation: Simulation, only: Collection[str] | None, last: Last) -> 
 def row_of(answer: Answer, pods: Sequence[str], fixed: bool = False) -> AnswerRow:
     """Return the row of an answer about these pods. `fixed`: whether it has its fixes."""
     namespace, _, name = answer.pod.partition("/")
-    workload = answer.workload or Workload("Pod", namespace, name)
+    workload = answer.workload or PendingWorkload("Pod", namespace, name)
     cause = answer.cause.kind if answer.cause is not None else ""
     of = (workload.kind, workload.namespace, workload.name)
     document = msgspec.json.encode(answer)
