@@ -27,7 +27,7 @@ NAMED = 3  # nodes named in a sentence
 REASONS = 3  # of the other nodes
 HOSTNAME = "kubernetes.io/hostname"
 _PINS = (causes.VOLUME_ZONE, causes.TOPOLOGY_SPREAD, causes.POD_AFFINITY, causes.POD_ANTI_AFFINITY)
-_DETAILED = (*_PINS, causes.HOST_PORT, causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT, causes.DEVICE_CLAIM)
+DETAILED = (*_PINS, causes.HOST_PORT, causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT, causes.DEVICE_CLAIM)
 
 
 class Nowhere:
@@ -184,7 +184,7 @@ class Nowhere:
         """Return the exact cause at the nearest node, in brackets."""
         if found.kind == causes.NODE_NOT_READY:
             return self._since()
-        if self.context is None or found.kind not in _DETAILED:
+        if self.context is None or found.kind not in DETAILED:
             return ""
         status = self.trace.verdicts[found.plugin].at(self._row()) if found.plugin in self.trace.verdicts else None
         if status is None:
