@@ -235,11 +235,11 @@ django.setup()
 from django.test import Client
 from kubesched_ui import asgi
 from kubesched_ui.lessons import runner
-from kubesched_ui.presenters import explanations
+from kubesched_ui.presenters import plugin_notes
 from kubesched_ui.documentation import markdown_pages
 assert Client().get("/healthz").status_code == 200
 assert all(path.is_file() for path in runner.OWN_PLUGINS.values())
-assert explanations.notes()
+assert plugin_notes.notes()
 assert markdown_pages.pages() and markdown_pages.files()
 """
     done = run_python("-c", start, cwd=image, var=tmp_path / "var")

@@ -3,12 +3,17 @@
 The content of a slide depends only on the slides up to it, so that later results are never sent early.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from kubesched_ui.presenters.capacity_bars import BarRow
-from kubesched_ui.presenters.cycle_presenter import Matrix, NodeGroup, Preemption, ScoreRow
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain.answer import Preemption
+from scheduler_core.explain.matrix import Matrix, NodeGroup
+from scheduler_core.explain.points import rejection_at
+from scheduler_core.explain.preemption import rejected_nodes
 
 ROWS = 8  # scores per slide
 # Points of a pod's page and of explanation trees -> the slide that shows most of them.
@@ -54,7 +59,7 @@ class Score(NamedTuple):
 
 
 def of_cycle(
-    cycle: Mapping[str, Any], verdicts: Matrix, preemption: Preemption | None, guesses: bool = False, nodes: bool = True
+    trace: CycleTrace, verdicts: Matrix, preemption: Preemption | None, guesses: bool = False, nodes: bool = True
 ) -> list[Slide]:
     """Return the slides of a cycle in order.
 
@@ -64,22 +69,21 @@ def of_cycle(
     if nodes:
         found.append(Slide("nodes", label="The cluster before the cycle"))
     for point, label in (("preenqueue", "PreEnqueue"), ("prefilter", PREFILTER)):
-        if rejected := cycle.get(point):
-            found.append(Slide(point, label=label, figure=str(rejected.get("plugin") or "")))
-    refused = verdicts.looked_at and not cycle.get("preenqueue") and not cycle.get("prefilter")
-    if refused:
+        if (rejected := rejection_at(trace, point)) is not None:
+            found.append(Slide(point, label=label, figure=rejected.plugin))
+    if verdicts.looked_at and trace.preenqueue is None and trace.prefilter is None:
         found += [Slide("guess", "fits", "A guess")] * guesses + _filters(verdicts)
         found.append(Slide("fits", label="Feasible nodes", figure=f"{verdicts.feasible} of {verdicts.looked_at}"))
     if preemption is not None:
         found += [Slide("guess", "candidates", "A guess")] * guesses
         found.append(Slide("candidates", label="Preemption", figure=f"{len(preemption.candidates)} to choose from"))
-        if preemption.nominated:
-            found.append(Slide("victims", label="Victims", figure=preemption.nominated))
-    if cycle.get("total"):
+        if preemption.nominated_node:
+            found.append(Slide("victims", label="Victims", figure=preemption.nominated_node))
+    if trace.scores:
         found += [Slide("guess", "total", "A guess")] * guesses
-        found += [Slide("score", name, name, f"weight {score['weight']}") for name, score in cycle["score"].items()]
-        found.append(Slide("total", label="Total scores", figure=f"best {max(cycle['total'].values()):,}"))
-    return [*found, Slide("result", label="The decision", figure=str(cycle.get("selected") or ""))]
+        found += [Slide("score", name, name, f"weight {score.weight}") for name, score in trace.scores.items()]
+        found.append(Slide("total", label="Total scores", figure=f"best {int(trace.total().max()):,}"))
+    return [*found, Slide("result", label="The decision", figure=trace.node)]
 
 
 def _filters(verdicts: Matrix) -> list[Slide]:
@@ -118,8 +122,10 @@ def passed(slides: Sequence[Slide], here: int, verdicts: Matrix) -> list[str]:
     return verdicts.plugins[start:end] if mine != PREFILTER else []
 
 
-def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Return node -> (mark, text) up to the current slide."""
+def marks(
+    slides: Sequence[Slide], here: int, verdicts: Matrix, trace: CycleTrace, names: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Return node -> (mark, text) up to the current slide. `names`: all nodes in the order of the trace's rows."""
     gone = [one.plugin for one in slides[:here] if one.point == "filter"]
     slide, found = slides[here], {}
     points = [one.point for one in slides[: here + 1]]
@@ -135,21 +141,27 @@ def marks(slides: Sequence[Slide], here: int, verdicts: Matrix, cycle: Mapping[s
                 found[node] = ("unseen", "not evaluated")
             elif group.state == "feasible" and "fits" in points:
                 found[node] = ("fits", "fits" if slide.point == "fits" else "")
-    if slide.point == "result" and (total := cycle.get("total")):
-        found |= {node: ("fits", f"{total[node]:,}") for node in total}
-    if slide.point == "result" and (chosen := cycle.get("selected")):
-        found[chosen] = ("chosen", f"chosen, {total[chosen]:,}" if (total := cycle.get("total")) else "chosen")
+    if slide.point == "result":
+        rows = trace.feasible_rows().tolist() if trace.scores else []
+        total = {names[row]: number for row, number in zip(rows, trace.total().tolist(), strict=False)}
+        found |= {node: ("fits", f"{number:,}") for node, number in total.items()}
+        if trace.node:
+            found[trace.node] = ("chosen", f"chosen, {total[trace.node]:,}" if trace.node in total else "chosen")
     return found
 
 
-def candidates(preemption: Preemption, slide: str) -> dict[str, tuple[str, str]]:
+def candidates(
+    preemption: Preemption, trace: CycleTrace, names: Sequence[str], slide: str
+) -> dict[str, tuple[str, str]]:
     """Return node -> (mark, text) for preemption candidates; on the victims slide, mark only the chosen one."""
-    found = {node: ("out", reason) for _, reason, nodes in preemption.rejected for node in nodes}
+    found = {node: ("out", reason) for _, reason, nodes in rejected_nodes(trace, names) for node in nodes}
     for one in preemption.candidates:
         many = len(one.victims)
         evicted = f"{many} pod{'' if many == 1 else 's'} would be evicted"
         if slide == "victims":
-            found[one.node] = ("made", "preemption frees resources here") if one.chosen else ("out", evicted)
+            found[one.node] = ("out", evicted)
+            if one.node == preemption.nominated_node:
+                found[one.node] = ("made", "preemption frees resources here")
         else:
             found[one.node] = ("made", evicted)
     return found
@@ -160,35 +172,33 @@ def coloured(
     slides: Sequence[Slide],
     here: int,
     verdicts: Matrix,
-    cycle: Mapping[str, Any],
+    trace: CycleTrace,
+    names: Sequence[str],
     preemption: Preemption | None,
 ) -> BarRow:
     """Return the nodes with the marks of the slides up to this one."""
     if preemption is None or slides[here].point not in ("candidates", "victims"):
-        return shelf.marked(marks(slides, here, verdicts, cycle))
-    gone = {victim.pod for one in preemption.candidates if one.chosen for victim in one.victims}
-    shelf = shelf.marked(candidates(preemption, slides[here].point))
-    return shelf.leaving(gone) if slides[here].point == "victims" else shelf
+        return shelf.marked(marks(slides, here, verdicts, trace, names))
+    shelf = shelf.marked(candidates(preemption, trace, names, slides[here].point))
+    return shelf.leaving(set(preemption.victims)) if slides[here].point == "victims" else shelf
 
 
-def scores(rows: Sequence[ScoreRow], plugin: str, best: int = 100) -> list[Score]:
+def scores(trace: CycleTrace, names: Sequence[str], plugin: str, best: int = 100) -> list[Score]:
     """Return the nodes with the plugin's highest scores, and the sum of the plugins before it.
 
     They are not ordered by total. `best`: the maximum score of a plugin.
     """
-    if not rows:
-        return []
-    at = next(place for place, cell in enumerate(rows[0].cells) if cell.plugin == plugin)
-    most = best * sum(cell.weight for cell in rows[0].cells) or 1
+    score, before = trace.scores[plugin], np.zeros(len(trace.feasible_rows()), np.int64)
+    for name, other in trace.scores.items():
+        if name == plugin:
+            break
+        before += other.normalized * other.weight
+    most = best * sum(other.weight for other in trace.scores.values()) or 1
+    nodes, weighted = [names[row] for row in trace.feasible_rows().tolist()], score.normalized * score.weight
+    places = sorted(range(len(nodes)), key=lambda i: (-int(weighted[i]), nodes[i]))[:ROWS]
     found = []
-    for row in rows:
-        cell, before = row.cells[at], sum(one.weighted for one in row.cells[:at])
-        width = [100 * number / most for number in (before, cell.weighted)]
-        numbers = (cell.raw, cell.normalized, cell.weight, cell.weighted, before + cell.weighted)
-        found.append(Score(row.node, *numbers, *width))
-    return sorted(found, key=lambda one: (-one.weighted, one.node))[:ROWS]
-
-
-def undecided(rows: Sequence[ScoreRow]) -> list[ScoreRow]:
-    """Return the nodes by total, without a choice between equal ones."""
-    return [replace(row, chosen=False, best=False) for row in sorted(rows, key=lambda row: (-row.total, row.node))]
+    for i in places:
+        raw, normalized, points, so_far = (int(column[i]) for column in (score.raw, score.normalized, weighted, before))
+        widths = 100 * so_far / most, 100 * points / most
+        found.append(Score(nodes[i], raw, normalized, score.weight, points, so_far + points, *widths))
+    return found

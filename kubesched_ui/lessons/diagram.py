@@ -11,14 +11,18 @@ from kubesched_ui.lessons.formatting import Amount, Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
 from kubesched_ui.lessons.runner import Attempted
-from kubesched_ui.presenters import capacity_bars, cycle_presenter
+from kubesched_ui.presenters import capacity_bars
 from scheduler_core.api.duration import seconds
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
+from scheduler_core.explain.matrix import matrix_of
+from scheduler_core.explain.preemption import in_order, preemption_of, rejected_nodes
+from scheduler_core.explain.scores import ranking
 from scheduler_core.provenance.tree import Tree
 
 MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24
+SCORES = 30  # scored nodes in the table
 HOSTNAME = "kubernetes.io/hostname"  # shown only if it is not the name of the node
 IDENTITY = ("apiVersion", "kind", "metadata")
 # Defaults set by the API server. They are left out of the pod's YAML.
@@ -74,27 +78,30 @@ def revealed(facts: Facts) -> dict[str, Any]:
         return {}
     cycle = facts.focused
     picture: dict[str, Any] = {"point": focus.point, "cycle": cycle.number, "plugin": focus.plugin, "node": focus.node}
-    data = cycle.as_dict
+    trace = cycle.trace
     picture["exchanges"] = [
         one._replace(answered=to_yaml(one.answered))
         for one in facts.run.exchanges
         if one.pod == cycle.pod.partition("/")[2]
     ]
     if focus.point == "filter":
-        picture["matrix"] = cycle_presenter.matrix(data, cycle.nodes)
-    elif focus.point == "postfilter":
-        priorities = {
+        picture["matrix"] = matrix_of(trace, cycle.nodes)
+    elif focus.point == "postfilter" and (preemption := preemption_of(trace)) is not None:
+        picture["priorities"] = {
             pod: facts.info(pod).priority
             for node in facts.run.state(facts.moment()).nodes().values()
             for pod in node["pods"]
         }
-        picture["preemption"] = cycle_presenter.preemption(data, priorities)
+        picture["preemption"] = preemption
+        picture["candidates"] = in_order(preemption, picture["priorities"])
+        picture["rejected"] = rejected_nodes(trace, cycle.nodes)
     elif focus.point == "walk":
         picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
         picture["way"] = way(facts, whole=True)
     elif focus.point:
-        picture["scores"] = cycle_presenter.score_rows(data)
+        picture["scores"] = ranking(trace, cycle.nodes, SCORES)
+        picture["scored"], picture["winner"] = len(trace.feasible_rows()), trace.node
     if tree := _tree(facts, cycle):
         picture["tree"] = {"text": tree.text, "lines": list(_lines(tree))[:MAX_LINES]}
     return picture

@@ -20,7 +20,6 @@ from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.paths import RESOURCES
-from kubesched_ui.presenters.cycle_rows import cycle_dict
 from kubesched_ui.queries.queue_times import history
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
@@ -69,8 +68,10 @@ class Attempted:
 
     @property
     def as_dict(self) -> dict[str, Any]:
-        """The cycle as pages use it (presenters/cycle_rows.py)."""
-        return cycle_dict(self.trace, self.nodes)
+        """The cycle with the keys of the conformance cases. `filter_order`: Filter plugins in execution order. `rule`:
+        the rule that decided between preemption candidates."""
+        rule = self.trace.postfilter.rule if self.trace.postfilter else ""
+        return {"filter_order": list(self.trace.verdicts), "rule": rule} | self.trace.golden(self.nodes)
 
 
 class Played:

@@ -5,7 +5,7 @@ more than 600 nodes are grouped by zone and verdict. The drawing is part of the 
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,13 +15,17 @@ from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.exports import slides
 from kubesched_ui.live_classes.run_position import RunPosition, position_of, timepoint_of
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.presenters import capacity_bars, cycle_presenter, cycle_rows, explanations
+from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.api.duration import clock
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Preemption
+from scheduler_core.explain.matrix import Matrix, matrix_of
+from scheduler_core.explain.preemption import preemption_of
 
 PODS = 40  # maximum number of pod blocks in a capacity bar
 TOGETHER = 24  # maximum number of bars when nodes are grouped
@@ -49,9 +53,10 @@ class Verdicts(NamedTuple):
 
     found: list[slides.Slide]
     at: int
-    matrix: cycle_presenter.Matrix
-    cycle: Mapping[str, Any]
-    preemption: cycle_presenter.Preemption | None
+    matrix: Matrix
+    trace: CycleTrace
+    names: Sequence[str]
+    preemption: Preemption | None
 
     def on(self, shelf: BarRow) -> BarRow:
         """Return the nodes with these verdicts."""
@@ -60,8 +65,7 @@ class Verdicts(NamedTuple):
     @property
     def victims(self) -> set[str]:
         """Keys of the pods to evict."""
-        chosen = [one for one in self.preemption.candidates if one.chosen] if self.preemption else []
-        return {victim.pod for one in chosen for victim in one.victims}
+        return set(self.preemption.victims) if self.preemption else set()
 
 
 def card(run: Run, address: str) -> str:
@@ -99,12 +103,10 @@ def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimep
 def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
     trace = trace_of(row)
-    cycle = cycle_rows.cycle_dict(trace, row.nodes)
-    matrix = cycle_presenter.matrix(cycle, row.nodes)
+    matrix, preemption = matrix_of(trace, row.nodes), preemption_of(trace)
     if (headroom := headroom_of(run, row, trace)) is not None:
-        explanations.add_quantities(matrix, headroom)
-    preemption = cycle_presenter.preemption(cycle, {})
-    found = slides.of_cycle(cycle, matrix, preemption)
+        headroom.add_to(matrix)
+    found = slides.of_cycle(trace, matrix, preemption)
     at = (
         slides.at(found, position.query.get("point", ""), position.query.get("plugin", ""))
         if position.page == "pod"
@@ -112,7 +114,7 @@ def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     )
     if found[at].point in slides.WITHOUT_NODES or found[at].point == "nodes":
         at = len(found) - 1
-    return Verdicts(found, at, matrix, cycle, preemption)
+    return Verdicts(found, at, matrix, trace, row.nodes, preemption)
 
 
 def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubesched_ui.presenters.cycle_presenter import ScoreCell, ScoreRow
 from kubesched_ui.presenters.node_names import shortened
+from scheduler_core.explain.answer import Points, Ranked
 
 Figure = dict[str, Any]  # Plotly's: data, layout
 
@@ -17,8 +17,8 @@ SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f
 MAX_LABEL = 28  # characters of a node's name
 
 
-def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
-    """Return stacked bars of weighted scores, one per node, the best first, with a colour and pattern per plugin.
+def score_bars(best: Sequence[Ranked], chosen: str = "") -> dict[str, Any]:
+    """Return stacked bars of weighted scores of the `best` nodes, the best first, with a colour and pattern per plugin.
 
     The result is {plugins: [(name, look)], left_out: [(name, points)], suffix, rows: [{node, label, chosen, total,
     parts}]}; labels lack `suffix`, the common end of the names. A part is {look, width, title}, its width in percent of
@@ -26,14 +26,13 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
     and much higher than all others are left out, such as those of
     NodePreferAvoidPods.
     """
-    best = rows[:top]
     names, suffix = shortened([row.node for row in best], MAX_LABEL)
     left_out = _dwarfing(best)
     highest = max((row.total for row in best), default=0) - sum(left_out.values()) or 1
-    numbers = {cell.plugin: index % len(SERIES) for index, cell in enumerate(best[0].cells)} if best else {}
+    numbers = {cell.plugin: index % len(SERIES) for index, cell in enumerate(best[0].points)} if best else {}
     looks = {plugin: {"number": number, "color": SERIES[number]} for plugin, number in numbers.items()}
 
-    def part(cell: ScoreCell) -> dict[str, Any]:
+    def part(cell: Points) -> dict[str, Any]:
         how = f"raw {cell.raw}, normalized {cell.normalized}, weight {cell.weight}"
         title = f"{cell.plugin}: {cell.weighted} ({how})"
         return {"look": looks[cell.plugin], "width": 100 * cell.weighted / highest, "title": title}
@@ -46,20 +45,20 @@ def score_bars(rows: Sequence[ScoreRow], top: int = 16) -> dict[str, Any]:
             {
                 "node": row.node,
                 "label": name,
-                "chosen": row.chosen,
+                "chosen": row.node == chosen,
                 "total": row.total,
-                "parts": [part(cell) for cell in row.cells if cell.weighted > 0 and cell.plugin not in left_out],
+                "parts": [part(cell) for cell in row.points if cell.weighted > 0 and cell.plugin not in left_out],
             }
             for row, name in zip(best, names, strict=True)
         ],
     }
 
 
-def _dwarfing(rows: Sequence[ScoreRow], times: int = 10) -> dict[str, int]:
+def _dwarfing(rows: Sequence[Ranked], times: int = 10) -> dict[str, int]:
     """Map plugins that give all nodes the same score, more than `times` the sum of all others, to that score."""
     points: dict[str, list[int]] = {}
     for row in rows:
-        for cell in row.cells:
+        for cell in row.points:
             points.setdefault(cell.plugin, []).append(cell.weighted)
     same = {plugin: given[0] for plugin, given in points.items() if len(rows) > 1 and min(given) == max(given)}
     highest = max((row.total for row in rows), default=0)

@@ -7,35 +7,6 @@ import msgspec
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Run
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import Status
-
-
-def cycle_dict(trace: CycleTrace, nodes: list[str]) -> dict[str, Any]:
-    """Return the cycle with the keys of the golden format and additional ones for the pages.
-
-    `filter_order`: Filter plugins in execution order. `permit`, `prebind`, `bind`: statuses that rejected. `rule`: the
-    rule that decided between preemption candidates. `nominated`: nodes evaluated with nominated pods counted.
-    `promised`: the node nominated for the pod. `group`: the pod group of the cycle; `outside`: nodes outside its
-    topology domain.
-    """
-    more: dict[str, Any] = {
-        "filter_order": list(trace.verdicts),
-        "durations": trace.durations,
-        "nominated": [nodes[row] for row in trace.nominated],
-        "rule": trace.postfilter.rule if trace.postfilter else "",
-        "permit_waits": trace.permit_waits,
-        "group": trace.group,
-        "promised": trace.nominated_node,
-        "outside": [],
-    }
-    if trace.placement is not None:
-        inside = set(trace.placement.tolist())
-        more["outside"] = [name for row, name in enumerate(nodes) if row not in inside]
-    for point in ("permit", "prebind", "bind"):
-        status: Status | None = getattr(trace, point)
-        if status is not None:
-            more[point] = {"plugin": status.plugin, "code": status.code, "reasons": list(status.reasons)}
-    return more | trace.golden(nodes)
 
 
 def on_node(trace: CycleTrace, row: int) -> dict[str, Any]:

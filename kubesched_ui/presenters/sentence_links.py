@@ -11,7 +11,6 @@ from kubesched_ui.presenters.attempts import Attempt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, NodeAnswer
-from scheduler_core.explain.summary import merged
 from scheduler_core.framework.interface import Status
 
 
@@ -48,34 +47,32 @@ class CycleLinks:
 
     def of_answer(self, trace: CycleTrace, answer: Answer, came_to: Attempt) -> list[SentenceLink]:
         """Return the links of the answer, of what followed it, and of the message of the FailedScheduling event."""
-        found = [self.at(text, "filter", group.plugin) for text, group in merged(answer.groups)]
+        cause, found = answer.cause, []
+        if cause is not None and cause.plugin:
+            found = [self.at(text, "filter", cause.plugin) for text in cause.objects]
         found += [self.at(reason, "filter", group.plugin) for group in answer.groups for reason in group.reasons]
         for point, status in decided(trace).items():
             found += [self.at(reason, point, status.plugin) for reason in (*status.reasons, status.plugin)]
         found += [self.at(plugin, "permit", plugin) for plugin in trace.permit_waits]
         found += [self.at(plugin, "score", plugin) for plugin in trace.scores]
-        found += [self.at(group.plugin, "filter", group.plugin) for group in answer.groups]
         if answer.preemption is not None:
             victims = answer.preemption.victims
             found += [self.at(f"evicting {count(len(victims), 'pod')}", "postfilter"), *pod_links(self.run, victims)]
         found += [self.at(text, point) for point, text in FOLLOWED.items() if text in came_to.sentence]
         if trace.group:
             found.append(SentenceLink(trace.group, reverse("group", args=[self.run.pk, *trace.group.split("/", 1)])))
-        near = [group.closest.partition(", short by")[0] for group in answer.groups]
+        near = cause.nodes if cause is not None else []
+        listed = (name for rung in answer.ladder for name in rung.nodes)
         other = answer.duel.other if answer.duel else ""
-        return found + node_links(self.run, [trace.node, trace.nominated_node, other, *answer.ties[:3], *near])
-
-    def of_blockers(self, answer: Answer) -> list[SentenceLink]:
-        """Return the links of a sentence about the plugins that reject nodes."""
-        found = [self.at(blocker.plugin, "filter", blocker.plugin) for blocker in answer.blockers]
-        return found + node_links(self.run, [name for blocker in answer.blockers for name in blocker.alone_nodes])
+        return found + node_links(
+            self.run, dict.fromkeys([trace.node, trace.nominated_node, other, *answer.ties[:3], *near, *listed])
+        )
 
     def of_node(self, answer: NodeAnswer) -> list[SentenceLink]:
         """Return the links of why the pod did not go to one node: to how each number or verdict is computed."""
         plugins = [one.plugin for one in answer.objections if one.plugin]
         scored = [one.plugin for one in answer.duel.differences] if answer.duel else []
-        found = [self.at(one.words, "filter", one.plugin, answer.node) for one in answer.objections if one.words]
-        found += [self.at(plugin, "filter", plugin, answer.node) for plugin in plugins]
+        found = [self.at(plugin, "filter", plugin, answer.node) for plugin in plugins]
         found += [self.at(plugin, "weighted", plugin, answer.node) for plugin in scored]
         if answer.kind == "pod" and answer.plugin:
             found.append(self.at(answer.plugin, answer.point, answer.plugin))

@@ -5,14 +5,13 @@ from typing import Any
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, GroupCycle, Run
-from kubesched_ui.presenters import explanations
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.cluster.formatting import some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
+from scheduler_core.explain import explain
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
-from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.explain.summary import reason_text, refusals
 
 NAMED = 3
@@ -36,8 +35,9 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     if trace.reserve is not None:
         return f"is rejected by {trace.reserve.plugin} after {trace.node} was chosen ({reason_text(trace.reserve)})"
     headroom = None if run.active else headroom_of(run, row, trace)
-    answer = explanations.answer(trace, nodes, headroom, ScoreRules())
-    inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
+    inside = [group for group in explain(trace, names=nodes).groups if group.reasons != [OUTSIDE]]
+    if headroom is not None:
+        headroom.complete(inside)
     names = [name for group in inside for name in group.nodes]
     everywhere = ""
     if headroom is not None and inside and all(group.plugin == FIT for group in inside):

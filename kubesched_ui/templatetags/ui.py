@@ -17,6 +17,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from kubesched_ui import static_files
 from scheduler_core.cluster.formatting import count
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain.answer import Duel, ScoreDifference
+from scheduler_core.explain.matrix import ALSO, DECISIVE, LATE, NOT_EVALUATED, PASSES, Cell
+from scheduler_core.explain.points import rejection_at
+from scheduler_core.framework.interface import Status
 
 # Why a device cannot be used for a request, by the keys of scheduler_core/debugger/claims.py.
 DEVICES_OUT = {
@@ -29,6 +34,14 @@ DEVICES_OUT = {
     "capacity": "without enough capacity",
     "pool": "in a pool that cannot be used",
     "binding": "with binding conditions",
+}
+# The symbols of verdicts in the matrix of nodes and plugins, and their words.
+CELLS = {
+    PASSES: ("✓", "passes"),
+    DECISIVE: ("✕", "decisive: rejects"),
+    ALSO: ("!", "would also reject"),
+    LATE: ("·", "not evaluated; would pass"),
+    NOT_EVALUATED: ("–", "not evaluated"),
 }
 register = template.Library()
 
@@ -51,15 +64,39 @@ def meaning(point: str) -> str:
 
 
 @register.filter
-def rejection(point: str, cycle: dict[str, Any]) -> dict[str, Any] | None:
+def rejection(point: str, trace: CycleTrace) -> Status | None:
     """Return the status with which a plugin rejected the pod at `point`, if any."""
-    return cycle.get(point) if point in ("preenqueue", "prefilter", "reserve", "permit", "prebind", "bind") else None
+    return rejection_at(trace, point)
+
+
+@register.filter
+def highest(pods: Iterable[str], priorities: Mapping[str, int]) -> int | str:
+    """Return the highest priority of the pods, `?` if none is known."""
+    return max((priorities[pod] for pod in pods if pod in priorities), default="?")
+
+
+@register.filter
+def cell_title(cell: Cell) -> str:
+    """Return the verdict of a plugin in the matrix in words."""
+    return f"{cell.plugin}: {CELLS[cell.kind][1]}" + (f" ({'; '.join(cell.reasons)})" if cell.reasons else "")
+
+
+@register.filter
+def bars(duel: Duel) -> list[tuple[ScoreDifference, float]]:
+    """Return the differences between two nodes, each with the width of its bar in percent."""
+    widest = max((abs(one.difference) for one in duel.differences), default=0) or 1
+    return [(one, 50 * abs(one.difference) / widest) for one in duel.differences]
 
 
 @register.filter
 def glyph(mark: str) -> str:
-    """Return the symbol for the verdict of a step on a node (presenters/capacity_bars.py)."""
-    return {"chosen": "★", "fits": "✓", "refused": "✕", "unseen": "–", "made": "⇢"}.get(mark, "")
+    """Return the symbol for the verdict of a step on a node (presenters/capacity_bars.py) or of a plugin on nodes
+    (explain/matrix.py)."""
+    return (
+        CELLS[mark][0]
+        if mark in CELLS
+        else {"chosen": "★", "fits": "✓", "refused": "✕", "unseen": "–", "made": "⇢"}.get(mark, "")
+    )
 
 
 @register.filter
@@ -213,7 +250,7 @@ READ_ONLY_SCORE_CELL = """<td class="part"><span class="from w">{weighted}</span
 
 @register.simple_tag(takes_context=True)
 def score_cells(context: Any, row: Any) -> SafeString:
-    """Return the cells of a node in the table of scores. `row`: a ScoreRow of presenters/cycle_presenter.py.
+    """Return the cells of a node in the table of scores. `row`: a Ranked of explain/answer.py.
 
     A page has up to a thousand of these numbers. A tag for each (`computed`) took a third of the page's time.
     """
@@ -229,7 +266,7 @@ def score_cells(context: Any, row: Any) -> SafeString:
             "normalized": cell.normalized,
             "weight": cell.weight,
         }
-        for cell in row.cells
+        for cell in row.points
     )
     return format_html_join("", html, cells)
 

@@ -6,27 +6,17 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 from django.core.paginator import Paginator
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.presenters import attempts, charts, cycle_rows, explanations, pod_timeline
+from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, pod_timeline
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
-from kubesched_ui.presenters.cycle_presenter import (
-    OLD_POINTS,
-    POINTS,
-    Matrix,
-    ScoreRow,
-    decisive_point,
-    duel,
-    matrix,
-    preemption,
-    score_rows,
-    steps,
-)
+from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS, reached, steps
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
-from kubesched_ui.queries import claims
+from kubesched_ui.queries import answers, claims, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
@@ -38,13 +28,20 @@ from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
-from scheduler_core.explain import explain_node
+from scheduler_core.explain import Answer, explain, explain_node
+from scheduler_core.explain.answer import Preemption
+from scheduler_core.explain.matrix import Matrix, matrix_of
+from scheduler_core.explain.points import decisive_point, rejection_at
+from scheduler_core.explain.preemption import in_order, preemption_of, rejected_nodes
+from scheduler_core.explain.scores import against, best_places, ranked_at, ranking
+from scheduler_core.framework.interface import EXTENDER
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import get_release
 from scheduler_core.releases.remarks import cluster_remarks
 
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
+BARS = 16  # nodes in the chart of scores
 TONES = {"scheduled": "ok", "waiting": "live", "binding": "live", "unschedulable": "bad", "refused": "bad"}
 TONES |= {"unreserved": "bad", "gated": "held", "error": "odd", "unbound": "odd"}
 KEPT = ("point", "plugin", "t")
@@ -90,7 +87,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     if not rows:
         return page | {"point": ""}
     group = groups[at] if at < len(groups) else []
-    page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group)
+    page |= about_cycle(run, rows[at], query, page["bound_to"], came_to[at], group, at == len(rows) - 1)
     page |= pod_group_context.of_member(run, rows[at], trace_of(rows[at]), pod)
     if page["claims"] and pod is not None:
         given = given_devices(run, rows[at], pod, came_to[at])
@@ -201,79 +198,109 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
     return {"before": before, "after": others.filter(position__gt=result.position).order_by("position").first()}
 
 
+def explained_of(run: Run, row: Cycle, trace: CycleTrace, last: bool) -> Answer:
+    """Return the answer about an attempt.
+
+    For the last one of a pod that has no node it is about the end of the run, as on the run's page; for an earlier one
+    about that attempt, from the trace alone if nothing was recorded.
+    """
+    nominated = trace.postfilter is not None and trace.postfilter.nominated_node
+    if last and not (trace.node or trace.group or nominated):
+        stored = answers.answer_of_pod(run, row.namespace, row.name)
+        if stored is not None:
+            return msgspec.convert(stored, Answer)
+    if not trace.placed_on:
+        with suppress(NotRecorded, InputError):
+            return remedies.explained(run, row)
+    return explain(trace, names=row.nodes, rules=rules_of(run, trace.profile))
+
+
 def about_cycle(
-    run: Run, row: Cycle, query: Mapping[str, str], page_bound: str, came_to: Attempt, events: Sequence[dict[str, Any]]
+    run: Run,
+    row: Cycle,
+    query: Mapping[str, str],
+    page_bound: str,
+    came_to: Attempt,
+    events: Sequence[dict[str, Any]],
+    last: bool,
 ) -> dict[str, Any]:
-    """Return the answer and the panels of one attempt."""
-    nodes = row.nodes
-    trace = trace_of(row)
-    cycle = cycle_rows.cycle_dict(trace, nodes)
-    verdicts = matrix(cycle, nodes)
+    """Return the answer and the panels of one attempt. `last`: whether it is the last one."""
+    nodes, trace = row.nodes, trace_of(row)
+    verdicts, preemption = matrix_of(trace, nodes), preemption_of(trace)
     headroom = headroom_of(run, row, trace)
     if headroom is not None:
-        explanations.add_quantities(verdicts, headroom)
-    explained, links = explanations.answer(trace, nodes, headroom, rules_of(run, trace.profile)), CycleLinks(run, row)
-    wanted, after = query.get("point", ""), came_to.points
-    wanted = PANELS.get(wanted, wanted)
+        headroom.add_to(verdicts)
+    explained, links = explained_of(run, row, trace, last), CycleLinks(run, row)
     old = get_release(run.release).predicates
-    points = OLD_POINTS if old else POINTS
-    return {
-        "cycle": cycle,
-        "cycle_at": clock(trace.time),
-        "landed": cycle.get("selected") or (cycle.get("postfilter") or {}).get("nominated_node"),
-        "tone": TONES.get(came_to.result, ""),
-        "answer": answer(explained.sentence, trace.node, came_to),
-        "links": links.of_answer(trace, explained, came_to),
-        "old": old,
-        "steps": steps(cycle, row.result, len(nodes), after, points),
-        "point": wanted if wanted in points else decisive_point(cycle, row.result, after),
-        "plugin_shown": query.get("plugin", ""),
-        "wanted_node": query.get("node", "")[:253],
-        "notes": notes(run, verdicts, cycle),
-        "matrix": verdicts,
-        "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
-        "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
-        "unseen": verdicts.nodes - verdicts.looked_at,
-        "matrix_data": matrix_data(verdicts),
-        "preemption": preemption(cycle, priorities(run, cycle)),
-        "facts": facts(events, came_to),
-        "there": there(run, trace, nodes, page_bound, links),
-        "tie": cycle_rows.tie_rule(run),
-        "asking": asking(cycle, verdicts, nodes, trace.node, old),
-    } | about_scores(score_rows(cycle), query)
+    results = reached(trace, came_to.points)
+    wanted, listed = (
+        PANELS.get(query.get("point", ""), query.get("point", "")),
+        steps(results, OLD_POINTS if old else POINTS),
+    )
+    return (
+        {
+            "trace": trace,
+            "cycle_at": clock(trace.time),
+            "landed": trace.node or (preemption.nominated_node if preemption else ""),
+            "tone": TONES.get(came_to.result, ""),
+            "explained": explained,
+            "answer": answer(explained.sentence, trace.node, came_to),
+            "links": links.of_answer(trace, explained, came_to),
+            "old": old,
+            "steps": listed,
+            "point": wanted if wanted in {step.key for step in listed} else decisive_point(results),
+            "plugin_shown": query.get("plugin", ""),
+            "wanted_node": query.get("node", "")[:253],
+            "notes": notes(run, verdicts, trace),
+            "matrix": verdicts,
+            "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
+            "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
+            "unseen": verdicts.nodes - verdicts.looked_at,
+            "outside": trace.nodes - trace.there,
+            "matrix_data": matrix_data(verdicts),
+            "facts": facts(events, came_to),
+            "there": there(run, trace, nodes, page_bound, links),
+            "tie": cycle_rows.tie_rule(run),
+            "asking": asking(trace, verdicts, nodes, old),
+        }
+        | about_preemption(run, trace, preemption, nodes)
+        | about_scores(trace, nodes, query)
+    )
 
 
-def priorities(run: Run, cycle: Mapping[str, Any]) -> dict[str, int]:
-    """Return the priorities of the pods that preemption considered, from the run's scenario."""
-    candidates = (cycle.get("postfilter") or {}).get("candidates") or {}
-    victims = {pod for entry in candidates.values() for pod in entry.get("victims") or ()}
+def about_preemption(
+    run: Run, trace: CycleTrace, preemption: Preemption | None, nodes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the result of PostFilter, with the priorities of possible victims from the run's scenario."""
+    if preemption is None:
+        return {"preemption": None, "candidates": []}
+    victims = {pod for one in preemption.candidates for pod in one.victims}
     lines = cluster_overview.pods_of_scenario(run.scenario, victims) if victims else {}
-    return {key: line.priority for key, line in lines.items()}
+    priorities = {key: line.priority for key, line in lines.items()}
+    context = {"preemption": preemption, "priorities": priorities, "candidates": in_order(preemption, priorities)}
+    return context | {"rejected": rejected_nodes(trace, nodes)}
 
 
-def asking(cycle: Mapping[str, Any], verdicts: Matrix, nodes: Sequence[str], chosen: str, old: bool) -> dict[str, Any]:
-    """Return the plugins per extension point for which provenance is available, and the default node.
-
-    `chosen`: the node that Reserve and Permit handled. `old`: whether the release has no scheduling framework.
-    """
-    scored = list(cycle.get("score") or {})
+def asking(trace: CycleTrace, verdicts: Matrix, nodes: Sequence[str], old: bool) -> dict[str, Any]:
+    """Return the plugins per extension point for which provenance is available, the default node, and the node that
+    Reserve and Permit handled. `old`: whether the release has no scheduling framework."""
+    scored = [plugin for plugin in trace.scores if not plugin.startswith(EXTENDER)]
     points: dict[str, list[str]] = {}
-    if rejecting := (cycle.get("prefilter") or {}).get("plugin"):
-        points["filter"] = [rejecting]
-    elif not cycle.get("prefilter") and verdicts.nodes:
-        points["filter"] = list(verdicts.plugins)
+    if trace.prefilter is not None and trace.prefilter.plugin:
+        points["filter"] = [trace.prefilter.plugin]
+    elif trace.prefilter is None and verdicts.nodes:
+        points["filter"] = [plugin for plugin in verdicts.plugins if plugin != EXTENDER]
     if scored:
         points |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
-    if cycle.get("postfilter") and not old:
+    if trace.postfilter is not None and not old:
         points["preemption"] = ["DefaultPreemption"]
     for point in ("preenqueue", "reserve", "permit"):
-        plugins = [*(cycle.get("permit_waits") or ())] if point == "permit" else []
-        refusing = (cycle.get(point) or {}).get("plugin")
-        if plugins := list(dict.fromkeys([*plugins, *([refusing] if refusing else [])])):
+        status, plugins = rejection_at(trace, point), [*trace.permit_waits] if point == "permit" else []
+        if plugins := list(dict.fromkeys([*plugins, *([status.plugin] if status and status.plugin else [])])):
             points[point] = plugins
-    nominated = (cycle.get("postfilter") or {}).get("nominated_node")
     first = nodes[0] if nodes else ""
-    return {"points": points, "node": cycle.get("selected") or nominated or first, "chosen": chosen or first}
+    nominated = trace.postfilter.nominated_node if trace.postfilter is not None else ""
+    return {"points": points, "node": trace.node or nominated or first, "chosen": trace.node or first}
 
 
 def answer(sentence: str, node: str, came_to: Attempt) -> str:
@@ -297,14 +324,14 @@ def there(
     return f"In this run: {found.sentence}", links.of_node(found)
 
 
-def notes(run: Run, verdicts: Matrix, cycle: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def notes(run: Run, verdicts: Matrix, trace: CycleTrace) -> dict[str, list[tuple[str, str]]]:
     """Return for each extension point its plugins with a description."""
     default = [name for name, _ in get_release(run.release).default_plugins]
     names = {
         "filter": [*verdicts.plugins, *verdicts.skipped],
-        "score": [*(cycle.get("score") or {}), *(cycle.get("skipped_score") or ())],
+        "score": [*trace.scores, *trace.skipped_score],
     }
-    return {key: explanations.notes_of(names.get(key, default), label) for key, label in POINTS.items()}
+    return {key: plugin_notes.notes_of(names.get(key, default), label) for key, label in POINTS.items()}
 
 
 def facts(events: Sequence[dict[str, Any]], came_to: Attempt) -> dict[str, list[tuple[str, str]]]:
@@ -338,21 +365,22 @@ def matrix_data(verdicts: Matrix) -> dict[str, Any]:
     }
 
 
-def about_scores(rows: list[ScoreRow], query: Mapping[str, str]) -> dict[str, Any]:
+def about_scores(trace: CycleTrace, nodes: Sequence[str], query: Mapping[str, str]) -> dict[str, Any]:
     """Return the score table (filtered and paginated), the chart of the best nodes, and the comparison of two nodes."""
-    if not rows:
+    places, rows = best_places(trace, nodes), trace.feasible_rows()
+    if not places:
         return {"score_total": 0}
     sought = query.get("q", "").strip().lower()
-    found = [row for row in rows if sought in row.node.lower()] if sought else rows
-    match = duel(rows, query.get("node"))
-    totals = {row.node: row.total for row in rows}
+    found = [(rank, i) for rank, i in enumerate(places, 1) if sought in nodes[int(rows[i])].lower()]
+    page = Paginator(found, SCORES_SHOWN).get_page(query.get("page"))
+    best = ranking(trace, nodes, BARS)
     return {
-        "score_total": len(rows),
-        "score_head": rows[0].cells,
+        "score_total": len(places),
+        "score_head": best[0],
         "score_query": query.get("q", ""),
-        "score_page": Paginator(found, SCORES_SHOWN).get_page(query.get("page")),
-        "score_chart": charts.score_bars(rows),
-        "duel": match,
-        "duel_totals": (totals[match.node], totals[match.other]) if match else (),
+        "score_page": page,
+        "score_rows": [(rank, ranked_at(trace, nodes, i)) for rank, i in page.object_list],
+        "score_chart": charts.score_bars(best, trace.node),
+        "duel": against(trace, nodes, query.get("node", "")),
         "query_fields": [(key, query[key]) for key in ("cycle", "attempt", "node") if query.get(key)],
     }

@@ -16,7 +16,6 @@ from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
 from kubesched_ui.presenters import capacity_bars, charts, pod_timeline, run_answer
-from kubesched_ui.presenters.cycle_presenter import score_rows
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.scenarios import cluster_overview
@@ -26,9 +25,11 @@ from kubesched_ui.views.form_fields import to_number
 from kubesched_ui.views.runs import find
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.errors import InputError
+from scheduler_core.explain.points import rejection_at
+from scheduler_core.explain.scores import ranking
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 
-GROUPS, PODS_SHOWN, VICTIMS = 6, 12, 24  # maximum numbers per slide
+GROUPS, PODS_SHOWN = 6, 12  # maximum numbers per slide
 NOTE = 130  # maximum length of a plugin's description
 TITLES = {
     "nodes": "The cluster before the pod is scheduled",
@@ -105,8 +106,8 @@ def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict
     page = pod_context.context(run, row.namespace, row.name, {"cycle": str(row.number)})
     assert page is not None, "cycle needs a pod"
     state = state_of(run, row)
-    cycle, verdicts = page["cycle"], page["matrix"]
-    found = slides.of_cycle(cycle, verdicts, page["preemption"], hide, state is not None)
+    trace, verdicts = page["trace"], page["matrix"]
+    found = slides.of_cycle(trace, verdicts, page["preemption"], hide, state is not None)
     at = slides.at(found, query.get("point", ""), query.get("plugin", ""))
     slide, number = found[at], row.number
     context: dict[str, Any] = {"slide": slide, "number": number, "page": page, "name": row.name}
@@ -120,7 +121,7 @@ def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
     if nodes is not None and slide.point not in slides.WITHOUT_NODES:
         shelf = capacity_bars.bar_row(nodes, asks)
-        context["shelf"] = slides.coloured(shelf, found, at, verdicts, cycle, page["preemption"])
+        context["shelf"] = slides.coloured(shelf, found, at, verdicts, trace, row.nodes, page["preemption"])
     return context | content(run, row, page, found, at, asks)
 
 
@@ -181,19 +182,19 @@ def content(
         case "fits":
             return {"passed": slides.passed(found, at, verdicts), "verdicts": verdicts}
         case "score":
-            rows, best = score_rows(page["cycle"]), 10 if page["old"] else MAX_NODE_SCORE
+            best = 10 if page["old"] else MAX_NODE_SCORE
             return about_plugin(page, "score", slide.plugin) | {
-                "scores": slides.scores(rows, slide.plugin, best),
-                "scored": len(rows),
+                "scores": slides.scores(page["trace"], row.nodes, slide.plugin, best),
+                "scored": len(page["trace"].feasible_rows()),
             }
         case "total":
-            return {"score_chart": charts.score_bars(slides.undecided(score_rows(page["cycle"])))}
+            best_nodes = ranking(page["trace"], row.nodes, pod_context.BARS, undecided=True)
+            return {"score_chart": charts.score_bars(best_nodes)}
         case "candidates" | "victims":
-            preemption = page["preemption"]
-            chosen = next((one for one in preemption.candidates if one.chosen), None)
-            return {"preemption": preemption, "chosen": chosen, "victims": chosen.victims[:VICTIMS] if chosen else []}
+            keys = "preemption", "candidates", "rejected", "priorities"
+            return {key: page[key] for key in keys} | {"chosen": next(iter(page["candidates"]), None)}
         case "preenqueue" | "prefilter":
-            return {"status": page["cycle"][slide.point]}
+            return {"status": rejection_at(page["trace"], slide.point)}
     return {}
 
 

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.presenters import run_answer
 from kubesched_ui.presenters.sentence_links import CycleLinks
 from kubesched_ui.queries import distributions, groups, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
@@ -64,15 +63,15 @@ def chart(request: HttpRequest, run_id: int, key: str) -> HttpResponse:
 @require_GET
 @readable
 def together(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Render the answers about pending pods with their fixes.
+    """Render the section about pending pods.
 
-    The run page loads them separately, because that restores the cluster and simulates every fix.
+    The run page loads it separately, because it replays the cluster and simulates every suggestion.
     """
     found = find(run_id)
     try:
         context = run_context.together(found)
-    except NotRecorded as problem:
-        context = {"problem": str(problem), "answer": run_answer.answer_of(found)}
+    except (InputError, NotRecorded) as problem:
+        context = {"problem": str(problem)}
     return render(request, "pending_pods.html", {"run": found} | context)
 
 
@@ -122,7 +121,7 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 
 
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
-    """Return the suggested fixes; without a node, also the blockers on the closest nodes.
+    """Return the suggested fixes; without a node, also the closest nodes.
 
     Raises InputError, NotRecorded.
     """
@@ -131,10 +130,8 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     explained = remedies.explained(run, row)
     pending = row.result in ("unschedulable", "gated")
     found = remedies.remedies_of(run, row) if pending else []
-    alone = [blocker for blocker in explained.blockers if blocker.alone][:3] if pending else []
     note = groups.note_of(run, row) if pending else ""
-    links = CycleLinks(run, row).of_blockers(explained)
-    context = {"explained": explained, "alone": alone, "links": links, "remedies": grouped(found)}
+    context = {"explained": explained, "remedies": grouped(found)}
     return context | {"pending": pending, "note": note}
 
 

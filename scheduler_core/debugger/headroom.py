@@ -14,11 +14,13 @@ import numpy as np
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.cluster.formatting import amount, balance, count, free_amount, listing
+from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
-from scheduler_core.explain.answer import Shortfall
+from scheduler_core.explain.answer import RejectedNodes, Shortfall
 from scheduler_core.explain.failure_details import short_by
+from scheduler_core.explain.matrix import Matrix
 from scheduler_core.plugins.node_resources_fit import PODS, lacking
 
 FIT, TAINTS = "NodeResourcesFit", "TaintToleration"
@@ -118,6 +120,25 @@ class Headroom:
                 known[key] = "; ".join(with_amounts(reasons, self.requests, has, row in self._nominated))
             texts.append(known[key])
         return texts
+
+    def add_to(self, matrix: Matrix) -> None:
+        """Add quantities or taints to all reasons of a matrix that omit them, decisive or not."""
+        for group in matrix.groups:
+            for cell in group.cells:
+                if cell.plugin in WITH_DETAILS and cell.reasons:
+                    cell.detailed = tuple(self.with_amounts(cell.reasons, group.nodes))
+            if group.plugin in WITH_DETAILS:
+                group.detailed = tuple(self.with_amounts(group.reasons, group.nodes))
+                each = self.each(group.reasons, group.nodes)
+                group.each = each if len(set(each)) > 1 else []
+
+    def complete(self, groups: Sequence[RejectedNodes]) -> None:
+        """Add to groups of an answer the node that lacks least, or the taints."""
+        for group in groups:
+            if successor(group.plugin) == FIT and lacking(group.reasons):
+                group.closest = self.closest(group.nodes)
+            elif group.reasons == [UNNAMED] and (taints := self.taints(group.nodes)):
+                group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
 
     def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
         """Return the first untolerated taint of each node, such as `dedicated=a:NoSchedule`, most frequent first."""

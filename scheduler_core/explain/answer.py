@@ -24,15 +24,13 @@ class Shortfall(Part):
 
 
 class Objection(Part):
-    """Why one plugin rejects one node. `detail`: the exact cause, "" if it cannot be found in the cluster's state.
-    `words`: what the node lacks, a verb first, if the question is about this node."""
+    """Why one plugin rejects one node. `detail`: the exact cause, "" if it cannot be found in the cluster's state."""
 
     plugin: str
     code: str
     reasons: list[str]
     detail: str = ""
     shortfalls: list[Shortfall] = []
-    words: str = ""
 
 
 class NodeObjections(Part):
@@ -91,6 +89,11 @@ class Duel(Part):
     other: str
     margin: int
     differences: list[ScoreDifference]
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """The total scores of the winner and of the other node."""
+        return sum(one.winner for one in self.differences), sum(one.other for one in self.differences)
 
 
 class Decision(Part):

@@ -16,14 +16,13 @@ from scheduler_core.explain.answer import (
     Cause,
     NodeObjections,
     Objection,
-    Preemption,
-    PreemptionCandidate,
     RejectedNodes,
 )
 from scheduler_core.explain.failure_details import lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
 from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.preemption import preemption_of
 from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import (
@@ -137,7 +136,7 @@ class Explainer:
             if len(answer.top) > 1:
                 answer.duel = scores.duel(answer.top[0], answer.top[1])
             answer.decision = scores.decision(trace, self.rules)
-        answer.preemption = self.preemption()
+        answer.preemption = preemption_of(trace)
         if trace.result in ("unschedulable", "gated", "error"):
             answer.cause = self.cause()
             answer.ladder = ladder.rungs(self.nowhere.classes)
@@ -243,21 +242,3 @@ class Explainer:
             first.detail = f"{first.detail or '; '.join(first.reasons)}, counting pods that are nominated to the node"
             found.insert(0, first)
         return found
-
-    # ---- PostFilter
-
-    def preemption(self) -> Preemption | None:
-        found = self.trace.postfilter
-        if found is None:
-            return None
-        refused: dict[str, int] = {}
-        for status, rows in found.rejected:
-            for reason in status.reasons:
-                refused[reason] = refused.get(reason, 0) + len(rows)
-        candidates = [
-            PreemptionCandidate(node, list(victims), broken) for node, (victims, broken) in found.candidates.items()
-        ]
-        preemption = Preemption("", found.nominated_node, list(self.trace.victims), found.rule, candidates, refused)
-        preemption.equals = list(found.nominated_any_of)
-        preemption.words = summary.preemption_sentence(preemption, found.status)
-        return preemption

@@ -15,24 +15,32 @@ from scheduler_core.explain.answer import Decision, Duel, Points, Ranked, ScoreD
 from scheduler_core.framework.interface import Plugin, ScorePlugin
 
 
-def ranking(trace: CycleTrace, names: Sequence[str], most: int) -> list[Ranked]:
-    """Return the best feasible nodes by total, the chosen one first among equals, then by name; empty without
-    scores."""
+def best_places(trace: CycleTrace, names: Sequence[str], most: int | None = None, undecided: bool = False) -> list[int]:
+    """Return the places of the best feasible nodes by total among `trace.feasible_rows()`; empty without scores.
+
+    Of nodes with equal totals, the chosen one comes first (unless `undecided`), then they are ordered by name.
+    `most`: how many, None for all.
+    """
     if not trace.scores:
         return []
     rows, total = trace.feasible_rows(), trace.total()
-    order: list[int] = np.lexsort((rows != trace.selected_row, -total))[:most].tolist()
-    node = {i: names[int(rows[i])] for i in order}
-    order.sort(key=lambda i: (-int(total[i]), node[i] != trace.node, node[i]))
-    return [_ranked(trace, names, i) for i in order]
+    chosen = -1 if undecided else trace.selected_row
+    order: list[int] = np.lexsort((rows != chosen, -total))[:most].tolist()
+    return sorted(order, key=lambda i: (-int(total[i]), int(rows[i]) != chosen, names[int(rows[i])]))
+
+
+def ranking(trace: CycleTrace, names: Sequence[str], most: int | None, undecided: bool = False) -> list[Ranked]:
+    """Return the scores of `best_places`."""
+    return [ranked_at(trace, names, i) for i in best_places(trace, names, most, undecided)]
 
 
 def ranked(trace: CycleTrace, names: Sequence[str], row: int) -> Ranked:
     """Return the scores of the scored node in `row`."""
-    return _ranked(trace, names, int(np.flatnonzero(trace.feasible_rows() == row)[0]))
+    return ranked_at(trace, names, int(np.flatnonzero(trace.feasible_rows() == row)[0]))
 
 
-def _ranked(trace: CycleTrace, names: Sequence[str], i: int) -> Ranked:
+def ranked_at(trace: CycleTrace, names: Sequence[str], i: int) -> Ranked:
+    """Return the scores of the feasible node at place `i`."""
     points = [
         Points(plugin, s.weight, int(s.raw[i]), int(s.normalized[i]), int(s.normalized[i]) * s.weight)
         for plugin, s in trace.scores.items()
@@ -122,3 +130,16 @@ def decision(trace: CycleTrace, rules: ScoreRules) -> Decision | None:
                 best = f"{rules.of(plugin)} of the {int(among.sum()):,} that {first} scores highest"
                 return Decision(best, [first, plugin], rules.by)
     return Decision("the one with the highest total", [], rules.by)
+
+
+def against(trace: CycleTrace, names: Sequence[str], other: str = "") -> Duel | None:
+    """Compare the chosen or best node with another scored one, by default with the runner-up. Return None for fewer
+    than two scored nodes."""
+    places = best_places(trace, names)
+    if len(places) < 2:
+        return None
+    rows = trace.feasible_rows()
+    first = next((i for i in places if int(rows[i]) == trace.selected_row), places[0])
+    rest = [i for i in places if i != first]
+    second = next((i for i in rest if names[int(rows[i])] == other), rest[0])
+    return duel(ranked_at(trace, names, first), ranked_at(trace, names, second))

@@ -181,9 +181,9 @@ def _effort(context: RejectionContext, node: objects.Node, wanted: Requirement) 
     if not exists and wanted.operator == "In":
         labels = node.metadata.labels
         if any(alike(value, labels.get(wanted.key, "")) for value in wanted.values):
-            return causes.TYPING_ERROR
+            return 1.1
         if any(value in wanted.values and alike(key, wanted.key) for key, value in labels.items()):
-            return causes.TYPING_ERROR
+            return 1.1
     return 2.0
 
 

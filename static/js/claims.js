@@ -5,7 +5,7 @@ import { loadParts, reload } from "./lazy_load.js";
 const box = () => document.getElementById("claims");
 
 function choose(node) {
-  pushAddress(withParams({ point: "filter", node }));
+  pushAddress(withParams({ point: document.getElementById("pod").dataset.point, node }));
   reload(box(), { node });
 }
 

@@ -31,10 +31,8 @@ function open(point, push = true) {
     } else link.removeAttribute("aria-current");
   }
   if (push) pushAddress(withParams({ point, ...(point !== "filter" && { plugin: null }) }));
-  if (point === "filter") {
-    list?.render();
-    showClaims();
-  }
+  if (point === "filter") list?.render();
+  if (["prefilter", "filter"].includes(point)) showClaims();
   if (point === "postfilter") showTrials();
   document.dispatchEvent(new Event("stepshown"));
 }

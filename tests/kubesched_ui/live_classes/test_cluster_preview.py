@@ -1,5 +1,6 @@
 """Cluster preview of a class: bounded for any number of nodes and pods, with the verdicts of the attempt."""
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
@@ -7,8 +8,10 @@ from kubesched_ui.exports.slides import of_cycle
 from kubesched_ui.live_classes import cluster_preview
 from kubesched_ui.live_classes.cluster_preview import Verdicts, card, counts, drawn
 from kubesched_ui.presenters import capacity_bars
-from kubesched_ui.presenters.cycle_presenter import matrix
 from scheduler_core.cluster.resources import CPU, MEMORY
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain.matrix import matrix_of
+from scheduler_core.framework.interface import UNSCHEDULABLE, Status, Verdict
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 GI = 2**30
@@ -24,16 +27,14 @@ def cluster(number: int, zones: int = 2, pods: int = 3) -> list[capacity_bars.No
 
 def verdicts(nodes: list[capacity_bars.Node]) -> Verdicts:
     """Return verdicts in which every second node rejects the pod and n1 is selected."""
-    refused = {"code": "Unschedulable", "plugin": "NodeAffinity", "reasons": ["<b>no</b>"]}
-    cycle = {
-        "filter": {one.name: refused for one in nodes[::2]},
-        "feasible": [one.name for one in nodes[1::2]],
-        "selected": "n1",
-        "filter_order": ["NodeAffinity"],
-    }
-    found = matrix(cycle, [one.name for one in nodes])
-    slides = of_cycle(cycle, found, None)
-    return Verdicts(slides, len(slides) - 1, found, cycle, None)
+    names = [one.name for one in nodes]
+    refuses = np.arange(len(nodes)) % 2 == 0
+    verdict = Verdict.reject(refuses, Status(UNSCHEDULABLE, ("<b>no</b>",)))
+    trace = CycleTrace("a/p", nodes=len(nodes), verdicts={"NodeAffinity": verdict}, node="n1", selected_row=1)
+    trace.feasible = np.flatnonzero(~refuses)
+    found = matrix_of(trace, names)
+    slides = of_cycle(trace, found, None)
+    return Verdicts(slides, len(slides) - 1, found, trace, names, None)
 
 
 def test_few_nodes_show_their_pods_and_reasons() -> None:

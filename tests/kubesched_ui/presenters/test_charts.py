@@ -1,18 +1,24 @@
 """Charts are plain JSON."""
 
 import json
-from typing import Any
 
 import pytest
 
 from kubesched_ui.presenters import charts, experiment_charts
-from kubesched_ui.presenters.cycle_presenter import score_rows
+from scheduler_core.explain.answer import Points, Ranked
+
+
+def ranked(node: str, *scores: tuple[str, int, int, int]) -> Ranked:
+    """Return a node with the scores (plugin, weight, raw, normalized)."""
+    points = [
+        Points(plugin, weight, raw, normalized, weight * normalized) for plugin, weight, raw, normalized in scores
+    ]
+    return Ranked(node, sum(one.weighted for one in points), points)
 
 
 def test_score_bars_add_up_to_the_totals_with_the_best_node_first() -> None:
-    scored = {"P": {"weight": 2, "raw": {"a": 3, "b": 4}, "normalized": {"a": 30, "b": 40}}}
-    scored["Q"] = {"weight": 1, "raw": {"a": 0, "b": 0}, "normalized": {"a": 60, "b": 0}}
-    figure = charts.score_bars(score_rows({"score": scored, "total": {"a": 120, "b": 80}, "selected": "a"}))
+    best = [ranked("a", ("P", 2, 3, 30), ("Q", 1, 0, 60)), ranked("b", ("P", 2, 4, 40), ("Q", 1, 0, 0))]
+    figure = charts.score_bars(best, "a")
     assert [(row["node"], row["total"], row["chosen"]) for row in figure["rows"]] == [
         ("a", 120, True),
         ("b", 80, False),
@@ -25,9 +31,7 @@ def test_score_bars_add_up_to_the_totals_with_the_best_node_first() -> None:
 
 def test_nodes_with_a_long_common_prefix_have_distinct_labels() -> None:
     names = [f"gke-production-europe-west1-pool-standard-{i}" for i in range(3)]
-    part = {"weight": 1, "raw": dict.fromkeys(names, 5), "normalized": dict.fromkeys(names, 50)}
-    rows = score_rows({"score": {"P": part}, "total": dict.fromkeys(names, 50), "selected": names[0]})
-    figure = charts.score_bars(rows)
+    figure = charts.score_bars([ranked(name, ("P", 1, 5, 50)) for name in names])
     assert len({row["label"] for row in figure["rows"]}) == 3
     assert {row["node"] for row in figure["rows"]} == set(names)
 
@@ -57,16 +61,15 @@ def test_a_histogram_counts_every_value_in_bins_of_round_width() -> None:
 
 
 def test_large_equal_scores_are_left_out() -> None:
-    def score(a: int, b: int, weight: int = 1) -> dict[str, Any]:
-        return {"weight": weight, "raw": {"a": a, "b": b}, "normalized": {"a": a, "b": b}}
-
-    scored = {"Avoid": score(10, 10, 10000), "Least": score(4, 2), "Same": score(3, 3)}
-    totals = {"a": 100007, "b": 100005}
-    figure = charts.score_bars(score_rows({"score": scored, "total": totals, "selected": "a"}))
+    best = [
+        ranked("a", ("Avoid", 10000, 10, 10), ("Least", 1, 4, 4), ("Same", 1, 3, 3)),
+        ranked("b", ("Avoid", 10000, 10, 10), ("Least", 1, 2, 2), ("Same", 1, 3, 3)),
+    ]
+    figure = charts.score_bars(best)
     assert figure["left_out"] == [("Avoid", 100000)]
     assert [name for name, _ in figure["plugins"]] == ["Least", "Same"]
     assert [round(sum(part["width"] for part in row["parts"])) for row in figure["rows"]] == [100, 71]
-    one = charts.score_bars(score_rows({"score": scored, "total": totals | {"b": 50}, "selected": "a"})[:1])
+    one = charts.score_bars(best[:1])
     assert one["left_out"] == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubesched_ui.presenters.explanations import notes, notes_of
+from kubesched_ui.presenters.plugin_notes import notes, notes_of
 from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 

@@ -9,6 +9,8 @@ from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.replay import simulation_of
 from scheduler_core.explain import explain, render
+from scheduler_core.explain.matrix import ALSO, REFUSED, matrix_of
+from scheduler_core.explain.scores import ranking
 from tests.conformance import golden_cases
 from tests.examples import selection
 
@@ -96,3 +98,25 @@ def _cycle_with_history(case, objects, index, name):
     simulation = simulation_of(case | {"objects": objects}, **changes)
     (trace,) = simulation.run()
     return simulation.nodes.index(name), trace
+
+
+@pytest.mark.parametrize("release", selection(["v1.34", "v1.27", "v1.24"], 3))
+def test_matrix_and_scores_agree_with_the_cycle(release):
+    """Each node is in one group, with the status of the cycle, and scores add up to totals."""
+    scored = 0
+    for case, nodes, trace, _ in cycles(release):
+        where, golden = (case["name"], trace.pod), trace.golden(nodes)
+        matrix = matrix_of(trace, nodes)
+        assert sorted(name for group in matrix.groups for name in group.nodes) == sorted(nodes), where
+        refused = {name: group for group in matrix.groups if group.state == REFUSED for name in group.nodes}
+        assert {name: list(group.reasons) for name, group in refused.items()} == {
+            name: status["reasons"] for name, status in golden["filter"].items()
+        }, where
+        for name, group in refused.items():
+            others = {cell.plugin: list(cell.reasons) for cell in group.cells if cell.kind == ALSO}
+            alone = {plugin: status["reasons"] for plugin, status in golden["filter_all"].get(name, {}).items()}
+            assert others == {plugin: reasons for plugin, reasons in alone.items() if plugin != group.plugin}, where
+        for one in ranking(trace, nodes, None):
+            scored += 1
+            assert one.total == golden["total"][one.node] == sum(part.weighted for part in one.points), where
+    assert scored

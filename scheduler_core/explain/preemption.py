@@ -1,0 +1,51 @@
+"""The result of PostFilter in a cycle: the candidates in the order of upstream's rules."""
+
+from collections.abc import Mapping, Sequence
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain import summary
+from scheduler_core.explain.answer import Preemption, PreemptionCandidate
+
+NO_PRIORITIES: Mapping[str, int] = {}
+
+
+def preemption_of(trace: CycleTrace) -> Preemption | None:
+    """Return the result of PostFilter, None if it did not run."""
+    found = trace.postfilter
+    if found is None:
+        return None
+    refused: dict[str, int] = {}
+    for status, rows in found.rejected:
+        for reason in status.reasons:
+            refused[reason] = refused.get(reason, 0) + len(rows)
+    candidates = [PreemptionCandidate(node, list(pods), broken) for node, (pods, broken) in found.candidates.items()]
+    rule = found.rule or ("the only candidate" if len(candidates) == 1 else "")
+    preemption = Preemption("", found.nominated_node, list(trace.victims), rule, candidates, refused)
+    preemption.equals = list(found.nominated_any_of)
+    preemption.words = summary.preemption_sentence(preemption, found.status)
+    return preemption
+
+
+def in_order(preemption: Preemption, priorities: Mapping[str, int] = NO_PRIORITIES) -> list[PreemptionCandidate]:
+    """Return the candidates, the nominated one first, the others in the order of upstream's rules.
+
+    `priorities`: pod -> priority, for possible victims.
+    """
+
+    def place(one: PreemptionCandidate) -> tuple[bool, int, int, int, int, str]:
+        known = [priorities[pod] for pod in one.victims if pod in priorities]
+        # Upstream shifts every priority above zero before it adds them, so an additional victim never reduces the sum.
+        total = sum(priority + 2**31 for priority in known) if len(known) == len(one.victims) else 0
+        nominated = one.node == preemption.nominated_node
+        return not nominated, one.pdb_violations, max(known, default=0), total, len(one.victims), one.node
+
+    return sorted(preemption.candidates, key=place)
+
+
+def rejected_nodes(trace: CycleTrace, names: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+    """Return (plugin, reason, nodes) where evicting pods does not help, most nodes first."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for status, rows in trace.postfilter.rejected if trace.postfilter is not None else ():
+        nodes = grouped.setdefault((status.plugin, "; ".join(status.reasons)), [])
+        nodes += [names[row] for row in rows.tolist()]
+    return sorted(((*key, nodes) for key, nodes in grouped.items()), key=lambda entry: -len(entry[2]))
