@@ -329,6 +329,7 @@ class RunQuerySet(WorkQuerySet["Run"]):
             "remaining",
             "changes",
             "imported",
+            "fixes",
             "scenario__config",
             "scenario__time",
             "scenario__warnings",
@@ -430,6 +431,9 @@ class Run(Work):
         null=True, editable=False, help_text="Number of evictions; null: not counted, as before version 1.1."
     )
     gated = models.PositiveIntegerField(default=0)
+    fixes = PackedJSONField(
+        null=True, editable=False, help_text="The best fixes over all pods without a node; null: not searched."
+    )
     errors = models.PositiveIntegerField(default=0)
     pods_per_s = models.FloatField(default=0)
     clock = models.FloatField(default=0, help_text="Current virtual second of a run in virtual time.")

@@ -125,7 +125,7 @@ class RunOut(ModelSchema):
         model = Run
         exclude = [
             *("node_names", "worker", "starts", "pods", "unbind", "template", "summary"),
-            *("changes", "stages", "origin", "remaining", "imported", "owner"),
+            *("changes", "stages", "origin", "remaining", "imported", "owner", "fixes"),
         ]
 
 

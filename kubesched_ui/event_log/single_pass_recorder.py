@@ -51,6 +51,7 @@ class SinglePassRecorder:
     items: list[SingleCycle | SharedCycles | NodeNames] = field(default_factory=list)
     results: list[ResultRow | None] = field(default_factory=list)
     events: int = 0
+    nominated: dict[str, CycleTrace] = field(default_factory=dict)  # pod -> its last cycle, if that nominated a node
 
     def __post_init__(self) -> None:
         self._batch = TraceBatchEncoder()
@@ -86,6 +87,8 @@ class SinglePassRecorder:
                 self._share()
                 self.nodes, self.version = list(simulation.nodes), self.version + 1
                 self.items.append(NodeNames(self.version, self.nodes))
+            if trace.nominated_node:
+                self.nominated[trace.pod] = trace
             if trace.is_ranked:  # only until the next cycle
                 trace.selection()
             changes, complete = recorder.changes(), True

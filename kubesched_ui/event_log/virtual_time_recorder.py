@@ -11,6 +11,7 @@ from django.conf import settings
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.rows import Ended, EventRow, RecordEntry, Repeated, TimelineBatch
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
@@ -46,6 +47,7 @@ class VirtualTimeRecorder:
     own_record: Callable[[], int | None] | None = None
     events: list[Event] = field(default_factory=list)  # of `pod`, without numbers
     pod: str = ""
+    nominated: dict[str, CycleTrace] = field(default_factory=dict)  # pod -> its last cycle, if that nominated a node
 
     def __post_init__(self) -> None:
         self._last_seq = max(self.stored, self.timeline.seq)
@@ -72,6 +74,8 @@ class VirtualTimeRecorder:
                 yield from self._forked()
             entry = timeline.take(record)
             self.recorder.record(record, entry.seq)
+            if record.trace is not None and record.trace.nominated_node:
+                self.nominated[record.trace.pod] = record.trace
             cycle, self._batch.clock = entry.cycle or cycle, entry.t
             if entry.seq > stored:
                 if entry.seq - len(entry.events) < stored:

@@ -36,7 +36,10 @@ RETRY_S = 60  # after this time a failed part is retried, and a part of an activ
 SALT, TOKEN_S = "live-class-parts", 600
 THREADS = 3  # number of threads that wait for offloaded requests
 MESSAGE = '{}<p class="small" role="status">{}</p>'
-HEADS = {"why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'), "together": mark_safe("<h3>Suggested fixes</h3>")}
+HEADS = {
+    "why": mark_safe('<h2 id="t-why">Suggested fixes</h2>'),
+    "together": mark_safe('<h2 id="t-together">Pods without a node</h2>'),
+}
 WAITING = {"map": "Drawing the cluster …"}
 
 _render_lock = threading.Lock()

@@ -1,41 +1,19 @@
-"""The outcome of a run: one sentence, and the pods without a node, grouped by their main cause."""
+"""The outcome of a run: one sentence, and the pods without a node by workload, from the stored answers."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from django.db.models import Max
+import msgspec
+from django.db.models import Max, Min
 
-from kubesched_ui.models import Cycle, PodResult, Run
-from scheduler_core.cluster.formatting import agree, count, listing
-from scheduler_core.config.policy_plugins import successor
-from scheduler_core.plugins import PLUGINS
+from kubesched_ui.models import Cycle, PodResult, Run, WorkloadAnswer
+from scheduler_core.cluster.formatting import count, listing
 
-PODS = 8  # pods listed per cause
-CAUSES = 4  # causes in the sentence
-
-# Plugin -> what its rejections say about a pod, a plural verb first. The pods of STATIC can never run on such nodes.
-STATIC = {
-    "NodeUnschedulable": "find only cordoned nodes",
-    "NodeName": "name a node that does not exist",
-    "TaintToleration": "do not tolerate a taint of each node",
-    "NodeAffinity": "have a node selector or affinity that no node matches",
-    "VolumeZone": "have a volume that no node can reach",
-    "NodeDeclaredFeatures": "need a feature that no node has",
-    "NodeLabel": "find no node with the labels that the configuration requires",
-}
-OTHER_PLUGINS = {
-    "NodePorts": "need a host port that is taken",
-    "VolumeRestrictions": "have a volume that is in use",
-    "VolumeBinding": "have a volume that no node can reach",
-    "PodTopologySpread": "have a topology spread constraint that no node satisfies",
-    "InterPodAffinity": "have a pod affinity or anti-affinity that no node satisfies",
-    "DynamicResources": "lack devices that a claim requests",
-}
-OF_REASON = {reason: name for name, plugin in PLUGINS.items() for reason in plugin.phrases}
-FIT, SLOTS, LACKS = "NodeResourcesFit", "Too many pods", "Insufficient "
-GATED, FAILED, NOMINATED = "have scheduling gates", "have an error", "wait for pods to be evicted"
+PODS = 8  # pods listed per group
+WORKLOADS, SAME = 20, 3  # workloads on a page, and groups of each
+LOOKED_AT = 500  # pods of a group that are searched for the first cycle
+NAMED = 3  # workloads in the sentence
 
 
 class UnplacedPod(NamedTuple):
@@ -43,26 +21,48 @@ class UnplacedPod(NamedTuple):
 
     namespace: str
     name: str
-    nominated: str
-    cycle: int
+    nominated: str = ""
+    cycle: int = 0
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass
-class PendingCause:
-    """Pods without a node for the same main cause. `words`: the cause, a plural verb first. `pods`: the first ones."""
+@dataclass(frozen=True)
+class ShownFix:
+    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page."""
 
-    words: str
-    count: int = 0
-    pods: list[UnplacedPod] = field(default_factory=list)
+    fix: dict[str, Any]
+    at: int
+    id: str
 
     @property
-    def text(self) -> str:
-        """Return `1 lacks cpu`, `2 lack cpu`."""
-        return f"{self.count:,} {agree(self.count, self.words)}"
+    def key(self) -> tuple[str, str]:
+        return self.fix["kind"], self.fix["command"] or self.fix["text"]
+
+    @property
+    def shared(self) -> bool:
+        """Whether it may place pods of several workloads."""
+        return self.fix["target"] is None or self.fix["target"]["kind"] == "Node"
+
+    @property
+    def changes(self) -> str:
+        """Return the changes of the fork as JSON."""
+        return msgspec.json.encode(self.fix["changes"]).decode()
+
+
+@dataclass
+class AnsweredPods:
+    """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if not searched yet; `more_fixes`:
+    those that the page does not list elsewhere. `at`: the first cycle of one of them."""
+
+    sentence: str
+    count: int
+    pods: list[UnplacedPod]
+    fixes: list[ShownFix] | None = None
+    at: int = 1
+    more_fixes: list[ShownFix] = field(default_factory=list)
 
     @property
     def more(self) -> int:
@@ -70,33 +70,92 @@ class PendingCause:
 
 
 @dataclass
+class AnsweredWorkload:
+    """The pods of a workload without a node, those with the most frequent answer first."""
+
+    kind: str
+    namespace: str
+    name: str
+    count: int = 0
+    groups: list[AnsweredPods] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return `StatefulSet team-a/cache`; for equal pods without a controller `pods like default/a`."""
+        key = f"{self.namespace}/{self.name}"
+        return f"pods like {key}" if self.kind == "Pod" and self.count > 1 else f"{self.kind} {key}"
+
+    @property
+    def listed(self) -> list[AnsweredPods]:
+        return self.groups[:SAME]
+
+    @property
+    def more(self) -> int:
+        return len(self.groups) - len(self.listed)
+
+
+@dataclass
 class RunAnswer:
-    """`sentence`: the outcome. `counts`: result -> pods. `causes`: most pods first. `reasons`: (plugin, reason, pods)
-    of pods without a nominated node, in which a pod counts once per reason."""
+    """`sentence`: the outcome. `counts`: result -> pods. `workloads`: most pods first. `unexplained`: the number of
+    pods without a node and without a stored answer. `alone`: whether the sentence contains that of the only group.
+    `fixes`: the best ones over all pods; None if not searched yet."""
 
     sentence: str
     counts: dict[str, int]
-    causes: list[PendingCause]
-    reasons: list[tuple[str, str, int]]
+    workloads: list[AnsweredWorkload]
+    pending: int
+    unexplained: int
+    alone: bool = False
+    fixes: list[ShownFix] | None = None
 
     @property
-    def pending(self) -> int:
-        return sum(cause.count for cause in self.causes)
+    def listed(self) -> list[AnsweredWorkload]:
+        return self.workloads[:WORKLOADS]
 
     @property
     def first(self) -> UnplacedPod | None:
-        """Return the pod to look at first: one of the most frequent cause."""
-        return self.causes[0].pods[0] if self.causes else None
+        """Return the pod to look at first."""
+        return self.workloads[0].groups[0].pods[0] if self.workloads else None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a page that searches fixes would show more."""
+        return bool(self.pending and (self.unexplained or self.fixes is None))
 
 
 def answer_of(run: Run) -> RunAnswer:
     """Return the outcome of a run, or of its part so far."""
     counts = counts_of(run)
-    causes, reasons = _pending(run)
-    sentence = _sentence(run, counts, causes)
+    pending = sum(counts.values()) - counts.get("scheduled", 0) - counts.get("waiting", 0)
+    workloads = [] if run.active or not pending else _workloads(run)
+    explained = sum(workload.count for workload in workloads)
+    answer = RunAnswer("", counts, workloads, pending, max(0, pending - explained))
+    answer.alone = len(workloads) == 1 and len(workloads[0].groups) == 1 and not answer.unexplained
+    answer.sentence = _sentence(run, answer)
+    _add_fixes(run, answer)
     if run.evicted:
-        sentence = f"{sentence.removesuffix('.')}; {count(run.evicted, 'running pod')} evicted."
-    return RunAnswer(sentence, counts, causes, reasons)
+        answer.sentence += f" {count(run.evicted, 'running pod')} {'was' if run.evicted == 1 else 'were'} evicted."
+    return answer
+
+
+def _add_fixes(run: Run, answer: RunAnswer) -> None:
+    """Add the best fixes of the run, and to each listed group its best one if none of these is for it."""
+    groups = [group for workload in answer.listed for group in workload.listed]
+    if any(group.fixes is None for group in groups):
+        return
+    if answer.alone:
+        answer.fixes = groups[0].fixes
+        return
+    if run.fixes is None:
+        return
+    at = {fix.key: fix.at for group in reversed(groups) for fix in group.fixes or ()}
+    first = min((group.at for group in groups), default=1)
+    ranked = [ShownFix(fix, first, f"fix-{n}") for n, fix in enumerate(run.fixes)]
+    answer.fixes = [fix if fix.shared else replace(fix, at=at.get(fix.key, first)) for fix in ranked]
+    shown = {fix.key for fix in answer.fixes}
+    for group in groups:
+        if not any(fix.key in shown for fix in group.fixes or ()):
+            group.more_fixes = (group.fixes or [])[:1]
 
 
 def counts_of(run: Run) -> dict[str, int]:
@@ -104,90 +163,91 @@ def counts_of(run: Run) -> dict[str, int]:
     return PodResult.objects.filter(run=run).outcomes()
 
 
-def _pending(run: Run) -> tuple[list[PendingCause], list[tuple[str, str, int]]]:
-    """Return the causes and the reasons of pods without a node."""
-    rows = PodResult.objects.filter(run=run).exclude(result__in=("scheduled", "waiting")).order_by("position")
-    fields = ("namespace", "name", "result", "nominated_node", "reasons")
-    causes: dict[str, PendingCause] = {}
-    counted: Counter[tuple[str, str]] = Counter()
-    for namespace, name, result, nominated, reasons in rows.values_list(*fields).iterator(chunk_size=2000):
-        words = NOMINATED if nominated else cause_of(result, reasons)
-        cause = causes.setdefault(words, PendingCause(words))
-        cause.count += 1
-        if len(cause.pods) < PODS:
-            cause.pods.append(UnplacedPod(namespace, name, nominated, 0))
-        if result == PodResult.Result.UNSCHEDULABLE and not nominated:
-            counted.update({(entry["plugin"], entry["reason"]) for entry in reasons})
-    found = sorted(causes.values(), key=lambda cause: (-cause.count, cause.words))
-    _add_cycles(run, found)
-    # a stable order while results arrive
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    return found, [(plugin, reason, pods) for (plugin, reason), pods in ordered]
+def _workloads(run: Run) -> list[AnsweredWorkload]:
+    rows = WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk")
+    found: dict[tuple[str, str, str], AnsweredWorkload] = {}
+    listed = []
+    for row in rows.only("kind", "namespace", "name", "pod", "count", "sentence").iterator(chunk_size=500):
+        workload = found.setdefault(
+            (row.kind, row.namespace, row.name), AnsweredWorkload(row.kind, row.namespace, row.name)
+        )
+        workload.count += row.count
+        workload.groups.append(AnsweredPods(row.sentence, row.count, [_pod(row.pod)]))
+        listed.append((row.pk, workload.groups[-1]))
+    ordered = sorted(found.values(), key=lambda workload: -workload.count)
+    shown = [group for workload in ordered[:WORKLOADS] for group in workload.listed]
+    _complete(run, {pk: group for pk, group in listed if any(group is one for one in shown)})
+    return ordered
 
 
-def _add_cycles(run: Run, causes: Sequence[PendingCause]) -> None:
-    """Add the number of its last cycle to each listed pod."""
-    names = {pod.name for cause in causes for pod in cause.pods}
-    rows = Cycle.objects.filter(run=run, name__in=names).order_by().values_list("namespace", "name")
-    cycles = {(namespace, name): number for namespace, name, number in rows.annotate(Max("number"))}
-    for cause in causes:
-        cause.pods = [pod._replace(cycle=cycles.get((pod.namespace, pod.name), 0)) for pod in cause.pods]
+def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
+    """Add pods, cycles and fixes to the groups that a page lists."""
+    rows = list(WorkloadAnswer.objects.filter(pk__in=groups))
+    keys = {row.pk: row.pods[:LOOKED_AT] for row in rows}
+    names = {key.partition("/")[2] for found in keys.values() for key in found}
+    results = PodResult.objects.filter(run=run).without_node().exclude(nominated_node="")
+    nominated = {(row.namespace, row.name): row.nominated_node for row in results}
+    tried = Cycle.objects.filter(run=run, name__in=names).order_by().values_list("namespace", "name")
+    first_last = tried.annotate(Min("number"), Max("number"))
+    cycles = {f"{namespace}/{name}": (first, last) for namespace, name, first, last in first_last}
+    for row in rows:
+        group = groups[row.pk]
+        pods = [_pod(key)._replace(cycle=cycles.get(key, (0, 0))[1]) for key in row.pods[:PODS]]
+        group.pods = [pod._replace(nominated=nominated.get(pod[:2], "")) for pod in pods]
+        group.at = min((cycles[key][0] for key in keys[row.pk] if key in cycles), default=1)
+        found = enumerate(row.answer.get("fixes", [])) if row.fixed else ()
+        group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in found] if row.fixed else None
 
 
-def cause_of(result: str, reasons: Iterable[Mapping[str, Any]]) -> str:
-    """Return the main cause for which a pod has no node, a plural verb first.
-
-    `reasons`: [{plugin, reason, nodes}]. Nodes that might suit the pod at another time say more than those that never
-    do: of both, the plugin that rejects the most nodes decides.
-    """
-    if result == PodResult.Result.GATED:
-        return GATED
-    if result == PodResult.Result.ERROR:
-        return FAILED
-    nodes: Counter[str] = Counter()
-    texts: dict[str, dict[str, int]] = {}
-    for entry in reasons:
-        plugin = OF_REASON.get(entry["reason"]) or successor(entry["plugin"])
-        texts.setdefault(plugin, {})[entry["reason"]] = entry["nodes"]
-        nodes[plugin] += entry["nodes"]
-    if not texts:
-        return "have no feasible node"
-    plugin = max(texts, key=lambda name: (name not in STATIC and nodes[name] > 0, nodes[name]))
-    if plugin == FIT:
-        return _lacking(texts[plugin])
-    if not nodes[plugin]:
-        return f"are refused by {plugin} ({'; '.join(texts[plugin])})"
-    words = (STATIC | OTHER_PLUGINS).get(plugin, f"are refused by {plugin}")
-    return words if len(texts) == 1 else words.replace("no node", "no available node")
+def _pod(key: str) -> UnplacedPod:
+    namespace, _, name = key.partition("/")
+    return UnplacedPod(namespace, name)
 
 
-def _lacking(nodes: Mapping[str, int]) -> str:
-    """Return the resources that most nodes lack: `lack cpu and memory`."""
-    most = max(nodes.values())
-    names = (reason.removeprefix(LACKS) for reason, number in nodes.items() if number == most)
-    return f"lack {listing(['a free pod slot' if name == SLOTS else name for name in names])}"
-
-
-def _sentence(run: Run, counts: Mapping[str, int], causes: Sequence[PendingCause]) -> str:
-    """Return `2 of 5 pending pods placed; 3 not: 2 lack cpu, 1 has a node selector that no node matches.`"""
-    placed, total = counts.get("scheduled", 0) + counts.get("waiting", 0), sum(counts.values())
+def _sentence(run: Run, answer: RunAnswer) -> str:
+    """Return `2 of 5 pods placed; 3 of StatefulSet team-a/cache not: no node has pool=bacth.`"""
+    total, left = sum(answer.counts.values()), answer.pending
+    placed = total - left
     kind = "pod" if run.pods is not None or run.unbind or run.template else "pending pod"
-    so_far = " so far" if run.active else ""
     if not total:
         return "No pod is scheduled yet." if run.active else "No pod was scheduled."
-    if run.active and not run.in_time:
-        total = max(total, run.cycles_total)
+    if run.active:
+        total = total if run.in_time else max(total, run.cycles_total)
+        return f"{placed:,} of {count(total, kind)} placed, {left:,} pending so far."
     pods = count(total, kind)
-    if not causes:
-        return f"{placed:,} of {pods} placed so far." if run.active else f"{'All ' * (total > 1)}{pods} placed."
-    if total == 1:
-        return f"The {kind} is not placed{so_far}: it {agree(1, causes[0].words)}."
-    left, clauses = sum(cause.count for cause in causes), [cause.text for cause in causes[:CAUSES]]
-    if rest := sum(cause.count for cause in causes[CAUSES:]):
-        clauses.append(f"{rest:,} for other reasons")
-    why = ", ".join(clauses)
-    return (
-        f"{placed:,} of {pods} placed{so_far}; {left:,} not: {why}."
-        if placed
-        else f"None of {pods} placed{so_far}: {why}."
-    )
+    if not left:
+        return f"{'All ' * (total > 1)}{pods} placed."
+    head = f"{placed:,} of {pods} placed; {left:,}" if placed else f"None of {pods} placed"
+    if not answer.workloads or answer.unexplained:
+        return f"{head} not." if placed else f"{head}."
+    if answer.alone:
+        (workload,) = answer.workloads
+        why = workload.groups[0].sentence
+        if total == 1:
+            return f"The {kind} has no node: {why}"
+        of = workload.text if workload.kind == "Pod" else f"of {workload.text}"
+        if placed and left == 1:
+            return f"{placed:,} of {pods} placed; {workload.text} not: {why}"
+        return f"{head} {of} not: {why}" if placed else f"{head}, all {of}: {why}"
+    parts = _parts(answer.workloads)
+    return f"{head} not: {parts}." if placed else f"{head}: {parts}."
+
+
+def _parts(workloads: Sequence[AnsweredWorkload]) -> str:
+    named, rest = workloads[:NAMED], workloads[NAMED:]
+    if len(rest) == 1:
+        named, rest = workloads, []
+    texts = [_part(workload) for workload in named]
+    if rest:
+        texts.append(f"{sum(_counts(rest)):,} of {count(len(rest), 'other workload')}")
+    return listing(texts)
+
+
+def _part(workload: AnsweredWorkload) -> str:
+    if workload.kind != "Pod":
+        return f"{workload.count:,} of {workload.text}"
+    return workload.text if workload.count == 1 else f"{workload.count:,} {workload.text}"
+
+
+def _counts(workloads: Iterable[AnsweredWorkload]) -> list[int]:
+    return [workload.count for workload in workloads]

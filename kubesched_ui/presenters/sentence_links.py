@@ -72,7 +72,8 @@ class CycleLinks:
         """Return the links of why the pod did not go to one node: to how each number or verdict is computed."""
         plugins = [one.plugin for one in answer.objections if one.plugin]
         scored = [one.plugin for one in answer.duel.differences] if answer.duel else []
-        found = [self.at(plugin, "filter", plugin, answer.node) for plugin in plugins]
+        found = [self.at(one.words, "filter", one.plugin, answer.node) for one in answer.objections if one.words]
+        found += [self.at(plugin, "filter", plugin, answer.node) for plugin in plugins]
         found += [self.at(plugin, "weighted", plugin, answer.node) for plugin in scored]
         if answer.kind == "pod" and answer.plugin:
             found.append(self.at(answer.plugin, answer.point, answer.plugin))

@@ -19,11 +19,16 @@ from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.recording_cache import NotRecorded, has_recording
 from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
+from scheduler_core.explain.answer import Fix
+from scheduler_core.simulation import Simulation
 
 logger = logging.getLogger(__name__)
 
+NOMINATED = 1000  # pods whose last cycles are read
+BARE = "Pod"  # the kind of a workload that is a pod without a controller
 FIXED = 40  # answers of a run for which fixes are searched, most pods first
 
 
@@ -33,12 +38,33 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
     None also while the run is active, and in the web process for a large run whose answer is not stored. `fixes`:
     search fixes if that was not done yet; they take longer.
     """
-    row = row_of_pod(run, namespace, name)
+    row, key = row_of_pod(run, namespace, name), f"{namespace}/{name}"
     if row is None:
         return None
+    answer = _about(row, key)
+    if fixes and row.kind == BARE and row.pod != key:
+        return answer | {"fixes": msgspec.to_builtins(_fixes_of_pod(run, answer))}
     if fixes and not row.fixed:
         _search_fixes(run, [row])
-    return row.answer | {"pod": f"{namespace}/{name}"}
+    return answer | ({"fixes": row.answer["fixes"]} if row.answer.get("fixes") else {})
+
+
+def _about(row: WorkloadAnswer, key: str) -> dict[str, Any]:
+    """Return the answer about one of its pods, without fixes. Pods without a controller are their own workloads."""
+    answer: dict[str, Any] = row.answer | {"pod": key}
+    answer.pop("fixes", None)
+    if row.kind == BARE and "workload" in answer:
+        answer["workload"] = answer["workload"] | {"name": key.partition("/")[2]}
+    return answer
+
+
+def _fixes_of_pod(run: Run, answer: dict[str, Any]) -> list[Fix]:
+    of = (msgspec.convert(answer, Answer), [answer["pod"]])
+    try:
+        return at_end(run, lambda simulation: pending_answers.fixes_of_groups(simulation, [of]))[0]
+    except (NotRecorded, InputError) as problem:
+        logger.info("Pod %s of run %s has no fixes: %s", answer["pod"], run.pk, problem)
+        return []
 
 
 def row_of_pod(run: Run, namespace: str, name: str) -> WorkloadAnswer | None:
@@ -67,8 +93,10 @@ def answers_of_run(run: Run, fixes: bool = False) -> list[WorkloadAnswer]:
     if missing := _missing(run):
         _compute(run, missing)
     rows = list(WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk"))
-    if fixes:
+    if fixes and rows:
         _search_fixes(run, [row for row in rows[:FIXED] if not row.fixed])
+        if run.fixes is None:
+            _rank_fixes(run, rows[:FIXED])
     return rows
 
 
@@ -95,7 +123,9 @@ def _compute(run: Run, missing: Sequence[str], pod: str = "") -> None:
     """Explain these pods and store the answers; with `pod`, only it and pods that are like it."""
     rows: list[AnswerRow] = []
     try:
-        rows = at_end(run, lambda simulation: pending_answers.requested(simulation, missing, pod))
+        rows = at_end(
+            run, lambda simulation: pending_answers.requested(simulation, missing, _last(run, simulation), pod)
+        )
     except NotRecorded:
         if has_recording(run):  # another process computes it
             raise
@@ -105,6 +135,16 @@ def _compute(run: Run, missing: Sequence[str], pod: str = "") -> None:
     rest = [pod] if pod else missing
     rows += _from_cycles(run, [key for key in rest if key not in explained])
     _store(run, rows)
+
+
+def _last(run: Run, simulation: Simulation) -> dict[str, CycleTrace]:
+    """Return the last cycles of the nominated pods, of which each refers to the nodes at the end."""
+    found = {}
+    for row in PodResult.objects.filter(run=run).without_node().exclude(nominated_node="")[:NOMINATED]:
+        cycle = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name).order_by("-number").first()
+        if cycle is not None and cycle.nodes == simulation.nodes:
+            found[f"{row.namespace}/{row.name}"] = trace_of(cycle)
+    return found
 
 
 def _from_cycles(run: Run, pods: Collection[str]) -> list[AnswerRow]:
@@ -131,17 +171,15 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     """Search the fixes of these answers and store them."""
     if not rows:
         return
-    pods = [key for row in rows for key in row.pods]
+    # equal pods without a controller are edited one by one: the fixes are those of the first
+    groups = [(msgspec.convert(row.answer, Answer), row.pods[:1] if row.kind == BARE else row.pods) for row in rows]
     try:
-        found = at_end(run, lambda simulation: pending_answers.with_fixes(simulation, pods))
+        found = at_end(run, lambda simulation: pending_answers.fixes_of_groups(simulation, groups))
     except (NotRecorded, InputError) as problem:
         logger.info("Run %s has no fixes: %s", run.pk, problem)
         return
-    of_pod = {key: answer for answer, keys in found for key in keys}
-    for row in rows:
-        answer = of_pod.get(row.pod)
-        if answer is not None:
-            row.answer = row.answer | {"fixes": msgspec.to_builtins(answer.fixes)}
+    for row, fixes in zip(rows, found, strict=True):
+        row.answer = row.answer | ({"fixes": msgspec.to_builtins(fixes)} if fixes else {})
         row.fixed = True
     try:
         with transaction.atomic():
@@ -149,6 +187,22 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
             _measure_again(run)
     except DATABASE as error:
         logger.warning("Fixes of run %s are not stored: %s", run.pk, error)
+
+
+def _rank_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
+    """Store the best fixes over all these answers with the run."""
+    found = [(msgspec.convert(row.answer.get("fixes", []), list[Fix]), row.pods) for row in rows]
+    best: list[Fix] = []
+    if any(fixes for fixes, _ in found):
+        try:
+            best = at_end(run, lambda simulation: pending_answers.ranked(simulation, found))
+        except (NotRecorded, InputError) as problem:
+            logger.info("The fixes of run %s are not ranked: %s", run.pk, problem)
+    run.fixes = msgspec.to_builtins(best)
+    try:
+        Run.everything.filter(pk=run.pk).update(fixes=run.fixes)
+    except DATABASE as error:
+        logger.warning("The fixes of run %s are not stored: %s", run.pk, error)
 
 
 def _store(run: Run, rows: Iterable[AnswerRow]) -> None:

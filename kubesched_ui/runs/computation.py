@@ -6,10 +6,10 @@ make them (`compute_process.py`).
 
 import logging
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from kubesched_ui.event_log.log import ResultNames
 from kubesched_ui.event_log.queue_sizes import Move
@@ -28,8 +28,6 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 
 logger = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
 
 
 @dataclass
@@ -68,15 +66,21 @@ def _items(
     logger.info("Run %s: %s cycles, %s nodes, loaded in %.1f s", run.pk, opening.cycles, len(opening.nodes), loaded_s)
     yield opening
     # a fork also has the results of pods that its parent tried
-    yield from _answered(
-        recorder_of_run.run(), recorder_of_run.simulation, None if run.adopts else opening.names.positions
-    )
+    only = None if run.adopts else opening.names.positions
+    yield from _answered(recorder_of_run, recorder_of_run.simulation, only)
 
 
-def _answered(items: Iterable[_T], simulation: Simulation, only: Collection[str] | None = None) -> Iterator[_T]:
-    """Yield the items, and with the end why pods have no node. `only`: the pods of the run; None: all that wait."""
-    for item in items:
-        yield item._replace(answers=explained(simulation, only)) if isinstance(item, Ended) else item
+def _answered(
+    recorder: SinglePassRecorder | VirtualTimeRecorder, simulation: Simulation, only: Collection[str] | None = None
+) -> Iterator[Any]:
+    """Yield what a recorder yields, and with the end why pods have no node. `only`: the pods of the run; None: all
+    that wait."""
+    for item in recorder.run():
+        if isinstance(item, Ended):
+            nominated = {key: recorder.nominated[key] for key in item.nominations.keys() & recorder.nominated.keys()}
+            yield item._replace(answers=explained(simulation, only, nominated))
+        else:
+            yield item
 
 
 def _beginning(run: Run, packed: list[bytes]) -> tuple[Opening, SinglePassRecorder]:
@@ -127,8 +131,8 @@ def _items_in_time(run: Run, packed: list[bytes]) -> Generator[Opening | Compute
     logger.info("Run %s: %s nodes, %s s of time", run.pk, len(nodes), run.until)
     own_record = fork_execution.plan_in_time(run, in_time) if run.is_fork else None
     yield opening
-    recorded = VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record).run()
-    yield from _answered(recorded, in_time.simulation)
+    recorder_in_time = VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record)
+    yield from _answered(recorder_in_time, in_time.simulation)
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:

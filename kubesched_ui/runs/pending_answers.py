@@ -1,97 +1,75 @@
 """Explains the pods that have no node at the end of a run, as rows to store."""
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from kubesched_ui.event_log.rows import AnswerRow
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.what_if import WhatIf
-from scheduler_core.explain import Answer, explain
-from scheduler_core.explain.answer import PendingWorkload
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answers_of, kind_of
+from scheduler_core.explain import Answer
+from scheduler_core.explain.answer import Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
 CYCLES_TIMES_NODES = 400_000
 MOST_CYCLES_TIMES_NODES = 20_000_000  # then
 AS_NODES = 250  # fixed cost of a cycle, in nodes
+MOST_FIXES = 3
+
+Last = Mapping[str, CycleTrace]
+"""Nominated pod -> its last cycle, whose rows are the present nodes."""
 
 
-class PendingAnswer(NamedTuple):
-    """An answer, and the keys of the pods that share it."""
-
-    answer: Answer
-    pods: list[str]
-
-
-def answers_of(simulation: Simulation, fixes: bool = True, only: Collection[str] | None = None) -> list[PendingAnswer]:
-    """Return why the pods that wait have no node now, one answer for pods that are alike."""
-    kinds: dict[bytes, list[PodInfo]] = {}
-    for pod in simulation.pending:
-        if not pod.node and pod.key not in simulation.cluster.pods and (only is None or pod.key in only):
-            kinds.setdefault(_kind(pod), []).append(pod)
-    found = []
-    for pods in kinds.values():
-        pod = pods[0]
-        if pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:
-            continue
-        answer = explain(WhatIf(simulation, pod.key).run(()), simulation, pod)
-        owner = pod.pod.metadata.controller_ref
-        kind, name = (owner.kind, owner.name) if owner is not None else ("Pod", pod.name)
-        answer.workload = PendingWorkload(kind, pod.namespace, name, len(pods))
-        found.append(PendingAnswer(answer, [pod.key for pod in pods]))
-    return found
-
-
-def explained(simulation: Simulation, only: Collection[str] | None = None) -> list[AnswerRow]:
+def explained(simulation: Simulation, only: Collection[str] | None, last: Last) -> list[AnswerRow]:
     """Return why pods without a node have none now, for those that are most alike first, within a limit.
 
     `only`: keys of pods; None: all that wait. The simulation is left unchanged. No fixes are searched.
     """
-    return _explained(simulation, _frequent(simulation, only, CYCLES_TIMES_NODES))
+    return _explained(simulation, _kinds(simulation, only, last), last, CYCLES_TIMES_NODES)
 
 
-def requested(simulation: Simulation, only: Collection[str], pod: str = "") -> list[AnswerRow]:
+def requested(simulation: Simulation, only: Collection[str], last: Last, pod: str = "") -> list[AnswerRow]:
     """Return the same within a higher limit; with `pod`, only for it and those of `only` that are like it."""
-    kinds = _kinds(simulation, set(only))
+    kinds = _kinds(simulation, set(only), last)
     if pod:
-        return _explained(simulation, next((keys for keys in kinds if pod in keys), []))
-    return _explained(simulation, _frequent(simulation, set(only), MOST_CYCLES_TIMES_NODES))
+        kinds = [keys for keys in kinds if pod in keys]
+    return _explained(simulation, kinds, last, MOST_CYCLES_TIMES_NODES)
 
 
-def with_fixes(simulation: Simulation, pods: Collection[str]) -> list[PendingAnswer]:
-    """Return the answers about these pods with fixes."""
-    return answers_of(simulation, fixes=True, only=set(pods))
+def fixes_of_groups(simulation: Simulation, groups: Sequence[tuple[Answer, Collection[str]]]) -> list[list[Fix]]:
+    """Return the fixes for each of these answers and its pods."""
+    return [[] for _ in groups]
 
 
-def _explained(simulation: Simulation, pods: Collection[str]) -> list[AnswerRow]:
-    found = answers_of(simulation, fixes=False, only=set(pods)) if pods else []
-    return [row_of(answer, keys, fixed=False) for answer, keys in found]
+def ranked(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Collection[str]]]) -> list[Fix]:
+    """Return the best fixes over groups of pods, of which each has its fixes and the keys of its pods."""
+    fixes = {(fix.kind, fix.command or fix.text): fix for fixes, _ in reversed(found) for fix in fixes if fix.places}
+    return sorted(fixes.values(), key=lambda fix: -fix.places)[:MOST_FIXES]
 
 
-def _frequent(simulation: Simulation, only: Collection[str] | None, limit: int) -> list[str]:
-    """Return the pods to explain: those that are most alike first, as many kinds as `limit` allows."""
+def _explained(simulation: Simulation, kinds: list[list[str]], last: Last, limit: int) -> list[AnswerRow]:
+    """Explain one pod of each kind, the most frequent first, as many as `limit` allows."""
     most = max(1, limit // (len(simulation.nodes) + AS_NODES))
-    return [pod for pods in sorted(_kinds(simulation, only), key=lambda pods: -len(pods))[:most] for pod in pods]
+    chosen = {keys[0]: keys for keys in sorted(kinds, key=lambda keys: -len(keys))[:most]}
+    found = answers_of(simulation, set(chosen), last) if chosen else []
+    return [row_of(alike.answer, chosen[alike.answer.pod]) for alike in found if alike.answer.pod in chosen]
 
 
-def _kinds(simulation: Simulation, only: Collection[str] | None) -> list[list[str]]:
-    """Return the pods that wait, those that are alike together."""
-    kinds: dict[bytes, list[str]] = {}
+def _kinds(simulation: Simulation, only: Collection[str] | None, last: Last) -> list[list[str]]:
+    """Return the pods that wait, those that are alike together; equal pods without a controller are alike."""
+    kinds: dict[object, list[str]] = {}
     for pod in simulation.pending:
-        if not pod.node and pod.key not in simulation.cluster.pods and (only is None or pod.key in only):
-            kinds.setdefault(_kind(pod), []).append(pod.key)
+        if not pod.node and (only is None or pod.key in only):
+            nominated = last[pod.key].nominated_node if pod.key in last else ""
+            alone = not pod.pod.metadata.owner_references
+            kind = (pod.namespace, msgspec.json.encode((pod.labels, pod.pod.spec))) if alone else kind_of(pod)
+            kinds.setdefault((kind, pod.nominated_node, nominated), []).append(pod.key)
     return list(kinds.values())
 
 
-def _kind(pod: PodInfo) -> bytes:
-    """Return a key that is equal for pods that are surely alike."""
-    return msgspec.json.encode((pod.namespace, pod.labels, pod.pod.metadata.owner_references, pod.pod.spec))
-
-
-def row_of(answer: Answer, pods: Sequence[str], fixed: bool) -> AnswerRow:
-    """Return the row of an answer about these pods."""
+def row_of(answer: Answer, pods: Sequence[str], fixed: bool = False) -> AnswerRow:
+    """Return the row of an answer about these pods. `fixed`: whether it has its fixes."""
     namespace, _, name = answer.pod.partition("/")
     workload = answer.workload or PendingWorkload("Pod", namespace, name)
     cause = answer.cause.kind if answer.cause is not None else ""

@@ -5,22 +5,19 @@ from typing import Any
 
 import msgspec
 from django.core.paginator import Paginator
-from django.urls import reverse
 
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import NO_NODE, NOMINATED, PodResult, Run
 from kubesched_ui.presenters import cycle_rows, queue_timeline, run_answer
 from kubesched_ui.presenters.node_names import shortened
-from kubesched_ui.queries import distributions, recording_cache, remedies
+from kubesched_ui.queries import answers, distributions, recording_cache
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
-from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api import duration
 from scheduler_core.debugger import actions
-from scheduler_core.releases import get_release
 from scheduler_core.releases.conformance import verification
 from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.defaults import FILLED
@@ -53,6 +50,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "page": shown,
         "waited": waited(run, shown.object_list) if run.in_time else {},
         **node_labels(shown.object_list),
+        "same_message": repeated(shown.object_list),
         "sort": sort,
         "counts": counts,
         "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
@@ -61,8 +59,6 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "charts": distributions.offered(run),
         "progress": progress(run),
         "answer": answer,
-        "reasons": answer.reasons,
-        "old": is_old(run),
         "waits": waits(run),
         # defaults that were filled in, and the patch release that is simulated, are no warnings
         "warnings": [(text, tone_of(text, remarks)) for text in cycle_rows.warnings_of(run)],
@@ -90,6 +86,17 @@ def waited(run: Run, rows: Iterable[PodResult]) -> dict[int, str]:
     times = queue_timeline.waited(run)
     found = ((row.pk, times.get(f"{row.namespace}/{row.name}")) for row in rows)
     return {pk: "" if time is None else duration.span(time) for pk, time in found}
+
+
+def repeated(rows: Iterable[PodResult]) -> dict[int, str]:
+    """Return for each pod whose message is that of an earlier one of these pods the key of that pod."""
+    first: dict[str, str] = {}
+    found = {}
+    for row in rows:
+        key = f"{row.namespace}/{row.name}"
+        if row.message and first.setdefault(row.message, key) != key:
+            found[row.pk] = first[row.message]
+    return found
 
 
 def indented(changes: Any) -> str:
@@ -163,37 +170,17 @@ def waits(run: Run) -> str:
     return found
 
 
-def is_old(run: Run) -> bool:
-    """Whether the release uses predicates and priorities, not plugins."""
-    return get_release(run.release).predicates
-
-
 def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
     """Return the pods on a node by name, each with its data in the scenario (None for copies of a template)."""
     return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
 
 
 def together(run: Run) -> dict[str, Any]:
-    """Return the bottlenecks of all pending pods. Raises NotRecorded, InputError."""
+    """Return the answers about all pending pods with fixes. Raises NotRecorded, InputError."""
     if run.active:
         raise NotRecorded("The run has not finished. Try again when it has finished.")
-    found = remedies.together_of(run)
-    failed = run.cycles.filter(result=PodResult.Result.UNSCHEDULABLE).order_by("number").first()
-
-    def address(pod: str) -> str:
-        return reverse("pod", args=[run.pk, *pod.split("/", 1)])
-
-    return {
-        "found": found,
-        "at": failed.number if failed else 1,
-        "remedies": [[(more, _json(more.changes)) for more in (one, *one.alternatives)] for one in found.remedies],
-        "bottlenecks": [(one, address(one.example)) for one in found.bottlenecks],
-        "lack": cluster_overview.requests_text(found.lack) if found.lack else "",
-    }
-
-
-def _json(changes: list[dict[str, Any]]) -> str:
-    return msgspec.json.encode(changes).decode()
+    answers.answers_of_run(run, fixes=True)
+    return {"answer": run_answer.answer_of(run), "kept": recording_cache.has_recording(run)}
 
 
 def took(run: Run) -> float | None:

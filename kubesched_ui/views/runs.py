@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters import run_answer
 from kubesched_ui.presenters.sentence_links import CycleLinks
 from kubesched_ui.queries import distributions, groups, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
@@ -63,15 +64,15 @@ def chart(request: HttpRequest, run_id: int, key: str) -> HttpResponse:
 @require_GET
 @readable
 def together(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Render the section about pending pods.
+    """Render the answers about pending pods with their fixes.
 
-    The run page loads it separately, because it replays the cluster and simulates every suggestion.
+    The run page loads them separately, because that restores the cluster and simulates every fix.
     """
     found = find(run_id)
     try:
         context = run_context.together(found)
-    except (InputError, NotRecorded) as problem:
-        context = {"problem": str(problem)}
+    except NotRecorded as problem:
+        context = {"problem": str(problem), "answer": run_answer.answer_of(found)}
     return render(request, "pending_pods.html", {"run": found} | context)
 
 

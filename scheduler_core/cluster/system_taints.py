@@ -34,11 +34,11 @@ CONTROL_PLANE = dict.fromkeys(
         "node-role.kubernetes.io/controlplane",
         "node-role.kubernetes.io/etcd",
     ),
-    "are control-plane nodes",
+    "belong to the control plane",
 )
 VIRTUAL = dict.fromkeys(
     ("virtual-kubelet.io/provider", "eks.amazonaws.com/compute-type", "azure.com/aci", "liqo.io/remote-node"),
-    "are virtual nodes",
+    "are virtual",
 )
 NEVER = LEAVING | CONTROL_PLANE | VIRTUAL
 """Taint -> what it says of nodes that are not meant for ordinary pods."""

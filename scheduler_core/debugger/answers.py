@@ -8,28 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import msgspec
-
-from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.owner import kind_of, owner_of
 from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
-from scheduler_core.explain.answer import Answer, Cause, PendingWorkload
+from scheduler_core.explain.answer import Answer, Cause, PendingWorkload, Target
 from scheduler_core.framework import causes
-from scheduler_core.metrics.groups import OF_ONE_POD, workload_of
 from scheduler_core.plugins.volumes import claim_name
 from scheduler_core.simulation import Simulation
 
 NAMED = 3  # nodes in a sentence
-_OF_ONE_POD = frozenset((*OF_ONE_POD, "batch.kubernetes.io/job-completion-index"))
-_ENCODE = msgspec.json.Encoder(order="deterministic").encode
 _OF_CLAIMS = (causes.CLAIM_MISSING, causes.CLAIM_UNBOUND)
 
 
@@ -54,10 +48,12 @@ def answers_of(
     """
     waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
     mine = [pod for pod in waiting if pod.pod.spec.scheduler_name in simulation.scheduler.profiles]
+    owners: dict[str, Target] = {}
     workloads: dict[tuple[str, str, str], int] = {}
     for pod in mine:
-        kind, name = owner_of(pod.pod)
-        workloads[kind, pod.namespace, name] = workloads.get((kind, pod.namespace, name), 0) + 1
+        owner = owners[pod.key] = owner_of(simulation.cluster, pod)
+        workload = (owner.kind, owner.namespace, owner.name)
+        workloads[workload] = workloads.get(workload, 0) + 1
     found: dict[bytes, AlikePods] = {}
     for pod in mine:
         if only is not None and pod.key not in only:
@@ -66,27 +62,12 @@ def answers_of(
         key = kind_of(pod) + (trace.nominated_node.encode() if trace is not None else b"")
         if key not in found:
             answer = answer_now(simulation, pod, trace)
-            kind, name = owner_of(pod.pod)
-            answer.workload = PendingWorkload(kind, pod.namespace, name, workloads[kind, pod.namespace, name])
+            owner = owners[pod.key]
+            number = workloads[owner.kind, owner.namespace, owner.name]
+            answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, number)
             found[key] = AlikePods(answer)
         found[key].pods.append(pod.key)
     return list(found.values())
-
-
-def owner_of(pod: Pod) -> tuple[str, str]:
-    """Return kind and name of the pod's workload; for a pod without a controller, of the pod itself."""
-    return workload_of(pod) or ("Pod", pod.metadata.name)
-
-
-def kind_of(pod: PodInfo) -> bytes:
-    """Return a key that is equal for pods that the scheduler treats equally."""
-    metadata, spec = pod.pod.metadata, pod.pod.spec
-    labels = {key: value for key, value in pod.labels.items() if key not in _OF_ONE_POD}
-    plain: dict[str, Any] = msgspec.to_builtins(spec)
-    for name in ("hostname", "subdomain"):
-        plain.pop(name, None)
-    owners = metadata.owner_references or pod.name
-    return _ENCODE((pod.namespace, labels, owners, plain, pod.nominated_node))
 
 
 def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None) -> Answer:

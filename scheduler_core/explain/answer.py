@@ -24,13 +24,15 @@ class Shortfall(Part):
 
 
 class Objection(Part):
-    """Why one plugin rejects one node. `detail`: the exact cause, "" if it cannot be found in the cluster's state."""
+    """Why one plugin rejects one node. `detail`: the exact cause, "" if it cannot be found in the cluster's state.
+    `words`: what the node lacks, a verb first, if the question is about this node."""
 
     plugin: str
     code: str
     reasons: list[str]
     detail: str = ""
     shortfalls: list[Shortfall] = []
+    words: str = ""
 
 
 class NodeObjections(Part):

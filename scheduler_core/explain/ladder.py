@@ -18,7 +18,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Rung
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.framework import causes
-from scheduler_core.framework.causes import NEVER, Obstacle
+from scheduler_core.framework.causes import NEVER, TYPING_ERROR, Obstacle
 from scheduler_core.framework.interface import EXTENDER, FilterPlugin, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
@@ -57,12 +57,13 @@ class NodeClass:
 
     @property
     def main(self) -> Obstacle | None:
-        """The obstacle that takes the most effort; None for nodes that take the pod."""
-        return max(self.obstacles, key=lambda one: one.effort, default=None)
+        """The obstacle that takes the most effort, but first a selector that no node meets; None for nodes that take
+        the pod."""
+        return max(self.obstacles, key=lambda one: (one.effort == TYPING_ERROR, one.effort), default=None)
 
     @property
     def phrase(self) -> str:
-        """What is said of the nodes, a plural verb first: the obstacle that never goes, or all."""
+        """The phrase about the nodes, a plural verb first: the obstacle that never goes, or all."""
         if self.is_never:
             return next(one.phrase for one in self.obstacles if one.effort == NEVER)
         return listing([one.phrase for one in self.obstacles]) or "take the pod now"
@@ -70,7 +71,7 @@ class NodeClass:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for classes that one change opens."""
-        return tuple((one.kind, () if one.kind in AMOUNTS else one.objects) for one in self.obstacles)
+        return tuple((one.kind, one.effort, () if one.kind in AMOUNTS else one.objects) for one in self.obstacles)
 
 
 def classes_of(

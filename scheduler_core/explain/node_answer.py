@@ -10,9 +10,11 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain import scores
 from scheduler_core.explain.answer import NodeAnswer, Objection
 from scheduler_core.explain.explain import explainer
-from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.nowhere import DETAILED
 from scheduler_core.explain.placed import is_nominated, searched
 from scheduler_core.explain.scores import ScoreRules, ahead
+from scheduler_core.framework import causes
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.simulation import Simulation
 
 FILTER, SCORE = "filter", "score"
@@ -40,14 +42,17 @@ def explain_node(
     if trace.error and not trace.node:
         return NodeAnswer(node, "pod", base.answer().sentence, FILTER)
     objections = base.objections(row)
+    obstacles = next((one.obstacles for one in base.nowhere.classes if node in one.names), ())
+    for one in objections:
+        one.words = listing([_words(obstacle, one) for obstacle in obstacles if obstacle.plugin == one.plugin])
     if not trace.in_subset(row) and (not objections or not objections[0].plugin):
-        reasons = base.subset_status().reasons
-        return NodeAnswer(node, "excluded", f"{node} {agree(1, phrase(reasons))}.", "prefilter", "", objections)
+        return NodeAnswer(node, "excluded", _refusal(node, obstacles, objections), "prefilter", "", objections)
     if (trace.has_looked(row) or not trace.in_subset(row)) and (status := trace.status_at(row)) is not None:
         objections.sort(key=lambda one: one.plugin != status.plugin)
-        return NodeAnswer(node, "refused", _refusal(node, objections), FILTER, objections[0].plugin, objections)
+        sentence = _refusal(node, obstacles, objections)
+        return NodeAnswer(node, "refused", sentence, FILTER, objections[0].plugin, objections)
     if not trace.has_looked(row):
-        sentence = f"{node} was not evaluated: {_search_end(trace)}. {_otherwise(objections)}"
+        sentence = f"{node} was not evaluated: {_search_end(trace)}. {_otherwise(node, obstacles, objections)}"
         return NodeAnswer(node, "not_evaluated", sentence, FILTER, "", objections)
     if not trace.scores or trace.selected_row in (-1, row):
         return _without_scores(trace, node, row, base.answer().sentence)
@@ -66,15 +71,24 @@ def explain_node(
     return NodeAnswer(node, "outscored", sentence, SCORE, plugin, [], duel)
 
 
-def _refusal(node: str, objections: Sequence[Objection]) -> str:
-    first, others = objections[0], [one.plugin for one in objections[1:] if one.plugin]
-    sentence = f"{first.plugin or 'PreFilter'} refuses {node}: {_text(first)}."
-    return f"{sentence} {listing(others)} would refuse it too." if others else sentence
+def _words(obstacle: Obstacle, found: Objection) -> str:
+    """Return what the node lacks, a verb first: `is cordoned`, `is short by 1.2 cpu (requests 8, 6.8 of 16 free)`."""
+    if found.shortfalls and obstacle.kind == causes.INSUFFICIENT_RESOURCE:
+        return f"is {found.detail.replace('; short by', ' and by')}"
+    words = agree(1, obstacle.phrase)
+    return f"{words} ({found.detail})" if found.detail and obstacle.kind in DETAILED else words
 
 
-def _text(one: Objection) -> str:
-    reasons = "; ".join(one.reasons) or one.code
-    return f"{reasons}: {one.detail}" if one.detail else reasons
+def _refusal(node: str, obstacles: Sequence[Obstacle], objections: Sequence[Objection]) -> str:
+    """Return the changes with which the node could take the pod, or why no change is enough."""
+    never = [one for one in obstacles if one.effort == causes.NEVER]
+    words = {one.plugin: one.words for one in objections}
+    parts = dict.fromkeys(words.get(one.plugin) or agree(1, one.phrase) for one in never or obstacles)
+    what = "; it ".join(parts)
+    if never:
+        return f"{node} cannot take the pod: it {what}."
+    number = "one change" if len(obstacles) == 1 else count(len(obstacles), "change")
+    return f"{node} could take the pod after {number}: it {what}."
 
 
 def _search_end(trace: CycleTrace) -> str:
@@ -88,10 +102,8 @@ def _search_end(trace: CycleTrace) -> str:
     return f"{ended} (percentageOfNodesToScore)"
 
 
-def _otherwise(objections: Sequence[Objection]) -> str:
-    if not objections:
-        return "It passes every Filter plugin."
-    return f"It would not fit: {objections[0].plugin} refuses it ({_text(objections[0])})."
+def _otherwise(node: str, obstacles: Sequence[Obstacle], objections: Sequence[Objection]) -> str:
+    return _refusal(node, obstacles, objections) if objections else "It passes every Filter plugin."
 
 
 def _without_scores(trace: CycleTrace, node: str, row: int, whole: str) -> NodeAnswer:

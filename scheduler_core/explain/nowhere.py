@@ -17,7 +17,7 @@ from scheduler_core.explain.answer import Cause
 from scheduler_core.explain.failure_details import objection, short_by, shortfall
 from scheduler_core.explain.ladder import AMOUNTS, NodeClass
 from scheduler_core.framework import causes
-from scheduler_core.framework.causes import NEVER, Obstacle
+from scheduler_core.framework.causes import NEVER, TYPING_ERROR, Obstacle
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
@@ -27,7 +27,7 @@ NAMED = 3  # nodes named in a sentence
 REASONS = 3  # of the other nodes
 HOSTNAME = "kubernetes.io/hostname"
 _PINS = (causes.VOLUME_ZONE, causes.TOPOLOGY_SPREAD, causes.POD_AFFINITY, causes.POD_ANTI_AFFINITY)
-_DETAILED = (*_PINS, causes.HOST_PORT, causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT, causes.DEVICE_CLAIM)
+DETAILED = (*_PINS, causes.HOST_PORT, causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT, causes.DEVICE_CLAIM)
 
 
 class Nowhere:
@@ -134,7 +134,12 @@ class Nowhere:
             return self._domain_full(pinned)
         if not self.near:
             return self._never(found)
-        if len(self.near[0].obstacles) > 1:
+        others = [one for one in self.near[0].obstacles if one is not found]
+        if found.effort == TYPING_ERROR and others:
+            also = listing([agree(len(self.names), one.phrase) for one in others])
+            they = "it" if len(self.names) == 1 else "they"
+            return f"{self._not_selected(found).removesuffix('.')}, but {they} {also}."
+        if others and any(one.kind != found.kind for one in others):
             return self._several()
         match found.kind:
             case causes.UNTOLERATED_TAINT:
@@ -179,7 +184,7 @@ class Nowhere:
         """Return the exact cause at the nearest node, in brackets."""
         if found.kind == causes.NODE_NOT_READY:
             return self._since()
-        if self.context is None or found.kind not in _DETAILED:
+        if self.context is None or found.kind not in DETAILED:
             return ""
         status = self.trace.verdicts[found.plugin].at(self._row()) if found.plugin in self.trace.verdicts else None
         if status is None:

@@ -39,6 +39,9 @@ WAITS = "waits"  # a node takes it now
 NEVER = math.inf
 """The effort of an obstacle that no sensible change removes."""
 
+TYPING_ERROR = 1.05
+"""The effort to correct a label or value that no node has, while a similar one exists."""
+
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:

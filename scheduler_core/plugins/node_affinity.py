@@ -181,9 +181,9 @@ def _effort(context: RejectionContext, node: objects.Node, wanted: Requirement) 
     if not exists and wanted.operator == "In":
         labels = node.metadata.labels
         if any(alike(value, labels.get(wanted.key, "")) for value in wanted.values):
-            return 1.1
+            return causes.TYPING_ERROR
         if any(value in wanted.values and alike(key, wanted.key) for key, value in labels.items()):
-            return 1.1
+            return causes.TYPING_ERROR
     return 2.0
 
 

@@ -237,7 +237,7 @@ def _claim_problem(context: RejectionContext, key: str, claim: PersistentVolumeC
     elif found is None:
         why = "it names no StorageClass, and no volume is bound to it"
     elif found.provisioner in ("", NO_PROVISIONER):
-        why = f"its StorageClass {name} has no provisioner, so that somebody has to create a volume for it"
+        why = f"its StorageClass {name} has no provisioner, so a volume has to be created by hand"
     else:
         why = f"{found.provisioner}, the provisioner of its StorageClass {name}, has not made a volume for it"
     return Obstacle(causes.CLAIM_UNBOUND, 1.0, f"Its PersistentVolumeClaim {key} is not bound: {why}.", (key,))

@@ -5,6 +5,7 @@ Source: k8s.io/kubernetes 1.36 (`kubectl api-resources`); older versions of a gr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
@@ -145,3 +146,17 @@ def resource_list(group_version: str, resources: list[Resource]) -> dict[str, An
 
 def _age(version: str) -> tuple[bool, bool, str]:
     return "alpha" in version, "beta" in version, version
+
+
+def openapi_document(served: Sequence[tuple[Resource, str]]) -> dict[str, Any]:
+    """Return an OpenAPI v3 document of resources in a version: that the server validates the fields of objects.
+
+    kubectl then does not. Source: k8s.io/cli-runtime/pkg/resource/query_param_verifier_v3.go.
+    """
+    validates = [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}]
+    paths = {}
+    for resource, version in served:
+        kind = {"group": resource.group, "version": version, "kind": resource.kind}
+        operation = {"parameters": validates, "x-kubernetes-group-version-kind": kind, "responses": {}}
+        paths[f"/{resource.api_version(version)}/{resource.plural}/{{name}}"] = {"patch": operation}
+    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "test"}, "paths": paths}

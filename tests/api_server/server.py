@@ -20,7 +20,15 @@ from typing import Any, Self
 import msgspec
 from aiohttp import web
 
-from tests.api_server.resources import RESOURCES, Resource, group_document, resource_list, version_document
+from tests.api_server.patches import PATCHES, merge_patch
+from tests.api_server.resources import (
+    RESOURCES,
+    Resource,
+    group_document,
+    openapi_document,
+    resource_list,
+    version_document,
+)
 from tests.api_server.selectors import Selector, UnknownField
 from tests.api_server.storage import Change, Collection, Conflict, Encoded, Expired, Raw, Storage, encoded
 from tests.api_server.tables import table
@@ -317,6 +325,15 @@ class ApiServer:
                 return self.version
             case ["healthz" | "readyz" | "livez", *_]:
                 return "ok"
+            case ["openapi", "v3"]:
+                groups_of = {r.api_version(version) for r in served for version in r.versions}
+                paths = [f"{'apis' if '/' in one else 'api'}/{one}" for one in sorted(groups_of)]
+                return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}"} for path in paths}}
+            case ["openapi", "v3", _, *rest]:
+                version = "/".join(rest)
+                return openapi_document([(r, v) for r in served for v in r.versions if r.api_version(v) == version])
+            case ["openapi", "v2"]:
+                return "\n\x032.0"  # in protobuf: a document without schemas, so that kubectl 1.27 checks nothing
             case ["api"]:
                 return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
             case ["apis"]:
@@ -484,7 +501,8 @@ class ApiServer:
         if target.verb == "update":
             return 200, target.identify(storage.update(name, given))
         if target.verb == "patch":
-            return 200, target.identify(storage.patch(name, target.key, given))
+            apply = PATCHES.get(request.content_type, merge_patch)
+            return 200, target.identify(storage.patch(name, target.key, given, apply))
         if target.verb == "delete":
             return 200, target.identify(storage.delete(name, target.key))
         if target.verb != "get":

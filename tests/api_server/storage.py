@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tests.api_server.patches import merge_patch
 from tests.api_server.resources import EXTENSIONS, RESOURCES, Resource
 
 # An encoded object, or a function that encodes it.
@@ -134,12 +135,12 @@ class Storage:
                 obj["metadata"].setdefault(field, previous["metadata"][field])
         return self._write(collection, "MODIFIED", key, obj)
 
-    def patch(self, name: str, key: str, patch: Raw) -> Raw:
-        """Apply a merge patch to an object. Raises Conflict if it does not exist."""
+    def patch(self, name: str, key: str, patch: Any, apply: Callable[[Any, Any], Any] = merge_patch) -> Raw:
+        """Apply a patch to an object, a merge patch by default. Raises Conflict if it does not exist."""
         obj = self.get(name, key)
         if obj is None:
             raise Conflict(f'{self.collection(name).resource.name} "{key.split("/")[-1]}" not found')
-        return self.update(name, merge_patch(obj, patch))
+        return self.update(name, apply(obj, patch))
 
     def delete(self, name: str, key: str) -> Raw:
         """Remove an object. Raises Conflict if it does not exist."""
@@ -239,16 +240,3 @@ def object_key(obj: Raw) -> str:
 def timestamp() -> str:
     """Return the time of now as objects have it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def merge_patch(obj: Any, patch: Any) -> Any:
-    """Return an object after a JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(obj) if isinstance(obj, dict) else {}
-    for field, value in patch.items():
-        if value is None:
-            merged.pop(field, None)
-        else:
-            merged[field] = merge_patch(merged.get(field), value)
-    return merged

@@ -296,7 +296,7 @@ def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Ins
     page.goto(f"/runs/{run}/")
     seen = page.locator('[data-part="clock"]')
     expect(seen).to_have_text(re.compile(r"^\s*at\s+[\d:. s]+\s+of\s+2:00:00\s*$"), timeout=60_000)
-    assert "0 / 0" not in page.locator(".stats").inner_text()
+    assert "0 / 0" not in page.get_by_label("Progress", exact=True).inner_text()
     until(lambda: site.api("GET", f"/runs/{run}")["state"] == "done", "the end", 300)
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
     expect(seen).to_have_text("2:00:00")

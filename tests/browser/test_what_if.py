@@ -76,9 +76,9 @@ def on_map(page: Page, run: int, name: str, act: Press) -> Locator:
     return page.get_by_role("dialog")
 
 
-def in_tray(page: Page, run: int, name: str, act: Press) -> Locator:
+def in_list(page: Page, run: int, name: str, act: Press) -> Locator:
     page.goto(f"/runs/{run}/")
-    act(page.locator(".tray").get_by_role("button", name=f"What if: Pod default/{name}"))
+    act(page.locator("#together").get_by_role("button", name=f"What if: Pod default/{name}"))
     return page.get_by_role("dialog")
 
 
@@ -121,7 +121,7 @@ def test_each_change_is_a_fork(page: Page, run: int, act: Press) -> None:
     act(button(what_if, "Add nodes like this one"))
     compared(page, run, "2 nodes like n1", "1 pod is placed")
 
-    act(button(in_tray(page, run, "picky", act), "Prefer: nodeSelector disk=ssd"))
+    act(button(in_list(page, run, "picky", act), "Prefer: nodeSelector disk=ssd"))
     compared(page, run, "preferred nodeSelector on picky", "1 pod is placed")
 
 

@@ -205,7 +205,7 @@ def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
     return [node_step(context.name, formatting.listing(parts), 2.0, change)]
 
 
-def _hard(context: NodeContext) -> list[Taint]:
+def not_tolerated(context: NodeContext) -> list[Taint]:
     tolerations = context.pod.pod.spec.tolerations
     taints = (t for t in context.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))
     return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
@@ -213,13 +213,13 @@ def _hard(context: NodeContext) -> list[Taint]:
 
 def taints(context: NodeContext) -> list[Step]:
     """TaintToleration: tolerate the taints or remove them, except for taints that mark a broken node."""
-    hard = _hard(context)
+    hard = not_tolerated(context)
     if not hard or any(taint.key in BROKEN for taint in hard):
         return []
     text = formatting.listing([taint_text(taint) for taint in hard])
     cost = len(hard) + 4.0 * any(taint.key == CORDONED for taint in hard)
     cost += sum(2.5 for taint in hard if taint.key.startswith("node-role.kubernetes.io/"))
-    found = [Step(f"tolerate {text}", POD, cost, partial(_tolerate, tuple(hard)))]
+    found = [Step(f"tolerate {text}", POD, cost, partial(tolerate, tuple(hard)))]
     if is_ready(context.node):
         changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
         cost = sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
@@ -231,7 +231,7 @@ def _untaint(node: str, taint: Taint) -> NodeTaint:
     return msgspec.convert({"node": node, "key": taint.key, "effect": taint.effect}, NodeTaint)
 
 
-def _tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
+def tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
     now = list(document["spec"].get("tolerations", []))
     for taint in hard:
         value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
@@ -244,5 +244,5 @@ def cordon(context: NodeContext) -> list[Step]:
     found = []
     if is_ready(context.node):
         found.append(node_step(context.name, f"uncordon node {context.name}", 0.5, Change(uncordon=context.name)))
-    edit = partial(_tolerate, (Taint(CORDONED, "", "NoSchedule"),))
+    edit = partial(tolerate, (Taint(CORDONED, "", "NoSchedule"),))
     return [*found, Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, edit)]

@@ -22,6 +22,18 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 def ports(context: NodeContext) -> list[Step]:
     """NodePorts: remove the host ports that are in use on the node, or delete the pods that use them."""
+    taken = taken_ports(context)
+    if not taken:
+        return []
+    text = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
+    by = formatting.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
+    text = f"drop host port {text}, which {by} has on {context.name}"
+    found = [Step(text, POD, 2.5, partial(without_ports, frozenset(taken)))]
+    return [*found, *evict({pod.key: pod for users in taken.values() for pod in users}.values())]
+
+
+def taken_ports(context: NodeContext) -> dict[tuple[str, int], list[PodInfo]]:
+    """Return the host ports of the pod that are in use on the node, with the pods that use them."""
     taken: dict[tuple[str, int], list[PodInfo]] = {}
     for ip, protocol, port in context.pod.host_ports:
         users = [
@@ -31,16 +43,10 @@ def ports(context: NodeContext) -> list[Step]:
         ]
         if users:
             taken[protocol, port] = users
-    if not taken:
-        return []
-    text = formatting.listing([f"{port}/{protocol}" for protocol, port in taken])
-    by = formatting.some(sorted({pod.key for users in taken.values() for pod in users}), 2)
-    text = f"drop host port {text}, which {by} has on {context.name}"
-    found = [Step(text, POD, 2.5, partial(_without_ports, frozenset(taken)))]
-    return [*found, *evict({pod.key: pod for users in taken.values() for pod in users}.values())]
+    return taken
 
 
-def _without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
+def without_ports(taken: frozenset[tuple[str, int]], document: Raw) -> None:
     for container in containers_of(document):
         for port in container.get("ports", []):
             if (port.get("protocol") or "TCP", port.get("hostPort")) in taken:
@@ -71,13 +77,15 @@ def spread(context: NodeContext) -> list[Step]:
     for number, one in zip(own, found, strict=True):
         constraint, key = one.constraint, one.constraint.topology_key
         domain = int(constraint.topology.ids[context.row])
-        soft = partial(_set, number, "whenUnsatisfiable", "ScheduleAnyway")
+        soft = partial(set_constraint, number, "whenUnsatisfiable", "ScheduleAnyway")
         if domain < 0:
             why = f"node {context.name} has no label {key}"
             if not context.values(key):
                 why = f"topologyKey {key} is on no node"
                 for other in nearest(key, context.labels)[:1]:
-                    allowed.append((f"{why}: spread over {other}", 0.2, partial(_set, number, "topologyKey", other)))
+                    allowed.append(
+                        (f"{why}: spread over {other}", 0.2, partial(set_constraint, number, "topologyKey", other))
+                    )
             elif key not in GIVEN_LABELS:
                 others.append(_label(context, key))
             preferred.append((f"{why}: prefer to spread over it instead of requiring it", 2.5, soft))
@@ -88,7 +96,7 @@ def spread(context: NodeContext) -> list[Step]:
         value = context.labels[key]
         reason = f"with this pod, {key}={value} has {skew} more matching pods than the least"
         text = f"{reason}: set maxSkew {skew} instead of {constraint.max_skew}"
-        allowed.append((text, 2.0, partial(_set, number, "maxSkew", skew)))
+        allowed.append((text, 2.0, partial(set_constraint, number, "maxSkew", skew)))
         preferred.append((f"{reason}: prefer to spread over {key} instead of requiring it", 2.6, soft))
         matching = [p for p in context.domain(key) if one.column.matches(p)]
         others += evict(matching, skew - constraint.max_skew)
@@ -113,7 +121,7 @@ def _instead_of_defaults(context: NodeContext, found: list[HardConstraint]) -> S
     return Step(text, POD, 2.6, edit)
 
 
-def _set(number: int, field: str, value: str | int, document: Raw) -> None:
+def set_constraint(number: int, field: str, value: str | int, document: Raw) -> None:
     document["spec"]["topologySpreadConstraints"][number][field] = value
 
 

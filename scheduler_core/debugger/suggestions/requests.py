@@ -93,7 +93,7 @@ def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
         has += f"; nodes have {formatting.some(sorted(known), 4)}"
     for other in nearest(name, known):
         if free(context, other) >= context.pod.requests[name]:
-            yield Step(f"{has}: request {other}", POD, 0.0, partial(_rename, name, other))
+            yield Step(f"{has}: request {other}", POD, 0.0, partial(rename, name, other))
     yield Step(f"{has}: do not request it", POD, 2.5, partial(_drop, name))
 
 
@@ -108,7 +108,7 @@ def _amounts(document: Raw) -> Iterator[Raw]:
         yield document["spec"]["overhead"]
 
 
-def _rename(name: str, other: str, document: Raw) -> None:
+def rename(name: str, other: str, document: Raw) -> None:
     for listed in _amounts(document):
         if name in listed:
             listed[other] = listed.pop(name)
@@ -122,7 +122,7 @@ def _drop(name: str, document: Raw) -> None:
 def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
     requested, release = context.pod.requests, context.cluster.release
     document: Raw = msgspec.to_builtins(context.pod.pod)
-    _shrink(lacking, release, document)
+    shrink(lacking, release, document)
     now = _requests(document, release)
     dropped = "overhead" not in document["spec"] and bool(context.pod.pod.spec.overhead)
     parts = []
@@ -137,10 +137,10 @@ def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
     some = any(now.get(name) for name in lacking)
     where = f", which {context.name} has left" if some else f": {context.name} has none left"
     text = f"request {formatting.listing(parts)}{where}{_overhead_text(context.pod) if dropped else ''}"
-    return Step(text, POD, cost, partial(_shrink, lacking, release))
+    return Step(text, POD, cost, partial(shrink, lacking, release))
 
 
-def _shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
+def shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
     """Reduce the largest requests to what fits. Remove the overhead if it alone is too large."""
     spec = document["spec"]
     overhead = amounts(spec.get("overhead", {}))

@@ -8,6 +8,8 @@ from typing import Any
 
 from scheduler_core.api.objects import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.evict_pods import evict
@@ -240,17 +242,21 @@ def _reachable(
 
 def _users(context: NodeContext, key: str, claim: PersistentVolumeClaim) -> list[Step]:
     """Return steps that delete the other users of a ReadWriteOncePod claim."""
+    return evict(users(context.cluster, claim, context.pod))
+
+
+def users(cluster: Cluster, claim: PersistentVolumeClaim, pod: PodInfo) -> list[PodInfo]:
+    """Return the other pods with a node that use a ReadWriteOncePod claim."""
     if "ReadWriteOncePod" not in claim.spec.access_modes:
         return []
-    users = [
-        pod
-        for pods in context.cluster.volume_users.by_node.values()
-        for pod in pods.values()
-        if pod.namespace == context.pod.namespace
-        and pod.key != context.pod.key
-        and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
+    return [
+        other
+        for pods in cluster.volume_users.by_node.values()
+        for other in pods.values()
+        if other.namespace == claim.namespace
+        and other.key != pod.key
+        and any(claim_name(other, volume) == claim.name for volume in other.pod.spec.volumes)
     ]
-    return evict(users)
 
 
 def disk_users(context: NodeContext) -> list[Step]:
@@ -264,3 +270,13 @@ def fewer_volumes(context: NodeContext) -> list[Step]:
     """Limits on attached volumes: delete one to four pods with volumes on the node."""
     there = [pod for pod in context.cluster.volume_users.on(context.name) if pod.key != context.pod.key]
     return [step for number in range(1, min(len(there), 4) + 1) for step in evict(there, number)]
+
+
+def labels_of(volume: PersistentVolume) -> dict[str, list[str]]:
+    """Return the labels that nodes must have to reach a volume, label -> values: of its first node selector term, and
+    its own zone and region labels."""
+    own = {k: v.split("__") for k, v in volume.metadata.labels.items() if k.rpartition("/")[2] in ("zone", "region")}
+    affinity = volume.spec.node_affinity
+    terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else []
+    first = terms[0].match_expressions if terms else []
+    return own | {req.key: list(req.values) for req in first if req.operator == "In"}

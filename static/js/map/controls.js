@@ -82,14 +82,16 @@ export class Controls {
       play: () => player.play(1),
     };
     for (const button of box.querySelectorAll(".head [data-do]")) button.disabled = false; // nothing moves before
-    box.addEventListener("click", (event) => {
+    document.addEventListener("click", (event) => {
       const link = event.target.closest("a[data-focus]");
-      if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
-        event.preventDefault();
-        player.pause();
-        player.to(focusIn(new URL(link.href).search));
-        return;
-      }
+      const outside = link?.closest("#together"); // the pods without a node
+      if (!link || !(outside || box.contains(link)) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      player.pause();
+      player.to(focusIn(new URL(link.href).search));
+      if (outside) box.scrollIntoView();
+    });
+    box.addEventListener("click", (event) => {
       const { do: wanted, look } = event.target.closest("button")?.dataset ?? {};
       actions[wanted]?.();
       player.view.step(look);

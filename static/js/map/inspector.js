@@ -185,7 +185,7 @@ export class Aside {
       const link = el("a", { href: why(trace.pod, trace.number), text: `Why not here? (${trace.pod})` });
       return [el("p", { class: "small wrap" }, verdict && `${verdict}. `, link)];
     }
-    const pending = [...this.box.querySelectorAll("[data-tray] a[data-last]")].filter(({ dataset }) => +dataset.last);
+    const pending = [...document.querySelectorAll("#together a[data-last]")].filter(({ dataset }) => +dataset.last);
     if (!pending.length) return [];
     const items = pending.slice(0, ASKED).map(({ dataset: { pod, last } }) => {
       return el("li", {}, el("a", { href: why(pod, last), text: pod, class: "name" }));

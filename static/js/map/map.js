@@ -73,7 +73,11 @@ box.addEventListener("click", (event) => {
   if (dataset.keep) stops.keep({ name: dataset.name, where: dataset.keep });
   if (dataset.closeNode !== undefined) player.choose("");
   if (dataset.asTable !== undefined) asTable(button);
-  if (dataset.ask) openWhatIf(box, dataset.ask, player.trace || !player.focus.cycle ? player.focus : {});
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-ask]");
+  if (!button || !(box.contains(button) || button.closest("#together"))) return;
+  openWhatIf(box, button.dataset.ask, player.trace || !player.focus.cycle ? player.focus : {});
 });
 
 async function nextTime(where) {

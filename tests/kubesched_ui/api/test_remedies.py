@@ -56,9 +56,6 @@ def test_fixes_for_all_pending_pods(client: Client, choices: dict[str, Any]) -> 
     assert answer["lack"]["cpu"] == 9000
     assert answer["remedies"][0]["text"] == "3 more nodes like n1 place 3 of 3 pods"
     assert len(answer["remedies"][0]["changes"]) == 3
-    page = client.get(f"/runs/{run}/together/").content.decode()
-    assert "3 more nodes like n1 place 3 of 3 pods" in page
-    assert "Trying one forks the run before cycle 2" in " ".join(page.split())
     fork = forked(client, Run.objects.get(pk=run), at=2, changes=answer["remedies"][0]["changes"])
     assert set(PodResult.objects.filter(run=fork).values_list("result", flat=True)) == {"scheduled"}
 
@@ -72,9 +69,6 @@ def test_nodes_of_other_zones_are_alternatives(client: Client) -> None:
         "1 more node like n1 places 1 of 1 pod",
         "1 more node like n2 places 1 of 1 pod",
     ]
-    page = " ".join(client.get(f"/runs/{run}/together/").content.decode().split())
-    assert "<summary>and 2 like it in other zones</summary>" in page
-    assert page.count('name="changes"') == 3
 
 
 TIMED = """

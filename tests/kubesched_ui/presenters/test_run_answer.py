@@ -1,91 +1,101 @@
-"""Outcome of a run in one sentence, and its pending pods by cause."""
+"""Outcome of a run in one sentence, and its pods without a node by workload."""
 
 from typing import Any
 
 import pytest
 
-from kubesched_ui.models import Run
-from kubesched_ui.presenters import run_answer
-from kubesched_ui.presenters.run_answer import answer_of, cause_of
-from scheduler_core.cluster.formatting import agree
+from kubesched_ui.models import Run, WorkloadAnswer
+from kubesched_ui.presenters.run_answer import answer_of
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
 
 
-def entry(plugin: str, reason: str, nodes: int) -> dict[str, Any]:
-    return {"plugin": plugin, "reason": reason, "nodes": nodes}
+def owned(name: str, by: str, cpu: str = "9", **spec: Any) -> dict[str, Any]:
+    """Return a pod of a StatefulSet."""
+    made = pod(name, cpu, **spec)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": by, "uid": by, "controller": True}
+    made["metadata"]["ownerReferences"] = [owner]
+    return made
 
 
-NOT_MATCHED = "have a node selector or affinity that no node matches"
-NOT_FOUND = 'persistentvolumeclaim "x" not found'
-AFFINITY = entry("NodeAffinity", "node(s) didn't match Pod's node affinity/selector", 5)
-TAINT = entry("TaintToleration", "node(s) had untolerated taint {a: b}", 3)
-CPU, MEMORY = (entry("NodeResourcesFit", f"Insufficient {name}", 2) for name in ("cpu", "memory"))
+def sentence(name: str) -> str:
+    """Return the sentence about a pod that the newest run stored."""
+    return WorkloadAnswer.objects.filter(pod=f"default/{name}").order_by("-run_id")[0].sentence
 
 
-def test_the_sentence_names_placed_pods_and_the_causes_of_all_others() -> None:
-    small, large = (pod(name, cpu) for name, cpu in (("small", "1"), ("large", "9")))
-    other = pod("other", nodeSelector={"disk": "ssd"})
+def test_one_workload_is_explained_in_the_sentence() -> None:
+    answer = answer_of(ran(scenario(node("n1"), pod("fits"), *(owned(f"cache-{i}", "cache") for i in range(3)))))
+
+    assert answer.sentence == (f"1 of 4 pending pods placed; 3 of StatefulSet default/cache not: {sentence('cache-0')}")
+    assert answer.alone
+    assert answer.first is not None
+    assert answer.first.name == "cache-0"
+    none = answer_of(ran(scenario(node("n1"), *(owned(f"cache-{i}", "cache") for i in range(2)))))
+    assert none.sentence == f"None of 2 pending pods placed, all of StatefulSet default/cache: {sentence('cache-0')}"
+
+
+def test_several_workloads_are_counted_and_listed() -> None:
+    many = [owned(f"{by}-{i}", by) for by, number in (("b", 2), ("a", 3)) for i in range(number)]
     gated = pod("gated", schedulingGates=[{"name": "wait"}])
-    answer = answer_of(ran(scenario(node("n1"), small, large, pod("huge", "99"), other, gated)))
+    run = ran(scenario(node("n1"), pod("fits"), gated, *many))
+    answer = answer_of(run)
     assert answer.sentence == (
-        "1 of 5 pending pods placed; 4 not: 2 lack cpu, 1 has a node selector or affinity that no node matches, "
-        "1 has scheduling gates."
+        "1 of 7 pending pods placed; 6 not: 3 of StatefulSet default/a, 2 of StatefulSet default/b and "
+        "Pod default/gated."
     )
-    assert [[pod.key for pod in cause.pods] for cause in answer.causes] == [
-        ["default/large", "default/huge"],
-        ["default/other"],
-        ["default/gated"],
+    assert [(workload.text, workload.count) for workload in answer.listed] == [
+        ("StatefulSet default/a", 3),
+        ("StatefulSet default/b", 2),
+        ("Pod default/gated", 1),
     ]
-    assert all(pod.cycle for cause in answer.causes for pod in cause.pods)
-    assert answer.pending == 4
-    assert answer.first == answer.causes[0].pods[0]
-    assert ("NodeResourcesFit", "Insufficient cpu", 2) in answer.reasons
+    first = answer.listed[0].groups[0]
+    assert [one.key for one in first.pods] == ["default/a-0", "default/a-1", "default/a-2"]
+    assert all(one.cycle for one in first.pods)
+    assert first.at == min(one.cycle for one in first.pods)
+    assert first.sentence == sentence("a-0")
+    assert answer.pending == 6
+
+
+def test_further_workloads_are_counted_together() -> None:
+    answer = answer_of(ran(scenario(node("n1"), *(owned(f"w{i}", f"w{i}") for i in range(6)))))
+    assert answer.sentence.endswith("1 of StatefulSet default/w2 and 3 of 3 other workloads.")
 
 
 def test_all_pods_no_pod_and_one_pod() -> None:
     assert answer_of(ran(scenario(node("n1"), pod("a"), pod("b")))).sentence == "All 2 pending pods placed."
     assert answer_of(ran(scenario(node("n1"), pod("a")))).sentence == "1 pending pod placed."
     alone = ran(scenario(node("n1"), pod("a", "9")))
-    assert answer_of(alone).sentence == "The pending pod is not placed: it lacks cpu."
-    none = ran(scenario(node("n1"), pod("a", "9"), pod("b", "9")))
-    assert answer_of(none).sentence == "None of 2 pending pods placed: 2 lack cpu."
+    assert answer_of(alone).sentence == f"The pending pod has no node: {sentence('a')}"
     assert answer_of(ran(scenario(node("n1")))).sentence == "No pod was scheduled."
-    none.state = Run.State.RUNNING
-    none.cycles_total = 7
-    assert answer_of(none).sentence == "None of 7 pending pods placed so far: 2 lack cpu."
 
 
-def test_a_nominated_pod_waits_and_lacks_nothing() -> None:
+def test_equal_pods_without_a_controller_share_an_answer() -> None:
+    run = ran(scenario(node("n1"), pod("fits"), pod("a", "9"), pod("b", "9")))
+    assert answer_of(run).sentence == f"1 of 3 pending pods placed; 2 pods like default/a not: {sentence('a')}"
+    one = ran(scenario(node("n1"), pod("fits"), pod("a", "9")))
+    assert answer_of(one).sentence == f"1 of 2 pending pods placed; Pod default/a not: {sentence('a')}"
+
+
+def test_an_active_run_has_counts_without_reasons() -> None:
+    run = ran(scenario(node("n1"), pod("fits"), pod("a", "9"), pod("b", "9")))
+    run.state, run.cycles_total = Run.State.RUNNING, 7
+    answer = answer_of(run)
+    assert answer.sentence == "1 of 7 pending pods placed, 2 pending so far."
+    assert not answer.workloads
+
+
+def test_pods_that_are_not_explained_yet_are_counted() -> None:
+    run = ran(scenario(node("n1"), pod("fits"), pod("a", "9"), pod("b", "8")))
+    WorkloadAnswer.objects.filter(pod="default/a").delete()
+    answer = answer_of(run)
+    assert (answer.sentence, answer.unexplained) == ("1 of 3 pending pods placed; 2 not.", 1)
+    assert answer.incomplete
+
+
+def test_a_nominated_pod_and_its_victim() -> None:
     victim = pod("victim", "4", nodeName="n1", priority=0) | {"status": {"phase": "Running"}}
     answer = answer_of(ran(scenario(node("n1"), victim, pod("boss", "4", priority=10))))
-    (cause,) = answer.causes
-    assert (cause.text, cause.pods[0].nominated) == ("1 waits for pods to be evicted", "n1")
-    assert answer.sentence == ("The pending pod is not placed: it waits for pods to be evicted; 1 running pod evicted.")
-
-
-@pytest.mark.parametrize(
-    ("reasons", "words"),
-    [
-        ([AFFINITY], NOT_MATCHED),
-        ([AFFINITY, TAINT], "have a node selector or affinity that no available node matches"),
-        ([AFFINITY, TAINT, CPU], "lack cpu"),
-        ([CPU, MEMORY], "lack cpu and memory"),
-        ([CPU, MEMORY | {"nodes": 3}], "lack memory"),
-        ([entry("NodeResourcesFit", "Too many pods", 1)], "lack a free pod slot"),
-        ([TAINT], "do not tolerate a taint of each node"),
-        ([entry("Mine", "no", 4)], "are refused by Mine"),
-        ([entry("VolumeBinding", NOT_FOUND, 0)], f"are refused by VolumeBinding ({NOT_FOUND})"),
-        ([entry("GeneralPredicates", "node(s) didn't match node selector", 4)], NOT_MATCHED),
-        ([entry("GeneralPredicates", "Insufficient cpu", 4)], "lack cpu"),
-        ([], "have no feasible node"),
-    ],
-)  # fmt: skip
-def test_the_main_cause(reasons: list[dict[str, Any]], words: str) -> None:
-    assert cause_of("unschedulable", reasons) == words
-
-
-def test_every_cause_has_a_singular() -> None:
-    for words in (*run_answer.STATIC.values(), *run_answer.OTHER_PLUGINS.values(), run_answer.GATED, run_answer.FAILED):
-        assert agree(1, words).split()[0] in {"has", "does", "is", "lacks", "needs", "finds", "names"}, words
+    assert answer.first is not None
+    assert answer.first.nominated == "n1"
+    assert answer.sentence.endswith(" 1 running pod was evicted.")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.models import RecordingBlock, Run, WorkloadAnswer
 from tests.kubesched_ui.pages import get, source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -84,23 +84,37 @@ def test_extended_resources_are_listed_like_cpu(client: Client, run: Run) -> Non
     assert "2 of 4 <span" in source(client, f"/runs/{run.pk}/nodes/g/")
 
 
-def test_fixes_for_all_pending_pods_have_quantities(client: Client) -> None:
-    full = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="2") for i in range(6))))
-    assert 'id="together" data-load' in source(client, f"/runs/{full.pk}/")
-    content = source(client, f"/runs/{full.pk}/together/")
-    assert "2 more nodes like n1 place 4 of 4 pods" in content
-    assert 'name="at" value="3"' in content, "the first cycle that found no node"
-    assert "Insufficient cpu" in content
-    assert "request cpu 8, memory 4Gi in total" in content
-    helpless = ran(scenario(node("n1"), pod("p", cpu="99")))
-    assert "places none of the pods" in source(client, f"/runs/{helpless.pk}/together/")
+def test_pods_without_a_node_are_listed_by_workload_with_their_answers(client: Client) -> None:
+    full = ran(
+        scenario(node("n1"), *(pod(f"p{i}", cpu="2") for i in range(5)), pod("ssd", nodeSelector={"disk": "ssd"}))
+    )
+    assert 'id="together" aria-labelledby="t-together" data-load' in source(client, f"/runs/{full.pk}/")
+    for _ in range(2):  # computed, then stored
+        content = source(client, f"/runs/{full.pk}/together/")
+        assert "pods like default/p2" in content
+        for answer in WorkloadAnswer.objects.filter(run=full):
+            assert answer.fixed
+            assert answer.sentence in content
+    page = source(client, f"/runs/{full.pk}/")
+    assert "data-load" not in page.partition('id="together"')[2].partition(">")[0], "nothing is left to compute"
     placed = ran(scenario(node("n1"), pod("p")))
     assert 'id="together"' not in source(client, f"/runs/{placed.pk}/")
-    elsewhere = ran(scenario(node("n1"), pod("p", cpu="4", nodeSelector={"disk": "ssd"})))
-    assert "in total" not in source(client, f"/runs/{elsewhere.pk}/together/"), "no resource is lacking"
+
+
+def test_a_run_without_a_recording_lists_its_pods(client: Client) -> None:
+    full = ran(scenario(node("n1"), pod("p", cpu="99")))
     RecordingBlock.objects.filter(run=full).delete()
+    WorkloadAnswer.objects.all().delete()
     Run.objects.filter(pk=full.pk).update(last_seq=full.last_seq + 1)
-    assert "Run it again" in source(client, f"/runs/{full.pk}/together/")
+    assert "lacks cpu" in source(client, f"/runs/{full.pk}/together/")
+    assert "lacks cpu" in get(client, f"/runs/{full.pk}/").answer
+
+
+def test_equal_messages_are_shown_once(client: Client) -> None:
+    full = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="9") for i in range(3))))
+    page = source(client, f"/runs/{full.pk}/").partition('id="pods"')[2]
+    assert page.count("Insufficient cpu") == 1
+    assert page.count("as default/p0") == 2
 
 
 def test_the_common_end_of_node_names_is_shown_once(client: Client) -> None:

@@ -31,8 +31,10 @@ def test_rejected_with_quantities_and_further_rejections() -> None:
         pod("new", requests={"cpu": "1"}),
     )  # fmt: skip
     assert (found.kind, found.point, found.plugin) == ("refused", "filter", "TaintToleration")
-    assert found.sentence.startswith("TaintToleration refuses n1: node(s) had untolerated taint")
-    assert found.sentence.endswith("taint dedicated=a:NoSchedule. NodeResourcesFit would refuse it too.")
+    assert found.sentence == (
+        "n1 could take the pod after 2 changes: it has the taint dedicated=a:NoSchedule, which the pod does not "
+        "tolerate; it is short by 0.5 cpu (requests 1, 0.5 of 2 free)."
+    )
     assert [one.plugin for one in found.objections] == ["TaintToleration", "NodeResourcesFit"]
     assert "requests 1, " in found.objections[1].detail
 
@@ -46,7 +48,7 @@ def test_not_evaluated_names_the_end_of_the_search_and_the_verdict() -> None:
         "(percentageOfNodesToScore). It passes every Filter plugin."
     )
     assert (
-        "It would not fit: TaintToleration refuses it ("
+        "(percentageOfNodesToScore). n118 could take the pod after one change: it has the taint dedicated=a:NoSchedule"
         in answer_for("n118", *nodes, pod("new"), percentage=0).sentence
     )
 
@@ -71,12 +73,19 @@ def test_tied_and_chosen() -> None:
     assert chosen.sentence.startswith("Placed on n1, the emptiest of 2 nodes that fit, ")
 
 
+def test_a_node_without_the_resource_never_takes_the_pod() -> None:
+    found = answer_for("n2", node("n1", more={"example.com/gpu": "1"}), node("n2", unschedulable=True),
+                       pod("new", requests={"example.com/gpu": "1"}))  # fmt: skip
+    assert found.sentence == "n2 cannot take the pod: it has no example.com/gpu."
+    assert {one.words for one in found.objections} == {"is cordoned", "has no example.com/gpu"}
+
+
 def test_excluded_by_prefilter() -> None:
     terms = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     found = answer_for("n2", node("n1"), node("n2"), pod("new", affinity=affinity))
     assert (found.kind, found.plugin) == ("refused", "NodeAffinity")
-    assert found.sentence.endswith("the pod wants metadata.name=n1.")
+    assert found.sentence == "n2 cannot take the pod: it is not n1."
 
 
 def test_outside_the_domain_of_a_pod_group() -> None:
@@ -84,7 +93,8 @@ def test_outside_the_domain_of_a_pod_group() -> None:
     (trace,) = simulation.run()
     trace.subset = trace.placement = trace.feasible = np.array([0])
     found = explain_node(trace, "n2", names=["n1", "n2"])
-    assert (found.kind, found.sentence) == ("excluded", "n2 is outside the domain that its group was tried in.")
+    assert found.kind == "excluded"
+    assert found.sentence == "n2 cannot take the pod: it is outside the domain that its group was tried in."
 
 
 def test_rejected_before_any_node() -> None:

@@ -1,0 +1,237 @@
+"""What a fix needs before its simulation: the situation of a workload, and candidates that edit it or add nodes."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster import formatting
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.resources import amounts
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions import add_node, commands
+from scheduler_core.debugger.suggestions.immutable_fields import remark
+from scheduler_core.debugger.suggestions.node_context import NodeContext, is_ready
+from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
+from scheduler_core.debugger.suggestions.placing import Placing, fewest
+from scheduler_core.debugger.suggestions.steps import Raw, difference, patch_of
+from scheduler_core.debugger.suggestions.targets import worth_trying
+from scheduler_core.debugger.suggestions.template_patch import merged, of_template, strategic
+from scheduler_core.debugger.suggestions.what_if import WhatIf
+from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Cause, Target
+from scheduler_core.metrics.groups import POOLS
+from scheduler_core.simulation import Simulation
+
+CYCLES_TIMES_NODES = 600_000
+AS_NODES = 250  # fixed cost of a cycle, in nodes
+LEAST_CYCLES = 120
+PARTS = 6  # share of the cycles for one simulation of all pods
+NEAR = 6  # nodes at which steps are looked for
+SHAPES = 3  # kinds of nodes that are tried
+ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_OF_CRON_JOB = re.compile(r"(.+)-\d{8,}")
+
+
+@dataclass
+class Candidate:
+    """A fix before its simulation. `always`: offered although it places no pod, because it says what is missing.
+
+    `shows`: the command changes nothing; `changes` are what has to happen. `placed`: nodes, if they are known already.
+    """
+
+    kind: str
+    target: Target | None
+    text: str
+    command: str
+    changes: list[Change]
+    patch: Any = None
+    remark: str = ""
+    always: bool = False
+    shows: bool = False
+    placed: list[str] | None = None
+
+
+Candidates = Iterator[Candidate | None]
+
+
+class Situation:
+    """A workload with pending pods that are alike, in a cluster at rest, and the cause of its answer."""
+
+    def __init__(self, simulation: Simulation, cause: Cause, pods: Sequence[PodInfo]) -> None:
+        self.simulation = simulation
+        self.cluster: Cluster = simulation.cluster
+        self.cause = cause
+        nodes = len(self.cluster.nodes) + AS_NODES
+        self.placing = Placing(simulation, max(CYCLES_TIMES_NODES // nodes, LEAST_CYCLES))
+        self.pods = list(pods)
+        self.tried = self.pods[: max(self.placing.cycles // PARTS, 1)]
+        self.pod = self.pods[0]
+        self.what_if = WhatIf(simulation, self.pod.key)
+        self.document: Raw = self.what_if.document
+        self.owner = owner_of(self.cluster, self.pod)
+
+    @cached_property
+    def trace(self) -> CycleTrace:
+        """A dry cycle of the first pod."""
+        return self.what_if.run(())
+
+    @cached_property
+    def near(self) -> list[NodeContext]:
+        """The nodes of the cause, or else those with the fewest obstacles, one or two of each kind."""
+        rows = self.cluster.nodes.rows
+        names = [name for name in self.cause.nodes if name in rows]
+        if not names and len(self.cluster.nodes):
+            names = worth_trying(self.what_if, self.trace)
+        framework, pod = self.what_if.framework, self.what_if.pod
+        return [
+            NodeContext(self.cluster, framework, pod, self.document, self.trace, rows[name]) for name in names[:NEAR]
+        ]
+
+    @cached_property
+    def running(self) -> list[PodInfo]:
+        """The pods of the workload that have a node."""
+        mine = (pod for pod in self.cluster.pods.values() if pod.namespace == self.pod.namespace)
+        return [pod for pod in mine if owner_of(self.cluster, pod) == self.owner]
+
+    def placed(self, changes: Sequence[Change]) -> list[str]:
+        """Return the nodes of the pods that are placed with the changes; [] if they cannot be applied."""
+        try:
+            return self.placing.place(changes, self.tried)
+        except InputError:
+            return []
+
+    def would(self, placed: int) -> str:
+        """Return how many pods a change would place, as the end of a sentence."""
+        return f"{placed:,} of {formatting.count(len(self.pods), 'pod')} would run there"
+
+    # ---- an edit of the workload
+
+    def edited(self, kind: str, text: str, edit: Callable[[Raw], object], note: str = "") -> Candidate | None:
+        """Return the candidate that edits the pods' template; None if the edit changes nothing or cannot be sent."""
+        new = copy.deepcopy(self.document)
+        try:
+            edit(new)
+        except (LookupError, TypeError):
+            return None
+        patch, how = strategic(self.document, new), "strategic"
+        if patch is None:
+            patch, how = difference(self.document, new), "merge"
+            if set(patch) != {"spec"} or set(patch["spec"]) != {"topologySpreadConstraints"}:
+                return None
+        if not patch:
+            return None
+        changes = []
+        # the pods that run keep the pending ones away, until they are replaced as well
+        others = self.running if "podAntiAffinity" in (patch.get("spec", {}).get("affinity") or {}) else []
+        for pod in (*self.pods, *others):
+            document = msgspec.to_builtins(pod.pod)
+            changed = difference(document, merged(document, patch, lists=how == "strategic"))
+            if changed:
+                changes.append(patch_of("Pod", pod.namespace, pod.name, changed))
+        command, sent, remarks = self._command(patch, how, changes)
+        remarks = [*([note] if note else []), *remarks]
+        if len(changes) > len(self.pods):
+            remarks.append("its running pods keep pending ones away until they are replaced as well")
+        return Candidate(kind, self.owner, text, command, changes, sent, "; ".join(remarks))
+
+    def _command(self, patch: Raw, how: str, changes: list[Change]) -> tuple[str, Raw, list[str]]:
+        """Return (command, the patch that it sends, remarks) for a patch of the pods."""
+        owner, pods = self.owner, names(self.pods)
+        template = {"spec": {"template": of_template(self.pod, patch, owner.kind == "DaemonSet")}}
+        if owner.kind in PATCHED:
+            return commands.patch(owner, template, how), template, self._rollout()
+        if owner.kind == "Job":
+            lost = "the Job is deleted and starts again, because its template cannot change"
+            if self.running:
+                lost += f"; the work of its {formatting.count(len(self.running), 'running pod')} is lost"
+            cron = _OF_CRON_JOB.fullmatch(owner.name)
+            after = [f"change CronJob {cron[1]} as well, for its next Jobs"] if cron else []
+            return commands.replaced(owner, template, how), template, [lost, *after]
+        pod = Target("Pod", self.pod.namespace, self.pod.name)
+        in_place = not remark(self.pod.pod, [msgspec.to_builtins(changes[0])])
+        if in_place:
+            return commands.patch(pod, patch, how, pods), patch, []
+        if owner.kind == "Pod":
+            what = "the pod is" if len(pods) == 1 else "the pods are"
+            lost = f"{what} deleted and created again, because these fields of a pod cannot change"
+            return commands.replaced(pod, patch, how, pods), patch, [lost]
+        return "", patch, [f"edit the pod template in {owner.kind} {owner.name}"]
+
+    def _rollout(self) -> list[str]:
+        owner, found = self.owner, []
+        if owner.kind not in ROLLS_OUT:
+            command = commands.delete_pods(self.pod.namespace, names(self.pods))
+            found.append(f"the {owner.kind} does not replace its pending pods; delete them afterwards: {command}")
+        if self.running and owner.kind not in ("ReplicaSet", "ReplicationController"):
+            found.append(
+                f"{formatting.count(len(self.running), 'running pod')} of the {owner.kind} restart with the change"
+            )
+        return found
+
+    # ---- nodes
+
+    def added(self, kind: str, likes: Iterable[Node], text: str = "add {nodes}", note: str = "") -> Candidate | None:
+        """Return the candidate that adds the fewest nodes like one of the given that place the most pods.
+
+        `text`: with `{nodes}`, such as `2 nodes with pool=big in eu-1c`. None if no such node helps.
+        """
+        entries = self.cluster.nodes.entries
+
+        def changes(like: Node, number: int) -> list[Change]:
+            return [Change(create=add_node.another(entries, like, i)) for i in range(1, number + 1)]
+
+        shapes = list({add_node.shape(like): like for like in reversed(list(likes))}.values())[::-1]
+        for like in shapes[:SHAPES]:
+            first = self.placed(changes(like, 1))
+            if not first:
+                continue
+            results = {1: first}
+
+            def place(number: int, like: Node = like, results: dict[int, list[str]] = results) -> int:
+                if number not in results:
+                    results[number] = self.placed(changes(like, number))
+                return len(results[number])
+
+            number, _ = fewest(place, len(self.tried))
+            nodes = f"{formatting.count(number)} {self.described(like)}"
+            made = changes(like, number)
+            return Candidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=results[number])
+        return None
+
+    def likes(self) -> list[Node]:
+        """Return nodes to add another of: those of the cause first, then each kind of ready node that is large
+        enough, the smallest first."""
+        first = [context.node for context in self.near if is_ready(context.node)] if self.cause.nodes else []
+        table, wanted = self.cluster.nodes, self.pod.requests
+        kinds = add_node.kinds(table.nodes)
+        rows = [table.rows[like.name] for like in kinds]
+        columns = {name: table.allocatable[name][rows] for name in wanted if name in table.allocatable}
+        sizes = []
+        for i, like in enumerate(kinds):
+            if all(name in columns and columns[name][i] >= amount for name, amount in wanted.items() if amount):
+                size = int(table.allocatable["cpu"][rows[i]]) if "cpu" in table.allocatable else 0
+                sizes.append((len(like.spec.taints), size, like.name, like))
+        return [*first, *(like for *_, like in sorted(sizes, key=lambda entry: entry[:3]))]
+
+    def described(self, node: Node) -> str:
+        """Return a node group by its labels: `with pool=big in eu-1c (32 cpu, 128Gi memory)`."""
+        labels = node.metadata.labels
+        pool = next((f"with {key}={labels[key]}" for key in POOLS if key in labels), "")
+        mine = [f"{k}={labels[k]}" for k in self.pod.pod.spec.node_selector or {} if k in labels]
+        pool = pool if not mine or any(part in pool for part in mine) else f"with {formatting.listing(mine)}"
+        zone = next((f"in {labels[key]}" for key in ZONES if key in labels), "")
+        has, sizes = amounts(node.status.allocatable), []
+        for name in dict.fromkeys(("cpu", "memory", *self.pod.requests)):
+            if has.get(name) and name not in ("pods", "ephemeral-storage"):
+                sizes.append(f"{formatting.amount(name, has[name])} {name}")
+        return " ".join(part for part in (pool, zone, f"({', '.join(sizes)})" if sizes else "") if part)

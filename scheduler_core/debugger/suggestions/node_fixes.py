@@ -1,0 +1,183 @@
+"""Candidates for nodes that are cordoned or not ready, and for missing resources: more nodes, smaller requests."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster import formatting
+from scheduler_core.cluster.formatting import agree
+from scheduler_core.cluster.resources import amounts
+from scheduler_core.cluster.system_taints import NOT_READY
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions import commands, requests
+from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
+from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
+from scheduler_core.debugger.suggestions.node_context import CORDONED, NodeContext, is_ready, nearest
+from scheduler_core.debugger.suggestions.steps import patch_of
+from scheduler_core.explain.answer import Target
+from scheduler_core.virtual_time.scenario import NodeTaint
+
+MOST_NODES = 5  # nodes that one fix changes
+KEPT = 0.7  # least share of a request that a reduction leaves
+FREE = 0.25  # least share of the largest node that a large pod is reduced to
+
+
+def uncordoned(situation: Situation) -> Candidates:
+    nodes = situation.cluster.nodes
+    held = [n for name in sorted(situation.cause.nodes) if (n := nodes.nodes[nodes.rows[name]]).spec.unschedulable]
+    if not held:
+        only = {"NodeUnschedulable", "TaintToleration"}
+        rows = [row for row, node in enumerate(nodes.nodes) if node.spec.unschedulable and is_ready(node)][:50]
+        context = partial(NodeContext, situation.cluster, situation.what_if.framework, situation.pod)
+        held = [
+            nodes.nodes[row]
+            for row in rows
+            if context(situation.document, situation.trace, row).statuses().keys() <= only
+        ]
+    chosen: list[Node] = []
+    best: list[str] = []
+    for node in held[:MOST_NODES]:
+        placed = situation.placed([change for one in [*chosen, node] for change in uncordon(one)])
+        if len(placed) > len(best):
+            chosen, best = [*chosen, node], placed
+        if len(best) == len(situation.tried):
+            break
+    if chosen:
+        uncordoned = [node.name for node in chosen]
+        text = f"uncordon {formatting.listing(uncordoned)}"
+        note = "a person or an upgrade has cordoned it; check first that its maintenance is over"
+        changes = [change for node in chosen for change in uncordon(node)]
+        patch = {"spec": {"unschedulable": None}}
+        target = Target("Node", "", uncordoned[0])
+        yield Candidate("uncordon", target, text, commands.uncordon(uncordoned), changes, patch, note, placed=best)
+
+
+def uncordon(node: Node) -> list[Change]:
+    """Return the changes of an uncordon: the node lifecycle controller removes the taint."""
+    has = any(taint.key == CORDONED for taint in node.spec.taints)
+    return [Change(uncordon=node.name), *([Change(untaint=NodeTaint(node=node.name, key=CORDONED))] if has else [])]
+
+
+def not_ready(situation: Situation) -> Candidates:
+    rows = situation.cluster.nodes.rows
+    for name in sorted(situation.cause.nodes)[:1]:
+        node = situation.cluster.nodes.nodes[rows[name]]
+        taints = [msgspec.to_builtins(taint) for taint in node.spec.taints if taint.key not in SYSTEM_TAINTS]
+        kept = [msgspec.to_builtins(c) for c in node.status.conditions if c.type != "Ready"]
+        ready = {"conditions": [*kept, {"type": "Ready", "status": "True"}]}
+        changes = [patch_of("Node", "", name, {"spec": {"taints": taints}, "status": ready})]
+        placed = len(situation.placed(changes))
+        keys = [taint.key for taint in node.spec.taints]
+        state = agree(1, next((words for key, words in NOT_READY.items() if key in keys), "are not ready"))
+        text = f"find out why {name} {state}; when it is ready, {situation.would(placed)}"
+        note = "its kubelet, network or machine must be repaired or replaced"
+        target = Target("Node", "", name)
+        command = commands.describe("node", name)
+        yield Candidate("node-not-ready", target, text, command, changes, None, note, always=True, shows=True)
+
+
+def capacity(situation: Situation, kind: str = "capacity") -> Candidates:
+    if situation.owner.kind != "DaemonSet":
+        yield situation.added(kind, situation.likes())
+
+
+def freed(situation: Situation) -> Candidates:
+    """Say what a node has to free, for a pod that can run on one node only."""
+    if len(situation.cause.nodes) != 1 or not situation.near:
+        return
+    context = situation.near[0]
+    lacking = {name: situation.pod.requests[name] - left for name, left in requests.short(context).items()}
+    if lacking:
+        parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
+        text = f"free {formatting.listing(parts)} on {context.name}, the only node for this pod"
+        note = "move pods that can run elsewhere, or give this workload a higher priority"
+        target, command = Target("Node", "", context.name), commands.describe("node", context.name)
+        yield Candidate("capacity", target, text, command, [], None, note, always=True, shows=True)
+
+
+def pods_limit(situation: Situation) -> Candidates:
+    note = "or raise maxPods of their kubelet" if situation.cause.nodes else ""
+    if situation.owner.kind != "DaemonSet":
+        yield situation.added("pods-limit", situation.likes(), note=note)
+
+
+def volume_limit(situation: Situation) -> Candidates:
+    if situation.owner.kind != "DaemonSet":
+        yield situation.added("volume-limit", situation.likes())
+
+
+def less_requested(situation: Situation) -> Candidates:
+    """Yield a reduction of requests to what a near node has free, if it keeps most of each."""
+    for context in situation.near[:3]:
+        lacking = requests.short(context)
+        if lacking and all(left >= KEPT * situation.pod.requests[name] for name, left in lacking.items()):
+            for step in requests.steps(context)[:1]:
+                if step.edit is not None:
+                    yield situation.edited("requests", step.text, step.edit)
+
+
+def too_large(situation: Situation) -> Candidates:
+    """Yield the reduction of requests that exceed every node, to what a node has free or in total; a larger node."""
+    table, pod = situation.cluster.nodes, situation.pod
+    wanted = {name: amount for name, amount in pod.requests.items() if amount and name in table.allocatable}
+    if not wanted or not len(table):
+        return
+    free = [(table.allocatable[name] - table.requested[name]) / amount for name, amount in wanted.items()]
+    order = np.argsort(-np.min(free, axis=0), kind="stable")[:200].tolist()
+    make = partial(NodeContext, situation.cluster, situation.what_if.framework, pod, situation.document)
+    contexts = [make(situation.trace, row) for row in order]
+    contexts = [c for c in contexts if c.statuses().keys() <= {"NodeResourcesFit"}] or contexts
+    lacking = requests.short(contexts[0])
+    if lacking and all(left >= FREE * int(table.allocatable[name].max()) for name, left in lacking.items()):
+        for step in requests.steps(contexts[0])[:1]:
+            if step.edit is not None:
+                yield situation.edited("requests", step.text, step.edit)
+    totals = [
+        min(int(table.allocatable[name][context.row]) / amount for name, amount in wanted.items())
+        for context in contexts
+    ]
+    largest = contexts[int(np.argmax(totals))]
+    has = {name: int(table.allocatable[name][largest.row]) - _of_daemons(largest, name) for name in wanted}
+    over = {name: has[name] for name, amount in wanted.items() if amount > has[name] > 0}
+    if over:
+        reduced = [f"{formatting.free_amount(name, left)} {name}" for name, left in over.items()]
+        text = f"request at most {formatting.listing(reduced)}: no node is larger than {largest.name}"
+        candidate = situation.edited("requests", text, partial(requests.shrink, over, situation.cluster.release))
+        if candidate is not None:
+            candidate.always = True
+            yield candidate
+    yield _larger(situation, largest.node, wanted)
+
+
+def _of_daemons(context: NodeContext, name: str) -> int:
+    """Return the requests of DaemonSet pods on a node: it never has these free."""
+    daemons = (p for p in context.pods() if any(o.kind == "DaemonSet" for o in p.pod.metadata.owner_references))
+    return sum(pod.requests.get(name, 0) for pod in daemons)
+
+
+def _larger(situation: Situation, like: Node, wanted: dict[str, int]) -> Candidate | None:
+    has = amounts(like.status.allocatable)
+    enough = {name: requests.quantity_text(name, max(amount, has.get(name, 0))) for name, amount in wanted.items()}
+    status = replace(like.status, allocatable={**like.status.allocatable, **enough}, capacity={})
+    sizes = [f"{formatting.amount(name, amount)} {name}" for name, amount in wanted.items()]
+    text = f"add {{nodes}}: none has {formatting.listing(sizes)}"
+    return situation.added("capacity", [replace(like, status=status)], text)
+
+
+def absent(situation: Situation) -> Candidates:
+    nodes = situation.cluster.nodes
+    has = {name for name, column in nodes.allocatable.items() if column.any()}
+    missing = [name for name, amount in situation.pod.requests.items() if amount and name not in has]
+    if not missing:
+        return
+    for other in nearest(missing[0], sorted(name for name in has if "/" in name))[:1]:
+        text = f"request {other} instead of {missing[0]}, which no node has"
+        yield situation.edited("resource-absent", text, partial(requests.rename, missing[0], other))
+    text = f"add nodes that have {formatting.listing(missing)}, or start the device plugin that announces it"
+    command = commands.show_resource(missing[0])
+    yield Candidate("resource-absent", situation.owner, text, command, [], always=True, shows=True)

@@ -1,0 +1,104 @@
+"""Patches of a pod template: from an edited pod to what kubectl sends, and from that to the changed pods.
+
+Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without one is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from scheduler_core.cluster.pod_info import PodInfo
+
+Raw = dict[str, Any]
+MERGE_KEYS = {
+    **dict.fromkeys(("containers", "initContainers", "volumes", "resourceClaims", "schedulingGates"), "name"),
+    "ports": "containerPort",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""List -> the field by which a strategic merge patch finds its items."""
+_ADDED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_ADDED_TO_DAEMONS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable", "network-unavailable")
+
+
+def strategic(old: Raw, new: Raw) -> Raw | None:
+    """Return the strategic merge patch from `old` to `new`; None if there is none that changes items alone."""
+    patch: Raw = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if before == value:
+            continue
+        if isinstance(value, dict) and isinstance(before, dict):
+            inner: Any = strategic(before, value)
+        elif key in MERGE_KEYS and isinstance(value, list) and isinstance(before, list):
+            inner = _items(MERGE_KEYS[key], before, value)
+        else:
+            inner = value
+        if inner is None:
+            return None
+        patch[key] = inner
+    return patch
+
+
+def _items(key: str, old: list[Raw], new: list[Raw]) -> list[Raw] | None:
+    keys = [one.get(key) for one in old]
+    if len({*keys}) != len(keys) or None in keys or [one.get(key) for one in new] != keys:
+        return None
+    found = []
+    for name, before, after in zip(keys, old, new, strict=True):
+        if before != after:
+            inner = strategic(before, after)
+            if inner is None:
+                return None
+            found.append({key: name, **inner})
+    return found
+
+
+def merged(document: Any, patch: Any, lists: bool = True) -> Any:
+    """Apply a patch to a document: a strategic one, or with `lists` False one that replaces every list (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(document) if isinstance(document, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif lists and key in MERGE_KEYS and isinstance(value, list) and isinstance(result.get(key), list):
+            changes = {one[MERGE_KEYS[key]]: one for one in value}
+            result[key] = [merged(one, changes.get(one.get(MERGE_KEYS[key]), {})) for one in result[key]]
+        else:
+            result[key] = merged(result.get(key), value, lists)
+    return result
+
+
+def of_template(pod: PodInfo, patch: Raw, daemon: bool = False) -> Raw:
+    """Return a patch of a pod as one of the template, without what only the pod has.
+
+    Admission adds two tolerations to each pod, the DaemonSet controller (`daemon`) more, and the API server adds the
+    pod's own values of matchLabelKeys to selectors. Lists without merge keys contain them.
+    """
+    spec = copy.deepcopy(patch.get("spec") or {})
+    if spec.get("tolerations"):
+        spec["tolerations"] = [one for one in spec["tolerations"] if not _is_added(one, daemon)]
+    for side in ("podAffinity", "podAntiAffinity"):
+        for terms in ((spec.get("affinity") or {}).get(side) or {}).values():
+            for term in terms or ():
+                _without_own_values(pod, term.get("podAffinityTerm", term))
+    for one in spec.get("topologySpreadConstraints") or ():
+        _without_own_values(pod, one)
+    return {**patch, "spec": spec}
+
+
+def _is_added(toleration: Raw, daemon: bool) -> bool:
+    key, effect = toleration.get("key", ""), toleration.get("effect", "")
+    if key in _ADDED and effect == "NoExecute":
+        return daemon or toleration.get("tolerationSeconds") == 300
+    return daemon and effect == "NoSchedule" and key.removeprefix("node.kubernetes.io/") in _ADDED_TO_DAEMONS
+
+
+def _without_own_values(pod: PodInfo, term: Raw) -> None:
+    keys, selector = term.get("matchLabelKeys") or (), term.get("labelSelector") or {}
+    own = [{"key": key, "operator": "In", "values": [pod.labels.get(key)]} for key in keys]
+    if own and "matchExpressions" in selector:
+        selector["matchExpressions"] = [one for one in selector["matchExpressions"] if one not in own]
+        if not selector["matchExpressions"]:
+            del selector["matchExpressions"]

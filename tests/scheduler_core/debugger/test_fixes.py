@@ -1,0 +1,87 @@
+"""Suggested fixes for the workloads of planted causes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.suggestions.fixes import fixes_of
+from scheduler_core.explain.answer import Answer, Cause, Fix
+from scheduler_core.simulation import Simulation
+from tests import kubernetes_tools
+from tests.scheduler_core.debugger.applied_commands import applied, placed, placed_with, settled
+from tests.scheduler_core.explain.planted.case import Case, faults
+from tests.scheduler_core.explain.planted.causes import CAUSES, planted
+
+WITHOUT_FIX = ("nominated", "no_nodes", "only_control_plane")
+
+
+def at_rest(case: Case) -> tuple[Simulation, list[PodInfo]]:
+    """Return the cluster at the end of a run, and the pods that are pending."""
+    simulation = Simulation(case.objects, release="1.34", preemption=False)
+    for _ in simulation.run():
+        pass
+    return simulation, [pod for pod in simulation.pending if pod.key in case.pods and not pod.node]
+
+
+def fixes(case: Case) -> list[Fix]:
+    simulation, pods = at_rest(case)
+    cause = Cause(case.kinds[0], nodes=sorted(case.near or ()))
+    return fixes_of(simulation, Answer(case.pods[0], "unschedulable", "", cause=cause), pods)
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_first_fix_agrees_with_the_cause(name: str) -> None:
+    for seed in (1, 2):
+        case = planted(name, seed)
+        found = fixes(case)
+        document = {"cause": {"kind": case.kinds[0], "nodes": sorted(case.near or ())}, "fixes": found}
+        assert bool(found) == (name not in WITHOUT_FIX)
+        wrong = faults(case, msgspec.to_builtins(document))
+        wrong.pop("sentence", "")
+        assert not wrong
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_cluster_stays_as_it_was(name: str) -> None:
+    case = planted(name, 3)
+    simulation, pods = at_rest(case)
+    cluster = simulation.cluster
+
+    def state() -> object:
+        nodes = [(node.name, node.spec, node.status) for node in cluster.nodes.nodes]
+        placed = [(pod.key, pod.node) for pod in cluster.pods.values()]
+        waiting = [(pod.key, pod.pod) for pod in simulation.pending]
+        requested = {name: column.tolist() for name, column in cluster.nodes.requested.items()}
+        return nodes, placed, waiting, requested, list(cluster.others())
+
+    before = state()
+    cause = Cause(case.kinds[0], nodes=sorted(case.near or ()))
+    fixes_of(simulation, Answer(case.pods[0], "unschedulable", "", cause=cause), pods)
+    assert state() == before
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_changes_place_what_the_fix_says(name: str) -> None:
+    case = planted(name, 4)
+    for fix in fixes(case):
+        assert fix.of == len(case.pods)
+        number = placed_with(case.objects, fix.changes, case.pods)
+        assert number == fix.places or (fix.places == 0 and fix.command.startswith("kubectl describe")), fix.text
+
+
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(one, marks=() if one == "1.32" else pytest.mark.long) for one in kubernetes_tools.KUBECTL_RELEASES],
+)
+@pytest.mark.parametrize("name", CAUSES)
+def test_command_does_what_was_simulated(name: str, release: str, tmp_path: Path) -> None:
+    kubectl = kubernetes_tools.kubectl(release)
+    case = planted(name, 1)
+    for fix in fixes(case):
+        if fix.command:
+            after = settled(case.objects, applied(fix.command, case.objects, kubectl, tmp_path))
+            assert placed(after, case.pods) == fix.places, fix.command
