@@ -26,6 +26,7 @@ from scheduler_core.plugins import PLUGINS
 RUNGS, NODES = 8, 5  # at most
 AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
 _OF_REASON = {reason: plugin for plugin in PLUGINS.values() for reason in plugin.phrases}
+KEPT = Obstacle(causes.NOMINATED, 1.2, "are kept for pods that are nominated to them")
 _ONCE = (causes.CORDONED, causes.NODE_NOT_READY)  # stated by several plugins or taints
 _OTHERS = {  # of the predicates that checked conditions
     "node(s) were not ready": Obstacle(causes.NODE_NOT_READY, 1.1, "are not ready"),
@@ -125,7 +126,7 @@ def classes_of(
     if nominated:
         codes = np.zeros(size, np.int64)
         codes[nominated] = 1
-        add(codes, [(), (Obstacle(causes.NOMINATED, 1.2, "are kept for pods that are nominated to them"),)])
+        add(codes, [(), (KEPT,)])
     merged: dict[tuple[Obstacle, ...], list[int]] = {}
     distinct, inverse = np.unique(mixed, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
@@ -139,6 +140,21 @@ def classes_of(
         effort = sum(one.effort for one in obstacles) + 0.05 * min(float(lacks[nearest[0]]), 1.0)
         classes.append(NodeClass(obstacles, [names[row] for row in nearest], effort))
     return sorted(classes, key=lambda one: (one.effort, -len(one.names), one.names[0]))
+
+
+def obstacles_at(trace: CycleTrace, context: RejectionContext, row: int) -> tuple[Obstacle, ...]:
+    """Return the obstacles at one node; () if no Filter plugin refuses it, but PreFilter may have left it out.
+
+    The rows of the trace must be those of the cluster.
+    """
+    found: list[Obstacle] = []
+    for plugin, verdict in trace.verdicts.items():
+        status = verdict.at(row)
+        if status is not None:
+            found += _obstacles(plugin, context, [row], status)[0]
+    if not found and trace.nominated.get(row) is not None:
+        return (KEPT,)
+    return _deduplicated(tuple(found))
 
 
 def _rows(names: Sequence[str], context: RejectionContext | None) -> npt.NDArray[np.intp]:

@@ -1,0 +1,75 @@
+"""What the pods that wait want of the nodes, and which pods of a node could move: for the sentence about a node."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler_core.api.objects import PodStatus
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.answers import kind_of
+from scheduler_core.debugger.mutations import Change, Reference
+from scheduler_core.debugger.suggestions.trial import reverted
+from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
+from scheduler_core.errors import InputError
+from scheduler_core.explain.node_summary import Demand, node_summary
+from scheduler_core.simulation import Simulation
+
+MOST_TRIED = 24
+"""Kinds of pods of a node that are tried on other nodes."""
+
+
+def demands_of(simulation: Simulation) -> list[Demand]:
+    """Return the pods that wait for the profiles, each kind with a cycle in the cluster as it is.
+
+    The simulation is left unchanged.
+    """
+    kinds: dict[bytes, list[PodInfo]] = {}
+    for pod in simulation.pending:
+        if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
+            kinds.setdefault(kind_of(pod), []).append(pod)
+    found = []
+    for pods in kinds.values():
+        what_if = WhatIf(simulation, pods[0].key)
+        found.append(Demand(pods[0], len(pods), what_if.run(()), what_if.framework.filter))
+    return found
+
+
+def summary_of(simulation: Simulation, node: str, demands: list[Demand] | None = None) -> str:
+    """Return one sentence about a node of a cluster at rest.
+
+    `demands`: of the same cluster, if they are known. Raises InputError if the node does not exist.
+    """
+    if node not in simulation.cluster.nodes.rows:
+        raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
+    simulation.cluster.nodes.refresh()
+    known = demands_of(simulation) if demands is None else demands
+    return node_summary(simulation.cluster, node, known, lambda: movable(simulation, node))
+
+
+def movable(simulation: Simulation, node: str) -> int:
+    """Return how many pods of a node would fit on another one, each alone: those that a controller creates again.
+
+    At most MOST_TRIED kinds of pods are tried, those with most pods first.
+    """
+    kinds: dict[bytes, list[PodInfo]] = {}
+    for pod in simulation.cluster.nodes.pods_of(simulation.cluster.nodes.rows[node]):
+        if pod.pod.created_again and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
+            kinds.setdefault(kind_of(pod), []).append(pod)
+    most = sorted(kinds.values(), key=lambda pods: -len(pods))[:MOST_TRIED]
+    return sum(len(pods) for pods in most if _fits_elsewhere(simulation, pods[0], node))
+
+
+def _fits_elsewhere(simulation: Simulation, pod: PodInfo, node: str) -> bool:
+    spec = msgspec.structs.replace(pod.pod.spec, node_name="", priority=pod.priority)
+    new = PodInfo(msgspec.structs.replace(pod.pod, spec=spec, status=PodStatus()), pod.release)
+    scheduler = simulation.scheduler
+    with reverted(simulation) as trial:
+        trial.apply(Change(delete=Reference(kind="Pod", namespace=pod.namespace, name=pod.name)))
+        trial.keep_claims(new)
+        simulation.cluster.nodes.refresh()
+        with dry_cycles(scheduler):
+            framework, state, trace = scheduler.try_pod(new, 1)
+            if trace.placed_on:
+                scheduler.forget(framework, state, new, trace.node)
+        rows = set(trace.feasible_rows().tolist()) - {simulation.cluster.nodes.rows[node]}
+    return bool(rows)

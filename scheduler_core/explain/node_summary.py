@@ -1,0 +1,192 @@
+"""Explains in one sentence what a node is to the pods that wait: which fit there now, or what keeps them away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from scheduler_core.api.objects import Node
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import agree, count, listing
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.system_taints import NEVER, NOT_READY
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain.ladder import obstacles_at
+from scheduler_core.framework import causes
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.plugins.node_resources_fit import PODS
+
+FULL = 90  # percent of a resource or of the pod slots
+NAMED = 2  # reasons
+_OF_NODE = (causes.CORDONED, causes.NODE_NOT_READY)
+_AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
+
+
+class Demand(NamedTuple):
+    """Pods that wait and are alike. `pod`: the first of them. `trace`: of its cycle in the cluster as it is, with
+    verdicts on all nodes. `filters`: the Filter plugins of its profile."""
+
+    pod: PodInfo
+    number: int
+    trace: CycleTrace
+    filters: Sequence[object] = ()
+
+
+def node_summary(
+    cluster: Cluster, name: str, demands: Sequence[Demand], movable: Callable[[], int] | None = None
+) -> str:
+    """Return one sentence about a node of the cluster. Each pod is considered alone.
+
+    `demands`: of all pods that wait. `movable`: returns how many pods of the node would fit on another one; it is
+    called if the node is full.
+    """
+    row = cluster.nodes.rows[name]
+    return _NodeSummary(cluster, row, demands, movable).sentence()
+
+
+class _NodeSummary:
+    def __init__(
+        self, cluster: Cluster, row: int, demands: Sequence[Demand], movable: Callable[[], int] | None
+    ) -> None:
+        self.cluster = cluster
+        self.row = row
+        self.movable = movable
+        self.pending = sum(demand.number for demand in demands)
+        self.fit = self.undecided = 0
+        # The obstacles of pods that do not fit, with the number of pods.
+        self.refused: list[tuple[tuple[Obstacle, ...], int]] = []
+        for demand in demands:
+            trace = demand.trace
+            if trace.preenqueue is not None or trace.prefilter is not None or not trace.nodes:
+                self.undecided += demand.number
+                continue
+            context = RejectionContext(cluster, demand.pod, cluster.nodes.names, demand.filters)
+            obstacles = obstacles_at(trace, context, row)
+            if obstacles:
+                self.refused.append((obstacles, demand.number))
+            elif trace.in_subset(row):
+                self.fit += demand.number
+            else:
+                self.undecided += demand.number
+
+    def sentence(self) -> str:
+        state = _state(self.cluster.nodes.nodes[self.row])
+        rest = self._demand()
+        if not state:
+            return f"{rest[0].upper()}{rest[1:]}."
+        return f"{state}: {rest}." if self._single(_OF_NODE) else f"{state}; {rest}."
+
+    def _share(self, number: int, verb: str) -> str:
+        """Return `20 of 37 pending pods fit`, with the verb in its plural form."""
+        if self.pending == 1:
+            return f"the pending pod {agree(1, verb)}"
+        if number == self.pending:
+            return f"both pending pods {verb}" if number == 2 else f"all {number:,} pending pods {verb}"
+        return f"{number:,} of {count(self.pending, 'pending pod')} {agree(number, verb)}"
+
+    def _single(self, kinds: Sequence[str] = ()) -> tuple[Obstacle, int] | None:
+        """Return the obstacle (of one of these kinds) that keeps most pods away alone, and their number."""
+        numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+        first: dict[tuple[str, tuple[str, ...]], Obstacle] = {}
+        for obstacles, number in self.refused:
+            one = obstacles[0]
+            if len(obstacles) == 1 and one.effort != causes.NEVER and (not kinds or one.kind in kinds):
+                key = one.kind, one.objects
+                numbers[key] = numbers.get(key, 0) + number
+                first.setdefault(key, one)
+        best = max(numbers, key=lambda key: numbers[key], default=None)
+        return None if best is None else (first[best], numbers[best])
+
+    def _demand(self) -> str:
+        """Return what the pending pods want of the node, as a clause."""
+        if not self.pending:
+            used = f" ({self._use()} requested)" if self._use() else ""
+            return f"no pod is pending, so nothing asks for this node{used}"
+        if self.fit:
+            return f"{self._share(self.fit, 'fit')} here now"
+        if found := self._single(_OF_NODE):
+            return f"{self._share(found[1], 'would fit')} without that"
+        if found := self._single():
+            return self._one_change(*found)
+        if self.undecided == self.pending:
+            return f"{self._share(self.pending, 'wait')} for something other than a node"
+        return self._none()
+
+    def _one_change(self, found: Obstacle, number: int) -> str:
+        everyone = number + self.undecided == self.pending or all(
+            any((one.kind, one.objects) == (found.kind, found.objects) for one in obstacles)
+            for obstacles, _ in self.refused
+        )
+        nobody = "the pending pod does not" if self.pending == 1 else "no pending pod"
+        would = "it would fit here" if self.pending == 1 else f"{number:,} of {self.pending:,} would fit here"
+        if found.kind == causes.UNTOLERATED_TAINT and found.objects and everyone:
+            verb = "tolerate" if self.pending == 1 else "tolerates"
+            return f"{nobody} {verb} {listing(found.objects)}; with that toleration {would}"
+        if found.kind == causes.UNTOLERATED_TAINT and found.objects:
+            return f"{self._share(number, 'would fit')} here with a toleration of {listing(found.objects)}"
+        if found.kind == causes.NODE_SELECTOR and found.objects:
+            return f"{self._share(number, 'would fit')} here without the required {listing(found.objects)}"
+        if found.kind in _AMOUNTS:
+            return self._too_full()
+        return f"{self._share(number, 'would fit')} here after one change: the node {agree(1, found.phrase)}"
+
+    def _too_full(self) -> str:
+        lacking: dict[str, int] = {}
+        number = 0
+        for obstacles, pods in self.refused:
+            if len(obstacles) == 1 and obstacles[0].kind in _AMOUNTS:
+                number += pods
+                for name in obstacles[0].objects or (PODS,):
+                    lacking[name] = lacking.get(name, 0) + pods
+        names = sorted(lacking, key=lambda name: -lacking[name])
+        used = [(name, self._percent(name)) for name in names]
+        use = listing([f"{'pod slots' if name == PODS else name} {percent}%" for name, percent in used])
+        what = listing(["a pod slot" if name == PODS else name for name in names], "or")
+        pods = f"{self._share(number, 'lack')} only {what} here"
+        if all(percent < FULL for _, percent in used):
+            return f"{pods} ({use} requested)"
+        running = int(self.cluster.nodes.pod_count[self.row])
+        moves = self.movable() if self.movable is not None else 0
+        could = f", and {moves:,} of its {count(running, 'pod')} would each fit on another node" if moves else ""
+        return f"full, with {use} requested: {pods}{could}"
+
+    def _none(self) -> str:
+        """Return why no pod fits after one change: what keeps most of them away."""
+        reasons: dict[str, int] = {}
+        for obstacles, number in self.refused:
+            never = [one for one in obstacles if one.effort == causes.NEVER]
+            words = listing([agree(1, one.phrase) for one in never[:1] or obstacles])
+            reasons[words] = reasons.get(words, 0) + number
+        most = sorted(reasons, key=lambda words: -reasons[words])[:NAMED]
+        if self.pending == 1 or len(reasons) == 1:
+            who = "the pending pod does not fit" if self.pending == 1 else "no pending pod fits"
+            return f"{who} here: the node {most[0]}"
+        parts = [f"{words} ({count(reasons[words], 'pod')})" for words in most]
+        return f"no pending pod fits here after one change: the node {listing(parts)}"
+
+    def _percent(self, name: str) -> int:
+        """Return how much of a resource is requested, in whole percent, rounded down."""
+        nodes, row = self.cluster.nodes, self.row
+        if name == PODS:
+            used, of = int(nodes.pod_count[row]), int(nodes.allowed_pods[row])
+        else:
+            column = nodes.allocatable.get(name)
+            used, of = int(nodes.requested[name][row]), int(column[row]) if column is not None else 0
+        return 100 * used // of if of else 0
+
+    def _use(self) -> str:
+        """Return `cpu 97% and memory 40%`."""
+        names = (resources.CPU, resources.MEMORY)
+        return listing([f"{name} {self._percent(name)}%" for name in names if name in self.cluster.nodes.allocatable])
+
+
+def _state(node: Node) -> str:
+    """Return what keeps pods from the node whatever they request, with a capital letter; "" if nothing does."""
+    for taint in node.spec.taints:
+        if taint.effect == "PreferNoSchedule" or taint.key not in NOT_READY | NEVER:
+            continue
+        words = agree(1, (NOT_READY | NEVER)[taint.key]).removeprefix("is ")
+        return f"{words[0].upper()}{words[1:]}" + (f" since {taint.time_added}" if taint.time_added else "")
+    return "Cordoned" if node.spec.unschedulable else ""
