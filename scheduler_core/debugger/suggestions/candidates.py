@@ -16,11 +16,13 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import amounts
+from scheduler_core.cluster.system_taints import NEVER
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
 from scheduler_core.debugger.suggestions.immutable_fields import remark
 from scheduler_core.debugger.suggestions.node_context import NodeContext, is_ready
+from scheduler_core.debugger.suggestions.node_facts import of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
 from scheduler_core.debugger.suggestions.steps import Raw, difference, patch_of
@@ -100,8 +102,10 @@ class Situation:
     @cached_property
     def running(self) -> list[PodInfo]:
         """The pods of the workload that have a node."""
-        mine = (pod for pod in self.cluster.pods.values() if pod.namespace == self.pod.namespace)
-        return [pod for pod in mine if owner_of(self.cluster, pod) == self.owner]
+        name, namespace = self.owner.name, self.pod.namespace
+        mine = (pod for pod in self.cluster.pods.values() if pod.namespace == namespace)
+        named = (pod for pod in mine if any(o.name.startswith(name) for o in pod.pod.metadata.owner_references))
+        return [pod for pod in named if owner_of(self.cluster, pod) == self.owner]
 
     def placed(self, changes: Sequence[Change]) -> list[str]:
         """Return the nodes of the pods that are placed with the changes; [] if they cannot be applied."""
@@ -190,8 +194,14 @@ class Situation:
         def changes(like: Node, number: int) -> list[Change]:
             return [Change(create=add_node.another(entries, like, i)) for i in range(1, number + 1)]
 
-        shapes = list({add_node.shape(like): like for like in reversed(list(likes))}.values())[::-1]
-        for like in shapes[:SHAPES]:
+        shapes: set[object] = set()
+        for like in likes:
+            shape = add_node.shape(like)
+            if shape in shapes:
+                continue
+            if len(shapes) == SHAPES:
+                break
+            shapes.add(shape)
             first = self.placed(changes(like, 1))
             if not first:
                 continue
@@ -208,12 +218,14 @@ class Situation:
             return Candidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=results[number])
         return None
 
-    def likes(self) -> list[Node]:
-        """Return nodes to add another of: those of the cause first, then each kind of ready node that is large
+    def likes(self) -> Iterator[Node]:
+        """Yield nodes to add another of: those of the cause first, then each kind of ready node that is large
         enough, the smallest first."""
-        first = [context.node for context in self.near if is_ready(context.node)] if self.cause.nodes else []
+        if self.cause.nodes:
+            yield from (context.node for context in self.near if is_ready(context.node))
         table, wanted = self.cluster.nodes, self.pod.requests
-        kinds = add_node.kinds(table.nodes)
+        known = of_nodes(self.cluster, "kinds", add_node.kinds)
+        kinds = [like for like in known if not any(taint.key in NEVER for taint in like.spec.taints)]
         rows = [table.rows[like.name] for like in kinds]
         columns = {name: table.allocatable[name][rows] for name in wanted if name in table.allocatable}
         sizes = []
@@ -221,7 +233,7 @@ class Situation:
             if all(name in columns and columns[name][i] >= amount for name, amount in wanted.items() if amount):
                 size = int(table.allocatable["cpu"][rows[i]]) if "cpu" in table.allocatable else 0
                 sizes.append((len(like.spec.taints), size, like.name, like))
-        return [*first, *(like for *_, like in sorted(sizes, key=lambda entry: entry[:3]))]
+        yield from (like for *_, like in sorted(sizes, key=lambda entry: entry[:3]))
 
     def described(self, node: Node) -> str:
         """Return a node group by its labels: `with pool=big in eu-1c (32 cpu, 128Gi memory)`."""

@@ -55,8 +55,14 @@ from scheduler_core.virtual_time.object_diff_text import taint_text
 
 def candidates(situation: Situation) -> Candidates:
     """Yield candidates for the cause of a situation. The first that helps agrees with the cause."""
-    for strategy in (*STRATEGIES.get(situation.cause.kind, ()), _together, _of_plugin):
+    for strategy in STRATEGIES.get(situation.cause.kind, ()):
         yield from strategy(situation)
+
+
+def others(situation: Situation) -> Candidates:
+    """Yield candidates for any cause, if those for the cause do not help."""
+    yield from _together(situation)
+    yield from _of_plugin(situation)
 
 
 def _domain(situation: Situation) -> Candidates:

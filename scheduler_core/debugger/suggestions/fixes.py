@@ -13,7 +13,7 @@ import msgspec
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.suggestions.candidates import Candidate, Situation
-from scheduler_core.debugger.suggestions.cause_fixes import candidates
+from scheduler_core.debugger.suggestions.cause_fixes import candidates, others
 from scheduler_core.debugger.suggestions.never import forbidden
 from scheduler_core.debugger.suggestions.placing import Placing
 from scheduler_core.errors import InputError
@@ -44,13 +44,16 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], mo
         return []
     situation = Situation(simulation, answer.cause, pods)
     found: list[Fix] = []
-    for candidate, _ in zip(filter(None, candidates(situation)), range(LOOKED_AT), strict=False):
-        fix = _simulated(situation, candidate) if not _repeats(candidate, found) else None
-        if fix is not None:
-            found.append(fix)
-        if len(found) >= most:
+    for source in (candidates, others):
+        for candidate, _ in zip(filter(None, source(situation)), range(LOOKED_AT), strict=False):
+            fix = _simulated(situation, candidate) if not _repeats(candidate, found) else None
+            if fix is not None:
+                found.append(fix)
+            if len(found) >= most:
+                break
+        if found:
             break
-    return found[:most]
+    return found
 
 
 def _repeats(candidate: Candidate, found: Sequence[Fix]) -> bool:

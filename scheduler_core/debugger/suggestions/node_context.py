@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +12,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.suggestions.node_facts import values_of
 from scheduler_core.framework.interface import Status
 from scheduler_core.framework.runtime import Framework
 
@@ -80,8 +80,7 @@ class NodeContext:
 
     def values(self, key: str) -> list[str]:
         """Return the values of a label on nodes, the most frequent first."""
-        found = Counter(node.metadata.labels[key] for node in self.cluster.nodes.nodes if key in node.metadata.labels)
-        return sorted(found, key=lambda value: (-found[value], value))
+        return values_of(self.cluster, key)
 
     def statuses(self) -> dict[str, Status]:
         """Return plugin -> status of each rejection of the node or of the whole pod; "" for a node left out by

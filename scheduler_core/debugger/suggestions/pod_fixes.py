@@ -11,7 +11,7 @@ from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
-from scheduler_core.debugger.suggestions.node_context import NodeContext
+from scheduler_core.debugger.suggestions.node_context import NodeContext, nearest
 from scheduler_core.debugger.suggestions.node_fixes import capacity
 from scheduler_core.debugger.suggestions.owner import names
 from scheduler_core.debugger.suggestions.steps import NODE, POD, Raw, Step, patch_of
@@ -116,11 +116,32 @@ def _hosts(number: int, document: Raw) -> None:
 
 
 def pod_affinity(situation: Situation) -> Candidates:
-    def similar(context: NodeContext) -> list[Step]:
-        return [step for step in pod_constraints.affinity(context) if step.kind == POD and step.cost < 1.0]
-
-    yield from _from_steps(situation, "pod-affinity", similar)
+    """Yield similar labels of running pods, other namespaces with such pods, and the preference."""
+    terms = (situation.document["spec"].get("affinity") or {}).get("podAffinity", {}).get(actions.REQUIRED, [])
+    for i, (raw, term) in enumerate(zip(terms, situation.pod.required_affinity, strict=True)):
+        labels_of = (raw.get("labelSelector") or {}).get("matchLabels") or {}
+        if len(labels_of) != 1 or "matchExpressions" in raw["labelSelector"]:
+            continue
+        ((key, value),) = labels_of.items()
+        found: dict[str, set[str]] = {}  # value -> namespaces of the pods that have it
+        for pod in situation.cluster.pods.values():
+            if key in pod.labels:
+                found.setdefault(pod.labels[key], set()).add(pod.namespace)
+        here = [other for other, where in found.items() if where & set(term.namespaces)]
+        if value in here:
+            continue
+        for namespace in sorted(found.get(value, ()))[:1]:
+            text = f"look for pods with {key}={value} in namespace {namespace}, where they run"
+            yield situation.edited("pod-affinity", text, partial(_set_term, i, "namespaces", [namespace]))
+        for other in nearest(value, here)[:1]:
+            text = f"be near pods with {key}={other}: none with {key}={value} runs"
+            selector = {"matchLabels": {key: other}}
+            yield situation.edited("pod-affinity", text, partial(_set_term, i, "labelSelector", selector))
     yield from relaxed(situation, "pod-affinity", "podAffinity")
+
+
+def _set_term(number: int, field: str, value: object, document: Raw) -> None:
+    document["spec"]["affinity"]["podAffinity"][actions.REQUIRED][number][field] = value
 
 
 def topology_spread(situation: Situation) -> Candidates:

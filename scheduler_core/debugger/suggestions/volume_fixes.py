@@ -31,7 +31,7 @@ def volume_zone(situation: Situation) -> Candidates:
         where = volumes.labels_of(volume)
         if not where or any(_has(node, where) for node in situation.cluster.nodes.nodes):
             continue
-        like = next(iter(situation.likes()), context.node)
+        like = next(situation.likes(), context.node)
         raw = add_node.another(situation.cluster.nodes.entries, like)
         raw["metadata"]["labels"] |= {key: values[0] for key, values in where.items()}
         changes = [Change(create=raw)]
