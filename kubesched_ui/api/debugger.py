@@ -18,6 +18,7 @@ from kubesched_ui.queries import search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.debugger import change_stream, cycle_steps, timepoints
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
@@ -99,7 +100,7 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
     and priorities of pods (scheduler_core/debugger/change_stream.py).
     """
     recording = recording_of(run_at(run_id, seq))
-    found = change_stream.cluster_columns(recording, Timepoint(cycle, t, seq).moment(recording))
+    found = change_stream.cluster_columns(StateAtTimepoint(recording, Timepoint(cycle, t, seq).moment(recording)))
     return encoded(found | ({"cycle": cycle} if cycle is not None else {}))
 
 

@@ -453,9 +453,19 @@ class NodeStatus(Struct):
     declared_features: list[str] = []
 
 
+NOT_READY_TAINTS = tuple(f"node.kubernetes.io/{what}" for what in ("not-ready", "unreachable", "out-of-service"))
+
+
 class Node(Object):
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the node is ready by its taints and its Ready condition. A missing condition counts as ready."""
+        if any(taint.key in NOT_READY_TAINTS for taint in self.spec.taints):
+            return False
+        return all(condition.status == "True" for condition in self.status.conditions if condition.type == "Ready")
 
     def check(self, where: str) -> None:
         _check_quantities(self.status.allocatable, where, "status.allocatable")

@@ -14,38 +14,57 @@ import numpy.typing as npt
 
 from scheduler_core.debugger.cluster_state import StateAtTimepoint, places_at
 from scheduler_core.debugger.columnar import Table
-from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.recording import GONE, PENDING, Recording
 from scheduler_core.errors import InputError
 
 Int64 = npt.NDArray[np.int64]
 
 MAX_TIMEPOINTS = 4000  # maximum number of timepoints in one piece of the stream
 MAX_CHANGES = 4000  # maximum number of pod changes in one piece, unless a single timepoint has more
-MAX_VALUES = 1000  # maximum number of values of a label by which nodes can be grouped
+# States of pods in the columns, beyond those of the recording: with scheduling gates; being deleted, with or without a
+# node.
+GATED, DELETING = 4, 5
+FEW = 8  # a label that fewer than 1 / FEW of the nodes have is stored with its rows
 
 
-def cluster_columns(recording: Recording, moment: int) -> dict[str, Any]:
-    """Return the state of the cluster after a timepoint.
+def cluster_columns(state: StateAtTimepoint) -> dict[str, Any]:
+    """Return the cluster at a timepoint.
 
     `nodes`: see `node_columns`. `pods`: see `pod_columns`, with `node` (an index of `nodes`, -1 for no node or a
-    missing one), `state` (1 pending, 2 assumed, 3 bound) and `came`: of two pods on a node, the later one has the
-    higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod -> node.
+    missing one), `state` (1 pending, 2 assumed, 3 bound, 4 gated, 5 being deleted) and `came`: of two pods on a node,
+    the later one has the higher number. `before`: pods with a `came` below it existed before the run. `nominated`: pod
+    -> node. `orphans`: pod -> missing node.
     """
-    state = StateAtTimepoint(recording, moment)
-    there = np.concatenate([state.placed, np.flatnonzero(state.state == 1)])
+    recording = state.recording
+    there = np.concatenate([state.placed, np.flatnonzero(state.state == PENDING)])
+    table, names = recording.tables["nodes"], recording.names
     places = recording.tables["places"]
+    named = zip(table["name"][state.versions].tolist(), state.versions.tolist(), strict=True)
     return {
-        **position(recording, moment),
-        "nodes": node_columns(recording, state.versions),
-        "pods": {
-            **pod_columns(recording, there.tolist()),
-            "node": state.row_of[state.node[there]].tolist(),
-            "state": state.state[there].tolist(),
-            "came": state.came[there].tolist(),
-        },
+        **position(recording, state.moment),
+        "nodes": node_columns({"name": names[name], **_node(recording, version)} for name, version in named),
+        "pods": pods_at(state, there),
         "before": places.until(0),
         "nominated": state.nominated(),
+        "orphans": state.orphans(),
     }
+
+
+def pods_at(state: StateAtTimepoint, pods: Int64) -> dict[str, Any]:
+    """Return these pods in the columns `pods` of `cluster_columns`."""
+    return {
+        **pod_columns(state.recording, pods.tolist()),
+        "node": state.row_of[state.node[pods]].tolist(),
+        "state": _states(state.recording, pods, state.state[pods]).tolist(),
+        "came": state.came[pods].tolist(),
+    }
+
+
+def _states(recording: Recording, pods: Int64, states: Int64) -> Int64:
+    """Return the states of pods in columns for those of the recording."""
+    table = recording.tables["pods"]
+    found = np.where((states == PENDING) & (table["gated"][pods] == 1), GATED, states)
+    return np.where((states != GONE) & (table["deleting"][pods] == 1), DELETING, found)
 
 
 def position(recording: Recording, moment: int) -> dict[str, Any]:
@@ -54,44 +73,58 @@ def position(recording: Recording, moment: int) -> dict[str, Any]:
     return {"moment": moment, "end": recording.end, "cycle": cycle, "cycles": recording.cycles, "t": t}
 
 
-def node_columns(recording: Recording, versions: Int64) -> dict[str, Any]:
-    """Return nodes, given by rows of the recording's table, in columns.
+def node_columns(nodes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return nodes, each as `one_node` with its name, in columns.
 
-    `name`; `allocatable` and `taints` (indexes of `amounts` and `taint_sets`); `unschedulable` (0 or 1); `labels`: key
-    -> {values, of: index of the node's value, -1 for none}.
+    `name`; `allocatable` and `taints` (indexes of `amounts` and `taint_sets`); `unschedulable` and `ready` (0 or 1);
+    `labels`: key -> {values, of: index of the node's value, -1 for none}; for a label of few nodes, `of` has only these
+    nodes, whose numbers are in `rows`.
     """
-    table = recording.tables["nodes"]
-    labels = [table.at("labels", version) for version in versions.tolist()]
-    amounts, allocatable = _distinct(table.at("allocatable", version) for version in versions.tolist())
-    taint_sets, taints = _distinct(table.at("taints", version) for version in versions.tolist())
+    nodes = list(nodes)
+    amounts, allocatable = distinct(node["allocatable"] for node in nodes)
+    taint_sets, taints = distinct(node["taints"] for node in nodes)
     return {
-        "name": [recording.names[name] for name in table["name"][versions].tolist()],
+        "name": [node["name"] for node in nodes],
         "allocatable": allocatable,
         "amounts": amounts,
         "taints": taints,
         "taint_sets": taint_sets,
-        "unschedulable": table["unschedulable"][versions].tolist(),
-        "labels": _columns(labels),
+        "unschedulable": [node["unschedulable"] for node in nodes],
+        "ready": [node["ready"] for node in nodes],
+        "labels": _label_columns([node["labels"] for node in nodes]),
     }
 
 
-def _distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
+def distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
     """Return (the distinct values, the index of each value among them)."""
-    found: dict[str, Any] = {}
-    keys = [str(found.setdefault(str(value), value)) for value in values]
-    index = {key: number for number, key in enumerate(found)}
-    return list(found.values()), [index[key] for key in keys]
+    index: dict[str, int] = {}
+    found: list[Any] = []
+    numbers = []
+    for value in values:
+        number = index.setdefault(str(value), len(found))
+        if number == len(found):
+            found.append(value)
+        numbers.append(number)
+    return found, numbers
 
 
-def _columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Return key -> {values, of} of labels whose values some nodes share."""
+def _label_columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return the labels of nodes in columns. Their size is at most FEW times the number of labels."""
+    having: dict[str, list[int]] = {}
+    for row, labelled in enumerate(labels):
+        for key in labelled:
+            having.setdefault(key, []).append(row)
     found: dict[str, Any] = {}
-    most = min(MAX_VALUES, max(len(labels) - 1, 1))
-    for key in dict.fromkeys(key for labelled in labels for key in labelled):
-        index: dict[str, int] = {}
-        of = [index.setdefault(labelled[key], len(index)) if key in labelled else -1 for labelled in labels]
-        if len(index) <= most:
-            found[key] = {"values": list(index), "of": of}
+    for key, rows in having.items():
+        few = len(rows) * FEW < len(labels)
+        values, of = distinct(labels[row][key] for row in rows)
+        if few:
+            found[key] = {"values": values, "of": of, "rows": rows}
+            continue
+        whole = [-1] * len(labels)
+        for row, value in zip(rows, of, strict=True):
+            whole[row] = value
+        found[key] = {"values": values, "of": whole}
     return found
 
 
@@ -176,6 +209,9 @@ def _moved(recording: Recording, first: int, last: int) -> dict[str, list[Any]]:
         values = (at, pod, name_of[now[0] + 1], *now[1:], name_of[was[0] + 1], *was[1:])
         for column, value in zip(moved.values(), values, strict=True):
             column.append(value)
+    of = np.array(moved["pod"], np.int64)
+    for name in ("state", "was_state"):
+        moved[name] = _states(recording, of, np.array(moved[name], np.int64)).tolist()
     return moved
 
 
@@ -199,12 +235,15 @@ def _changes(table: Table, keys: Sequence[Any], first: int, last: int) -> Iterat
 
 
 def one_node(recording: Recording, version: int) -> dict[str, Any] | None:
-    """Return a node, by its row in the table, as {allocatable, taints, unschedulable, labels}; None for -1."""
-    if version < 0:
-        return None
+    """Return a node, by its row in the table, as {allocatable, taints, unschedulable, ready, labels}; None for -1."""
+    return None if version < 0 else _node(recording, version)
+
+
+def _node(recording: Recording, version: int) -> dict[str, Any]:
     table = recording.tables["nodes"]
     found = {name: table.at(name, version) for name in ("allocatable", "taints", "labels")}
-    return found | {"unschedulable": int(table["unschedulable"][version])}
+    flags = {"unschedulable": int(table["unschedulable"][version]), "ready": 1 - int(table["not_ready"][version])}
+    return found | flags
 
 
 def _nominations(recording: Recording, first: int, last: int) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 INT, FLOAT, TEXT, JSON = "int", "float", "text", "json"
 
 Schema = Mapping[str, str]
-"""Column -> INT (64 bits), FLOAT, TEXT, or JSON (any value, kept as text until it is read)."""
+"""Column -> INT (64 bits), FLOAT, TEXT, or JSON (any value, kept as text until it is read). INT columns may be added at
+the end: blocks that were packed without them have 0."""
 
 _TYPES = (np.int8, np.int16, np.int32, np.int64)
 _NO_INTS, _NO_FLOATS = np.zeros(0, np.int64), np.zeros(0, np.float64)
@@ -56,6 +57,12 @@ def _unpack_ints(packed: Sequence[Any]) -> npt.NDArray[Any]:
     return np.frombuffer(data, _TYPE_OF_SIZE[size])
 
 
+def _zeros(schema: Schema, block: Sequence[Any]) -> tuple[int, bytes]:
+    """Return a column of zeros, packed, for each row of a block."""
+    size, data = next(packed for packed, kind in zip(block, schema.values(), strict=False) if kind == INT)
+    return 1, bytes(len(data) // size)
+
+
 class Table:
     """`columns` are int64 or float64 arrays. A TEXT or JSON column holds indexes of its list in `texts`."""
 
@@ -65,7 +72,7 @@ class Table:
         self._schema = schema
         blocks = [block for block in blocks if block]
         for number, (name, kind) in enumerate(schema.items()):
-            parts = [block[number] for block in blocks]
+            parts = [block[number] if number < len(block) or kind != INT else _zeros(schema, block) for block in blocks]
             if kind == FLOAT:
                 self.columns[name] = np.concatenate([_NO_FLOATS, *(np.frombuffer(part, np.float64) for part in parts)])
             elif kind == INT:

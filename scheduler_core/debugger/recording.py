@@ -76,6 +76,7 @@ TABLES: dict[str, Schema] = {
         "gated": INT,
         "object": INT,
         "plain": INT,  # 1 if its effect on a node is fully in this row: no host ports, no volumes ... (`_plain`)
+        "deleting": INT,
     },
     "nodes": {
         "name": INT,  # an index of `names`
@@ -85,6 +86,7 @@ TABLES: dict[str, Schema] = {
         "unschedulable": INT,
         "labels": JSON,
         "object": INT,
+        "not_ready": INT,
     },
     # Changes of pods and nodes. `node` of `places` is an index of `names`, -1 for none. `arrived`: the pod is the
     # youngest on that node. `node` of `presence` is a row of `nodes`, -1 if the node is gone.
@@ -369,6 +371,7 @@ class Recorder:
             int(bool(spec.scheduling_gates)),
             self._keep("Pod", info.pod),
             int(_plain(info)),
+            int(info.terminating),
         )
         self._counts["pods"] += 1
         return self._counts["pods"] - 1
@@ -399,7 +402,8 @@ class Recorder:
         allocatable = resources.amounts(obj.status.allocatable)
         name = self._name(obj.name)
         zone = zone_key(obj, self._cluster.release.stable_zone_labels)
-        self._row("nodes", name, zone, allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number)
+        facts = allocatable, taints, int(obj.spec.unschedulable), obj.metadata.labels, number, int(not obj.ready)
+        self._row("nodes", name, zone, *facts)
         self._row("presence", at, name, self._counts["nodes"])
         self._counts["nodes"] += 1
 

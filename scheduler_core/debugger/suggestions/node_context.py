@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from scheduler_core.api.objects import Node
+from scheduler_core.api.objects import NOT_READY_TAINTS, Node
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
@@ -18,12 +18,11 @@ from scheduler_core.framework.runtime import Framework
 
 # Taints of broken nodes. A pod that tolerates them would be placed where it cannot run.
 BROKEN = (
-    *("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/out-of-service"),
+    *NOT_READY_TAINTS,
     *("node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure"),
     *("node.kubernetes.io/network-unavailable", "node.cloudprovider.kubernetes.io/uninitialized"),
     *("node.cloudprovider.kubernetes.io/shutdown", "ToBeDeletedByClusterAutoscaler"),
 )
-NOT_READY = BROKEN[:3]
 CORDONED = "node.kubernetes.io/unschedulable"
 # Labels that describe what a node is. Changing them does not change the node.
 GIVEN_LABELS = (
@@ -102,10 +101,8 @@ class NodeContext:
 
 
 def is_ready(node: Node) -> bool:
-    """Return whether the node is ready by its taints and its Ready condition. A missing condition counts as ready."""
-    if any(taint.key in NOT_READY for taint in node.spec.taints):
-        return False
-    return all(c.status == "True" for c in node.status.conditions if c.type == "Ready")
+    """Return `node.ready`."""
+    return node.ready
 
 
 def likeness(one: str, other: str) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from scheduler_core.debugger import change_stream
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.recording import Recording
+from scheduler_core.debugger.recording import PENDING, Recording
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.conformance import golden_cases
@@ -24,7 +24,7 @@ class Follower:
     """A timepoint that moves along the change stream as docs/debugger.md describes."""
 
     def __init__(self, recording: Recording, moment: int) -> None:
-        columns_then = change_stream.cluster_columns(recording, moment)
+        columns_then = change_stream.cluster_columns(StateAtTimepoint(recording, moment))
         nodes, pods = columns_then["nodes"], columns_then["pods"]
         self.moment = moment
         self.keys = dict(zip(pods["id"], pods["key"], strict=True))
@@ -67,7 +67,8 @@ class Follower:
             if state >= 2 and node in self.nodes:
                 on.setdefault(node, []).append((came, self.keys[pod]))
         nodes = {name: (*facts, [key for _, key in sorted(on.get(name, []))]) for name, facts in self.nodes.items()}
-        pending = sorted(self.keys[pod] for pod, (_, state, _) in self.pods.items() if state == 1)
+        waiting = (PENDING, change_stream.GATED)
+        pending = sorted(self.keys[pod] for pod, (_, state, _) in self.pods.items() if state in waiting)
         return {"nodes": nodes, "pending": pending, "nominated": self.nominated}
 
 

@@ -29,10 +29,10 @@ def rewound(kept: RecordedRun, recording: Recording, simulation: Simulation) -> 
 def with_no_pod_plain(block: bytes) -> bytes:
     """Return the block with the column `plain` set to zero, so that every pod is decoded at once."""
     found: dict[str, Any] = msgspec.msgpack.decode(zlib.decompress(block))
-    assert list(TABLES["pods"])[-1] == "plain"
     if found.get("pods"):
-        size, data = found["pods"][-1]
-        found["pods"][-1] = (size, bytes(len(data)))
+        column = list(TABLES["pods"]).index("plain")
+        size, data = found["pods"][column]
+        found["pods"][column] = (size, bytes(len(data)))
     return encode(found)
 
 
