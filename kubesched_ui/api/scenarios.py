@@ -16,7 +16,8 @@ from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios import uploads
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from kubesched_ui.scenarios.cluster_columns import columns_of
+from kubesched_ui.scenarios.cluster_overview import cluster_of_scenario
 from scheduler_core.errors import InputError
 
 router = Router(tags=["scenarios"])
@@ -115,7 +116,7 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 @router.get("/scenarios/{int:scenario_id}/map", response={200: dict[str, Any], **REFUSALS})
 def scenario_map(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Return the cluster in the format of the map of a run, before anything is placed."""
-    return encoded(cluster_columns(find(Scenario, scenario_id).decoded(["Node", "Pod"])))
+    return encoded(columns_of(cluster_of_scenario(find(Scenario, scenario_id))))
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})

@@ -253,7 +253,7 @@ def kinds(cluster: Cluster) -> list[KindState]:
 def columns_now(cluster: Cluster) -> dict[str, Any] | None:
     """Return the cluster now in the format of `/api/scenarios/{id}/map`; None if nothing is stored yet."""
     view: dict[str, Any] | None = Cluster.everything.filter(pk=cluster.pk).values_list("view", flat=True).first()
-    return view
+    return view if view and "orphans" in view else None  # earlier versions stored less; the follower stores it again
 
 
 def pending_pods(

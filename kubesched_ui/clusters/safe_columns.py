@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from kubesched_ui.scenarios.cluster_columns import columns_of_objects
 from scheduler_core.api.objects import Object
 from scheduler_core.api.text_checks import escaped_values
 
 
 def safe_columns(objects: Iterable[Object]) -> dict[str, Any]:
     """Return the cluster in the format of `/api/scenarios/{id}/map`."""
-    columns = cluster_columns(objects)
+    columns = columns_of_objects(objects)
     text = msgspec.json.encode(columns).decode()
     if text.isprintable() and "\\" not in text:  # checked as a whole, because the columns can be large
         return columns

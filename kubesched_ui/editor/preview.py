@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubesched_ui.editor.object_index import IndexedObject
-from kubesched_ui.scenarios.cluster_columns import PENDING, cluster_columns
+from kubesched_ui.scenarios.cluster_columns import columns_of
+from kubesched_ui.scenarios.cluster_overview import table_of
 from scheduler_core.api.objects import Node, decode
 from scheduler_core.controllers.pod_template import makes_pods, read
 from scheduler_core.errors import InputError
@@ -14,12 +15,10 @@ from scheduler_core.snapshot.workload_pods import number_of_pods
 
 
 def preview(indexed: Sequence[IndexedObject]) -> dict[str, Any]:
-    """Return the cluster in the format of the map. `waiting`: number of pods to place, including those of workloads."""
+    """Return the cluster in the format of the map. `replicas`: number of pods that workloads will create."""
     objects = [decoded for entry in indexed if (decoded := _decoded(entry)) is not None]
     nodes = list({obj.metadata.name: obj for obj in objects if isinstance(obj, Node)}.values())
-    columns = cluster_columns(objects)
-    pending = columns["pods"]["state"].count(PENDING)
-    return columns | {"waiting": pending + sum(_replicas(entry, nodes) for entry in indexed)}
+    return columns_of(table_of(objects)) | {"replicas": sum(_replicas(entry, nodes) for entry in indexed)}
 
 
 def _decoded(entry: IndexedObject) -> Any:

@@ -12,6 +12,7 @@ from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
 from kubesched_ui.lessons.runner import Attempted
 from kubesched_ui.presenters import capacity_bars
+from kubesched_ui.scenarios.cluster_columns import view_at
 from scheduler_core.api.duration import seconds
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
@@ -40,8 +41,9 @@ def given(facts: Facts) -> dict[str, Any]:
     there = list(state.nodes().values())
     picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
     picture["more"] = max(0, len(there) - MAX_NODES)
-    asks = capacity_bars.requests_at(state, facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
-    picture["shelf"] = capacity_bars.bar_row(capacity_bars.nodes_of(state)[:MAX_NODES], asks)
+    view = view_at(state)
+    asks = view.requests_of(facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
+    picture["shelf"] = capacity_bars.bar_row(list(view.nodes.values())[:MAX_NODES], asks)
     picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
     picture["release"] = facts.run.release_name
     picture["objects"] = other_objects(facts)

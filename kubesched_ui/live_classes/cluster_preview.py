@@ -16,9 +16,11 @@ from kubesched_ui.exports import slides
 from kubesched_ui.live_classes.run_position import RunPosition, position_of, timepoint_of
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import capacity_bars
-from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node
+from kubesched_ui.presenters.capacity_bars import Amounts, BarRow
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.queries.shortfalls import headroom_of
+from kubesched_ui.scenarios.cluster_columns import view_at
+from kubesched_ui.scenarios.cluster_overview import ZONES, NodeLine, PodLine
 from scheduler_core.api.duration import clock
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
@@ -83,7 +85,7 @@ def card(run: Run, address: str) -> str:
         context = (
             _of_attempt(run, position, row, state)
             if row
-            else {"shelf": drawn(capacity_bars.nodes_of(state), None, None)}
+            else {"shelf": drawn(list(view_at(state).nodes.values()), None, None)}
         )
     except (InputError, ValueError):
         return ""
@@ -96,7 +98,8 @@ def card(run: Run, address: str) -> str:
 def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimepoint) -> dict[str, Any]:
     pod = f"{row.namespace}/{row.name}"
     verdicts = _verdicts(run, row, position)
-    shelf = drawn(capacity_bars.nodes_of(state), capacity_bars.requests_at(state, pod), verdicts)
+    view = view_at(state)
+    shelf = drawn(list(view.nodes.values()), view.requests_of(pod), verdicts)
     return {"shelf": shelf, "pod": row.name, "slide": verdicts.found[verdicts.at]}
 
 
@@ -117,7 +120,7 @@ def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
     return Verdicts(found, at, matrix, trace, row.nodes, preemption)
 
 
-def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
+def drawn(nodes: Sequence[NodeLine], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
     """Return the nodes with their verdicts, grouped by zone and verdict if there are too many to draw one by one."""
     many = len(nodes) > capacity_bars.NAMED
     kept = verdicts.victims if verdicts else set()
@@ -128,11 +131,12 @@ def drawn(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None
     return verdicts.on(shelf) if verdicts else shelf
 
 
-def _packed(node: Node, kept: Collection[str], most: int) -> Node:
+def _packed(node: NodeLine, kept: Collection[str], most: int) -> NodeLine:
     """Keep the first `most` pods and those in `kept` as single pods, and merge the others into one."""
-    alone = [(key, asks) for position, (key, asks) in enumerate(node.pods) if key in kept or position < most]
-    rest = [asks for position, (key, asks) in enumerate(node.pods) if key not in kept and position >= most]
-    return node._replace(pods=[*alone, (f"{len(rest):,} pods", _sum(rest))] if rest else alone)
+    alone = [pod for position, pod in enumerate(node.pods) if pod.key in kept or position < most]
+    rest = [pod.requests for position, pod in enumerate(node.pods) if pod.key not in kept and position >= most]
+    together = [PodLine(f"{len(rest):,} pods", requests=_sum(rest))] if rest else []
+    return replace(node, pods=[*alone, *together])
 
 
 def _sum(amounts: Sequence[Amounts]) -> Amounts:
@@ -142,12 +146,12 @@ def _sum(amounts: Sequence[Amounts]) -> Amounts:
     return total
 
 
-def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
+def _together(nodes: Sequence[NodeLine], asks: Amounts | None, verdicts: Verdicts | None) -> BarRow:
     """Merge the nodes of a zone that have the same verdict into one bar. Ignore zones if that gives too many bars."""
     single = [capacity_bars.CapacityBar(node.name, node.zone, (), False, 0, [], "") for node in nodes]
     shelf = capacity_bars.BarRow("", single)
     texts = {v.name: (v.mark, v.text) for v in (verdicts.on(shelf) if verdicts else shelf).bars}
-    groups: dict[tuple[str, str], list[Node]] = {}
+    groups: dict[tuple[str, str], list[NodeLine]] = {}
     for zones in (True, False):
         groups = {}
         for node in nodes:
@@ -163,10 +167,10 @@ def _together(nodes: Sequence[Node], asks: Amounts | None, verdicts: Verdicts | 
     return replace(found, bars=marked, spoken=True)
 
 
-def _as_one(zone: str, members: Sequence[Node]) -> Node:
-    pods = [asks for node in members for _, asks in node.pods]
+def _as_one(zone: str, members: Sequence[NodeLine]) -> NodeLine:
     name = members[0].name if len(members) == 1 else f"{len(members):,} nodes"
-    return Node(name, zone, (), False, _sum([node.allocatable for node in members]), [("requested", _sum(pods))])
+    requested = PodLine("requested", requests=_sum([node.requested for node in members]))
+    return NodeLine(name, _sum([node.allocatable for node in members]), {ZONES[0]: zone}, pods=[requested])
 
 
 def _most_common_text(mark: str, texts: Sequence[str]) -> str:

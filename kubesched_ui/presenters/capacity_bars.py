@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kubesched_ui.presenters.node_names import shortened
-from kubesched_ui.scenarios.cluster_overview import ZONES
+from kubesched_ui.scenarios.cluster_overview import NodeLine, PodLine
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.resources import CPU, MEMORY
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
 
 NAMED = 12  # bars up to this number are wide enough for text
 LABELLED = 60  # up to this number of bars, each has space for a short name in a presentation
@@ -24,19 +23,6 @@ DRAWN = 600  # maximum number of bars
 UNITS = {CPU: "CPU", MEMORY: "memory"}
 
 Amounts = Mapping[str, int]
-
-
-class Node(NamedTuple):
-    """The data of a node to draw. `pods`: (namespace/name, requests) in order of arrival. `nominated`: the same of
-    pending pods that are nominated to it."""
-
-    name: str
-    zone: str
-    taints: Sequence[str]
-    cordoned: bool
-    allocatable: Amounts
-    pods: Sequence[tuple[str, Amounts]]
-    nominated: Sequence[tuple[str, Amounts]] = ()
 
 
 class Block(NamedTuple):
@@ -122,7 +108,7 @@ class BarRow:
         return replace(self, bars=drawn)
 
 
-def bar_row(nodes: Sequence[Node], asks: Amounts | None = None) -> BarRow:
+def bar_row(nodes: Sequence[NodeLine], asks: Amounts | None = None) -> BarRow:
     """Draw the nodes in order by the resource that matters most to the pod whose requests are `asks`."""
     resource = resource_of(nodes, asks or {})
     wanted = (asks or {}).get(resource, 0)
@@ -134,7 +120,7 @@ def bar_row(nodes: Sequence[Node], asks: Amounts | None = None) -> BarRow:
     return replace(made, asks=amount(resource, wanted) if wanted else "nothing", tall=100 * wanted / most)
 
 
-def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
+def resource_of(nodes: Sequence[NodeLine], asks: Amounts) -> str:
     """Return the resource by which nodes are drawn.
 
     It is a requested extended resource, or else memory or cpu. Memory is chosen if the pod requests a larger share of
@@ -150,66 +136,26 @@ def resource_of(nodes: Sequence[Node], asks: Amounts) -> str:
     return MEMORY if share(MEMORY) > share(CPU) else CPU
 
 
-def _bar(node: Node, resource: str, most: int, wanted: int) -> CapacityBar:
+def _bar(node: NodeLine, resource: str, most: int, wanted: int) -> CapacityBar:
     has = node.allocatable.get(resource, 0)
-    taken = [(key, requests.get(resource, 0)) for key, requests in node.pods]
-    free = has - sum(number for _, number in taken)
-    blocks = [Block(key, 100 * number / has) for key, number in taken if number and has]
-    promised = [(key, requests.get(resource, 0)) for key, requests in node.nominated]
-    blocks += [Block(key, 100 * number / has, nominated=True) for key, number in promised if number and has]
+    free = has - node.requested[resource]
+    promised = sum(pod.requests.get(resource, 0) for pod in node.nominated)
+    blocks = [*_blocks(node.pods, resource, has), *_blocks(node.nominated, resource, has, nominated=True)]
     text = f"{amount(resource, max(0, free), like=has)} of {amount(resource, has)} free"
     if promised:
-        text += f", {amount(resource, sum(number for _, number in promised), like=has)} nominated"
+        text += f", {amount(resource, promised, like=has)} nominated"
     comes = 100 * wanted / has if has else 0.0
     return CapacityBar(node.name, node.zone, node.taints, node.cordoned, 100 * has / most, blocks, text, comes)
 
 
-def nodes_of(state: StateAtTimepoint) -> list[Node]:
-    """Return the nodes of a cluster at a timepoint of a recording."""
-    tables = state.recording.tables
-    requests, kinds = tables["pods"].distinct("requests"), tables["pods"]["requests"]
-    keys, texts = tables["pods"]["key"], tables["pods"].texts["key"]
-    pods: list[list[tuple[str, Amounts]]] = [[] for _ in range(len(state.rows))]
-    for pod, row in zip(state.placed.tolist(), state.of_row.tolist(), strict=True):
-        if row >= 0:
-            pods[row].append((texts[keys[pod]], requests[kinds[pod]]))
-    nominated: dict[str, list[tuple[str, Amounts]]] = {}
-    for key, node in state.nominated().items():
-        nominated.setdefault(node, []).append((key, requests_at(state, key)))
-    table, names = tables["nodes"], state.recording.names
-    return [
-        Node(
-            names[name],
-            zone_of(table.at("labels", version)),
-            table.at("taints", version),
-            bool(table["unschedulable"][version]),
-            table.at("allocatable", version),
-            pods[row],
-            nominated.get(names[name], ()),
-        )
-        for row, (name, version) in enumerate(zip(state.rows.tolist(), state.versions.tolist(), strict=True))
-    ]
+def _blocks(pods: Sequence[PodLine], resource: str, has: int, nominated: bool = False) -> list[Block]:
+    heights = ((pod.key, pod.requests.get(resource, 0)) for pod in pods)
+    return [Block(key, 100 * number / has, nominated=nominated) for key, number in heights if number and has]
 
 
-def short_of(nodes: Sequence[Node], asks: Amounts) -> dict[str, str]:
+def short_of(nodes: Sequence[NodeLine], asks: Amounts) -> dict[str, str]:
     """Return node -> how much of the drawn resource it lacks for the pod, for nodes that lack some."""
     resource = resource_of(nodes, asks)
     wanted = asks.get(resource, 0)
-    free = {n.name: n.allocatable.get(resource, 0) - sum(a.get(resource, 0) for _, a in n.pods) for n in nodes}
+    free = {node.name: node.allocatable.get(resource, 0) - node.requested[resource] for node in nodes}
     return {name: amount(resource, wanted - left, like=wanted) for name, left in free.items() if left < wanted}
-
-
-def zone_of(labels: Mapping[str, str]) -> str:
-    """Return the zone from a node's labels, "" for none."""
-    return next((labels[key] for key in ZONES if labels.get(key)), "")
-
-
-def requests_at(state: StateAtTimepoint, pod: str) -> Amounts:
-    """Return a pod's requests at that timepoint; {} for a pod that does not exist then."""
-    table = state.recording.tables["pods"]
-    if pod not in table.texts["key"]:
-        return {}
-    number = table.texts["key"].index(pod)
-    rows = [row for row in (table["key"] == number).nonzero()[0].tolist() if state.state[row]]
-    found: Amounts = table.at("requests", rows[-1]) if rows else {}
-    return found

@@ -8,10 +8,8 @@ import msgspec
 from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.log import read_pod
-from kubesched_ui.event_log.queue_sizes import LANE
-from kubesched_ui.models import PodResult, Run
+from kubesched_ui.models import Run
 from kubesched_ui.presenters import attempts as attempted
-from kubesched_ui.presenters import queue_timeline
 from kubesched_ui.presenters.events_at import causes_of
 from scheduler_core.api.duration import span
 from scheduler_core.queue.scheduling_queue import leftover_seconds
@@ -25,15 +23,6 @@ HAPPENED = {
     **{"permit.waiting": "waiting", "pod.bound": "bound", "pod.deleted": "gone", "pod.skipped": "gone"},
     **dict.fromkeys(("permit.rejected", "bind.failed", "pod.nominated", "pod.evicted"), ""),
 }
-
-
-def occupants(run: Run, start: dict[str, str]) -> dict[str, str]:
-    """Return pod -> node at the run's current end. `start`: the same at its beginning."""
-    columns = queue_timeline.recording_of(run).columns
-    last = dict(zip(columns.names, queue_timeline.state(columns, len(columns.t))[0].tolist(), strict=True))
-    rows = PodResult.objects.filter(run=run).exclude(node="").values_list("namespace", "name", "node")
-    places = start | {f"{namespace}/{name}": node for namespace, name, node in rows}
-    return {pod: node for pod, node in places.items() if last.get(pod) == LANE["bound"]}
 
 
 def history(run: Run, namespace: str, name: str) -> dict[str, Any]:

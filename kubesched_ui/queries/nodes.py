@@ -1,6 +1,6 @@
 """A node at a timepoint of a run, and its history, from the recording."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ from kubesched_ui.models import Run
 from kubesched_ui.queries.claims import devices_at
 from kubesched_ui.queries.recording_cache import recording_of, stored_object
 from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.scenarios.cluster_overview import NodeLine, Use, percent
+from kubesched_ui.scenarios.cluster_columns import pods_on
+from kubesched_ui.scenarios.cluster_overview import NodeLine, PodLine, Use, percent
 from scheduler_core.api.objects import Node
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.node_devices import PoolThen
@@ -21,13 +22,6 @@ from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 
 STEPS = 300  # columns of a curve
-
-
-class PodOnNode(NamedTuple):
-    """A pod on the node; `requests` as the scheduler counts them."""
-
-    key: str
-    requests: dict[str, int]
 
 
 class Curve(NamedTuple):
@@ -42,10 +36,10 @@ class Curve(NamedTuple):
 
 
 class ResourceUse(NamedTuple):
-    """Use of a resource at the beginning of the run, at the timepoint, and, if recorded, in between."""
+    """Use of a resource at the timepoint, and in a run at its beginning and in between."""
 
-    before: Use
     then: Use
+    before: Use | None = None
     curve: Curve | None = None
 
 
@@ -60,8 +54,8 @@ class NodeAtTimepoint:
 
     line: NodeLine
     there: bool
-    first: list[PodOnNode]
-    now: list[PodOnNode]
+    first: dict[str, PodLine]
+    now: dict[str, PodLine]
     fullness: list[ResourceUse]
     pools: list[PoolThen]
     history: NodeHistory
@@ -109,15 +103,15 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
     return NodeAtTimepoint(
         line=line,
         there=history.version(moment) not in (None, -1),
-        first=_pods(StateAtTimepoint(recording, 0), name),
-        now=_pods(StateAtTimepoint(recording, moment), name),
+        first=pods_on(StateAtTimepoint(recording, 0), name),
+        now=pods_on(StateAtTimepoint(recording, moment), name),
         fullness=[
             ResourceUse(
-                Use(resource, history.used(0).get(resource, 0), line.allocatable.get(resource, 0)),
                 Use(resource, history.used(moment).get(resource, 0), line.allocatable.get(resource, 0)),
+                Use(resource, history.used(0).get(resource, 0), line.allocatable.get(resource, 0)),
                 _curve(axis, end, history.requested.get(resource), line.allocatable.get(resource, 0)),
             )
-            for resource in _resources(line, history)
+            for resource in line.resources(history.requested)
         ],
         pools=devices_at(run, node, moment),
         history=history,
@@ -130,19 +124,6 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
 def _object(run: Run, recording: Recording, row: int) -> Node:
     _, text = stored_object(run, int(recording.tables["nodes"]["object"][row]))
     return msgspec.json.decode(text, type=Node)
-
-
-def _resources(line: NodeLine, history: NodeHistory) -> Iterable[str]:
-    """Return cpu, memory and pods, then extended resources, then other requested resources."""
-    extended = sorted(resource for resource in line.allocatable if "/" in resource)
-    return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted(history.requested)])
-
-
-def _pods(state: StateAtTimepoint, name: str) -> list[PodOnNode]:
-    node = state.recording.names.index(name)
-    pods = state.recording.tables["pods"]
-    here = state.placed[state.node[state.placed] == node].tolist()
-    return [PodOnNode(pods.at("key", pod), {"pods": 1, **pods.at("requests", pod)}) for pod in here]
 
 
 def _axis(recording: Recording, in_time: bool, moments: Int64) -> list[float]:

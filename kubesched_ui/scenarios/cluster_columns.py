@@ -1,120 +1,115 @@
-"""The nodes and pods of a cluster in the column format of the map (`static/js/map/cluster_model.js`), without a run."""
+"""The table of nodes and pods in columns: the data of all maps (`static/js/map/cluster_model.js`), of the API and of
+stored live clusters.
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from typing import Any, NamedTuple
+`scheduler_core/debugger/change_stream.py` defines the columns and makes them of a run. Nothing is lost in them:
+`view_of(columns_of(view))` has the same nodes and pods, without finished pods and messages.
+"""
 
-from scheduler_core.api.objects import Node, Pod, decode
-from scheduler_core.api.quantity import QuantityError
-from scheduler_core.cluster.resources import amounts, requests_of
-from scheduler_core.debugger.restore import without_collecting
-from scheduler_core.errors import InputError
-from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.virtual_time.object_diff_text import taint_text
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-PENDING, BOUND = 1, 3
-MAX_CELLS = 200_000  # limit of nodes times label keys
-RELEASE = get_release(NEWEST)  # requests are shown as this release counts them
+from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine, table_of
+from scheduler_core.debugger.change_stream import cluster_columns, distinct, node_columns, pods_at
+from scheduler_core.debugger.cluster_state import StateAtTimepoint
+
+CODES = ("gone", "pending", "assumed", "bound", "gated", "deleting")  # numbers of the states of pods
 
 
-class _Columns:
-    """A column dictionary that stores each distinct value once."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._index: dict[str, int] = {}
-
-    def put(self, value: Any) -> int:
-        place = self._index.setdefault(repr(value), len(self.values))
-        if place == len(self.values):
-            self.values.append(value)
-        return place
-
-
-def decoded(raw: Iterable[Any]) -> Iterator[Any]:
-    """Yield the decoded objects, without those that cannot be decoded; a run reports these."""
-    for one in raw:
-        with suppress(InputError):
-            yield decode(one)
-
-
-class _PodRow(NamedTuple):
-    """A pod. `requests` and `owner`: indexes of their columns."""
-
-    requests: int
-    owner: int
-    priority: int
-    node: str
-    nominated_node: str
-
-
-@without_collecting()
-def cluster_columns(objects: Iterable[Any]) -> dict[str, Any]:
-    """Return the cluster of decoded objects in the format of `/api/runs/{id}/map`, before anything is placed."""
-    nodes: dict[str, tuple[Node, int]] = {}
-    pods: dict[str, _PodRow] = {}
-    allocatable, requests, owners = _Columns(), _Columns(), _Columns()
-    for obj in objects:  # the pods of a large cluster need too much memory at once
-        with suppress(QuantityError):  # only earlier versions stored such an object
-            if isinstance(obj, Node):
-                index = allocatable.put(amounts(obj.status.allocatable or obj.status.capacity))
-                nodes[obj.metadata.name] = obj, index
-            elif isinstance(obj, Pod) and not obj.terminated:
-                index = requests.put(dict(requests_of(obj, RELEASE).counted))
-                owner, on, nominated = owners.put(_owner(obj)), obj.spec.node_name, obj.status.nominated_node_name
-                pods[obj.key] = _PodRow(index, owner, obj.priority, on, nominated)
-    rows = {name: row for row, name in enumerate(nodes)}
-    places = [rows.get(pod.node, -1) for pod in pods.values()]
+def columns_of(view: ClusterView) -> dict[str, Any]:
+    """Return the table in columns, before anything is placed."""
+    pods = [pod for pod in view.pods.values() if pod.state != "finished"]
+    rows = {name: row for row, name in enumerate(view.nodes)}
+    amounts, requests = distinct({r: n for r, n in pod.requests.items() if r != "pods"} for pod in pods)
+    owners, owner = distinct(pod.owner for pod in pods)
     return {
         "moment": 0,
         "end": 0,
         "cycle": 1,
         "cycles": 0,
         "t": 0,
-        "nodes": {
-            "name": list(nodes),
-            "allocatable": [index for _, index in nodes.values()],
-            "amounts": allocatable.values,
-            **_labels_and_taints([node for node, _ in nodes.values()]),
-        },
+        "nodes": node_columns(
+            {
+                "name": node.name,
+                "allocatable": node.allocatable,
+                "taints": node.taints,
+                "labels": node.labels,
+                "unschedulable": int(node.cordoned),
+                "ready": int(node.ready),
+            }
+            for node in view.nodes.values()
+        ),
         "pods": {
             "id": list(range(len(pods))),
-            "key": list(pods),
-            "requests": [pod.requests for pod in pods.values()],
-            "amounts": requests.values,
-            "owner": [pod.owner for pod in pods.values()],
-            "owners": owners.values,
-            "priority": [pod.priority for pod in pods.values()],
-            "node": places,
-            "state": [BOUND if row >= 0 else PENDING for row in places],
+            "key": [pod.key for pod in pods],
+            "requests": requests,
+            "amounts": amounts,
+            "owner": owner,
+            "owners": owners,
+            "priority": [pod.priority for pod in pods],
+            "node": [rows.get(pod.node, -1) for pod in pods],
+            "state": [CODES.index(pod.state) for pod in pods],
             "came": list(range(len(pods))),
         },
         "before": len(pods) + 1,
-        "nominated": {key: pod.nominated_node for key, pod in pods.items() if pod.nominated_node in rows},
+        "nominated": {pod.key: pod.nominated_node for pod in pods if pod.nominated_node in rows},
+        "orphans": {pod.key: pod.node for pod in pods if pod.node and pod.node not in rows},
     }
 
 
-def _labels_and_taints(nodes: list[Node]) -> dict[str, Any]:
-    taints = _Columns()
-    labels: dict[str, Any] = {key: {"index": {}, "of": [-1] * len(nodes)} for key in _common(nodes)}
-    for row, node in enumerate(nodes):
-        for key, value in node.metadata.labels.items():
-            if column := labels.get(key):
-                column["of"][row] = column["index"].setdefault(value, len(column["index"]))
+def columns_of_objects(objects: Iterable[Any]) -> dict[str, Any]:
+    """Return the nodes and pods among decoded objects in columns."""
+    return columns_of(table_of(objects))
+
+
+def view_of(columns: Mapping[str, Any]) -> ClusterView:
+    """Return the table of these columns."""
+    nodes, names = columns["nodes"], columns["nodes"]["name"]
+    labels: list[dict[str, str]] = [{} for _ in names]
+    for key, one in nodes["labels"].items():
+        for row, value in zip(one.get("rows", range(len(names))), one["of"], strict=True):
+            if value >= 0:
+                labels[row][key] = one["values"][value]
+    lines = [
+        NodeLine(
+            name,
+            nodes["amounts"][nodes["allocatable"][row]],
+            labels[row],
+            nodes["taint_sets"][nodes["taints"][row]],
+            bool(nodes["unschedulable"][row]),
+            bool(nodes["ready"][row]),
+        )
+        for row, name in enumerate(names)
+    ]
+    pods = pods_of(columns["pods"], [*names, ""])
+    for key, node in columns["orphans"].items():
+        pods[key].node = node
+    for key, node in columns["nominated"].items():
+        if key in pods:
+            pods[key].nominated_node = node
+    return ClusterView({line.name: line for line in lines}, pods)
+
+
+def pods_of(pods: Mapping[str, Any], names: Sequence[str]) -> dict[str, PodLine]:
+    """Return the pods of columns. `names`: the nodes, and "" for none."""
+    requests = [{**amounts, "pods": 1} for amounts in pods["amounts"]]
+    rows = zip(*(pods[column] for column in ("key", "node", "state", "priority", "requests", "owner")), strict=True)
     return {
-        "taints": [taints.put([taint_text(taint) for taint in node.spec.taints]) for node in nodes],
-        "taint_sets": taints.values,
-        "unschedulable": [int(node.spec.unschedulable) for node in nodes],
-        "labels": {key: {"values": list(one["index"]), "of": one["of"]} for key, one in labels.items()},
+        key: PodLine(key, names[node], CODES[state], priority, requests[number], pods["owners"][owner])
+        for key, node, state, priority, number, owner in rows
     }
 
 
-def _common(nodes: list[Node]) -> list[str]:
-    """Return the label keys by which the map can group nodes: the most frequent ones, limited by MAX_CELLS."""
-    keys = Counter(key for node in nodes for key in node.metadata.labels)
-    return [key for key, _ in keys.most_common(MAX_CELLS // max(1, len(nodes)))]
+def pods_on(state: StateAtTimepoint, node: str) -> dict[str, PodLine]:
+    """Return the pods on a node of a run at a timepoint, in order of arrival."""
+    names = state.recording.names
+    on = state.placed[state.node[state.placed] == names.index(node)]
+    pods = pods_at(state, on)
+    return pods_of(pods | {"node": [0] * len(on)}, [node])
 
 
-def _owner(pod: Pod) -> str:
-    return next((f"{one.kind} {one.name}" for one in pod.metadata.owner_references if one.controller), "")
+def view_at(state: StateAtTimepoint) -> ClusterView:
+    """Return the table of a run at a timepoint."""
+    return view_of(cluster_columns(state))
+
+
+EMPTY = columns_of(ClusterView({}, {}))

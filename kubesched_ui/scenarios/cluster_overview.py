@@ -1,10 +1,10 @@
-"""The nodes and pods of a scenario for pages: capacity, requests, taints, zones, states.
+"""The one table of nodes and pods for pages: of a scenario, of a live cluster, of a run (`cluster_columns.py`).
 
-A scenario never changes (an edit creates a new one), so the result is cached for the next page.
+A scenario never changes (an edit creates a new one), so its table is cached for the next page.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,21 +16,24 @@ import msgspec
 
 from kubesched_ui.ingest.events import is_own, own_and_others, writer
 from kubesched_ui.models import ClusterObject, Scenario
-from kubesched_ui.scenarios.cluster_columns import RELEASE, decoded
-from scheduler_core.api.objects import Node, Pod, PriorityClass
+from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.api.quantity import QuantityError
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.virtual_time.object_diff_text import taint_text
 
+RELEASE = get_release(NEWEST)  # requests are shown as this release counts them
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 AT_ONCE = 500  # names per database query
 MOST_EXTENDED = 4  # resources with their own column in lists and charts
-# State of a pod -> the style of its dot. They mean: waiting for a node; being deleted before it had one; blocked by
-# scheduling gates; on a node; succeeded or failed.
-STATES = {"pending": "bad", "deleting": "odd", "gated": "held", "bound": "ok", "finished": ""}
+# State of a pod -> the style of its dot. They mean: waiting for a node; being deleted, on a node or before it had one;
+# blocked by scheduling gates; on a node, where it only counts or is bound; succeeded or failed.
+STATES = {"pending": "bad", "deleting": "odd", "gated": "held", "assumed": "live", "bound": "ok", "finished": ""}
+USUAL = ("pending", "gated", "bound", "finished")  # states that are counted even if no pod has them
 
 
 def percent(requested: int, allocatable: int) -> float:
@@ -61,20 +64,26 @@ class PodLine(msgspec.Struct, gc=False):
     """A pod in lists. A struct, because a large cluster has many."""
 
     key: str
-    node: str
-    state: str
-    priority: int
-    requests: dict[str, int]
+    node: str = ""
+    state: str = "pending"
+    priority: int = 0
+    requests: Mapping[str, int] = {}
+    owner: str = ""  # "Kind name" of its controller
+    nominated_node: str = ""
     message: str = ""
     scheduler: str = ""
-    nominated_node: str = ""
     placed_by: str = ""  # as Pod.placed_by: "" if a scheduler places the pod
     reports: tuple[tuple[str, str], ...] = ()  # (writer, message) of FailedScheduling events of other components
 
     @property
+    def on_node(self) -> bool:
+        """Whether the pod takes resources of its node."""
+        return bool(self.node) and self.state != "finished"
+
+    @property
     def stays(self) -> bool:
         """Whether no scheduler placed the pod on its node, so that no run schedules it again."""
-        return self.state == "bound" and bool(self.placed_by)
+        return self.on_node and bool(self.placed_by)
 
     @property
     def reschedulable(self) -> bool:
@@ -89,16 +98,37 @@ class PodLine(msgspec.Struct, gc=False):
     def name(self) -> str:
         return self.key.partition("/")[2]
 
+    @property
+    def asks(self) -> str:
+        """The requests as text."""
+        return requests_text(self.requests)
+
 
 @dataclass(slots=True)
 class NodeLine:
+    """A node in lists, with the pods that take its resources, in order of arrival if it is known, and those that are
+    nominated to it."""
+
     name: str
-    allocatable: dict[str, int]
-    labels: dict[str, str]
-    taints: list[str]
-    cordoned: bool
-    ready: bool
-    requested: Counter[str] = field(default_factory=Counter)
+    allocatable: Mapping[str, int]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[str] = ()
+    cordoned: bool = False
+    ready: bool = True
+    pods: list[PodLine] = field(default_factory=list)
+    nominated: list[PodLine] = field(default_factory=list)
+    requested: Counter[str] = field(init=False, default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        pods, self.pods = self.pods, []
+        for pod in pods:
+            self.add(pod)
+
+    def add(self, pod: PodLine) -> None:
+        """Put a pod on the node."""
+        self.pods.append(pod)
+        for resource, quantity in pod.requests.items():
+            self.requested[resource] += quantity
 
     @property
     def zone(self) -> str:
@@ -115,6 +145,11 @@ class NodeLine:
         rest = {*self.allocatable, *self.requested} - set(resources)
         return [self._use(r) for r in sorted(rest) if self.requested[r] or "/" in r]
 
+    def resources(self, also: Iterable[str] = ()) -> Iterable[str]:
+        """Return cpu, memory and pods, then extended resources, then others that are requested or in `also`."""
+        extended = sorted(resource for resource in self.allocatable if "/" in resource)
+        return dict.fromkeys(["cpu", "memory", "pods", *extended, *sorted({*self.requested, *also})])
+
     def _use(self, resource: str) -> Use:
         return Use(resource, self.requested[resource], self.allocatable.get(resource, 0))
 
@@ -128,12 +163,23 @@ class ClusterView:
     nodes: dict[str, NodeLine]
     pods: dict[str, PodLine]
 
+    def __post_init__(self) -> None:
+        for pod in self.pods.values():
+            if pod.on_node and (node := self.nodes.get(pod.node)) is not None:
+                node.add(pod)
+            elif not pod.node and (nominated := self.nodes.get(pod.nominated_node)) is not None:
+                nominated.nominated.append(pod)
+
+    def requests_of(self, pod: str) -> Mapping[str, int]:
+        """Return the requests of a pod; nothing if it does not exist."""
+        return self.pods[pod].requests if pod in self.pods else {}
+
     @property
     def zones(self) -> list[tuple[str, int]]:
         return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
 
 
-def requests_text(requests: dict[str, int]) -> str:
+def requests_text(requests: Mapping[str, int]) -> str:
     """Return requests as text: `cpu 0.5, memory 1Gi`."""
     return ", ".join(f"{r} {amount(r, q)}" for r, q in requests.items() if r != "pods" and q) or "nothing"
 
@@ -150,38 +196,43 @@ def _with_pod(requests: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 
 def node_line(node: Node) -> NodeLine:
-    taints = [f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in node.spec.taints]
-    ready = all(c.status == "True" for c in node.status.conditions if c.type == "Ready")
+    """Return the line of a node. Raises QuantityError."""
+    taints = [taint_text(taint) for taint in node.spec.taints]
     allocatable = resources.amounts(node.status.allocatable or node.status.capacity)
-    return NodeLine(node.name, allocatable, node.metadata.labels, taints, node.spec.unschedulable, ready)
+    return NodeLine(node.name, allocatable, node.metadata.labels, taints, node.spec.unschedulable, node.ready)
 
 
 def pod_line(pod: Pod) -> PodLine:
-    spec, status = pod.spec, pod.status
+    """Return the line of a pod. Raises QuantityError."""
+    spec, status, meta = pod.spec, pod.status, pod.metadata
     if pod.terminated:
         state = "finished"
+    elif meta.deletion_timestamp:
+        state = "deleting"
     elif spec.node_name:
         state = "bound"
-    elif pod.metadata.deletion_timestamp:
-        state = "deleting"
     else:
         state = "gated" if spec.scheduling_gates else "pending"
-    message = ""
-    for condition in status.conditions:
-        if condition.type == "PodScheduled" and condition.status != "True":
-            message = condition.message
-            break
+    reports = (c.message for c in status.conditions if c.type == "PodScheduled" and c.status != "True")
     return PodLine(
         pod.key,
         intern(spec.node_name),
         state,
         spec.priority or 0,
         pod_requests(pod),
-        message,
-        intern(spec.scheduler_name),
+        intern(next((f"{owner.kind} {owner.name}" for owner in meta.owner_references if owner.controller), "")),
         status.nominated_node_name,
+        next(reports, ""),
+        intern(spec.scheduler_name),
         pod.placed_by,
     )
+
+
+def decoded(raw: Iterable[Any]) -> Iterator[Any]:
+    """Yield the decoded objects, without those that cannot be decoded; a run reports these."""
+    for one in raw:
+        with suppress(InputError):
+            yield decode(one)
 
 
 def cluster_view(objects: Iterable[Any]) -> ClusterView:
@@ -190,12 +241,12 @@ def cluster_view(objects: Iterable[Any]) -> ClusterView:
     others: list[Any] = []
     for raw in objects:
         (events if raw.get("kind") == "Event" else others).append(raw)
-    return _view(decoded(others), events)
+    return table_of(decoded(others), events)
 
 
 @without_collecting()
-def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
-    """Return the nodes and pods among `objects`, with the requests of the bound pods of each node.
+def table_of(objects: Iterable[Any], events: Iterable[Any] = ()) -> ClusterView:
+    """Return the nodes and pods among decoded `objects`.
 
     The message of a pod is that of its condition PodScheduled, else that of the FailedScheduling event that its own
     scheduler wrote, one of `events` (raw dicts). Events of other writers are its reports.
@@ -233,18 +284,13 @@ def _view(objects: Iterable[Any], events: Iterable[Any]) -> ClusterView:
         if is_own(found[0], scheduler):
             line.message = line.message or found[0]["message"]
         line.reports = tuple((writer(raw), raw["message"]) for raw in found if not is_own(raw, scheduler))
-    for pod in pods.values():
-        if pod.state == "bound" and (node := nodes.get(pod.node)) is not None:
-            requested = node.requested
-            for resource, quantity in pod.requests.items():
-                requested[resource] += quantity
     return ClusterView(nodes, pods)
 
 
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
     """Return the number of pods in each state."""
     count = Counter(pod.state for pod in view.pods.values())
-    shown = [state for state in STATES if state != "deleting" or count[state]]
+    shown = [state for state in STATES if state in USUAL or count[state]]
     return [{"state": state, "dot": STATES[state], "count": count[state]} for state in shown]
 
 
@@ -330,4 +376,4 @@ def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLi
 def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
     # The creation time is part of the cache key because a database may reuse the ID of a deleted scenario.
     scenario = Scenario(pk=scenario_id)
-    return _view(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))
+    return table_of(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))

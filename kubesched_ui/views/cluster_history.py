@@ -6,13 +6,11 @@ from typing import Any
 
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import Cluster
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
-from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine
+from kubesched_ui.scenarios.cluster_columns import CODES
 from kubesched_ui.views import cluster_context
 from scheduler_core.cluster.formatting import count
 
 AROUND = 20  # changes listed before a position
-NO_NODES: dict[str, Any] = cluster_columns([])
 
 
 def context(cluster: Cluster, at: int | None) -> dict[str, Any]:
@@ -54,33 +52,14 @@ def context(cluster: Cluster, at: int | None) -> dict[str, Any]:
 
 
 def picture(cluster: Cluster, version: int) -> dict[str, Any]:
-    """Return the map at a resourceVersion with the number of pods that have no node. Raises InputError."""
+    """Return the map at a resourceVersion with its numbers of nodes and pods as `text`. Raises InputError."""
     found = queries.columns_at(cluster, version)
-    waiting = sum(row < 0 for row in found["pods"]["node"])
     gap = queries.gap_at(cluster, version)
-    text = f"{count(len(found['nodes']['name']))}, {count(len(found['pods']['key']), 'pod')}, {waiting:,} pending"
-    return found | {"version": version, "waiting": waiting, "text": text, "gap": gap.reason if gap else ""}
-
-
-def view_of(columns: dict[str, Any] | None) -> ClusterView:
-    """Return the nodes and pods of the map's columns as lines of lists."""
-    nodes, pods = (columns or NO_NODES)["nodes"], (columns or NO_NODES)["pods"]
-    view = ClusterView({}, {})
-    for row, name in enumerate(nodes["name"]):
-        labels = {key: one["values"][one["of"][row]] for key, one in nodes["labels"].items() if one["of"][row] >= 0}
-        view.nodes[name] = NodeLine(
-            name,
-            nodes["amounts"][nodes["allocatable"][row]],
-            labels,
-            nodes["taint_sets"][nodes["taints"][row]],
-            bool(nodes["unschedulable"][row]),
-            ready=True,
-        )
-    for row, key in enumerate(pods["key"]):
-        requests = Counter(pods["amounts"][pods["requests"][row]]) | Counter(pods=1)
-        name = nodes["name"][pods["node"][row]] if pods["node"][row] >= 0 else ""
-        state = "bound" if name else "pending"
-        view.pods[key] = PodLine(key, name, state, pods["priority"][row], dict(requests))
-        if name:
-            view.nodes[name].requested.update(requests)
-    return view
+    states = Counter(CODES[code] for code in found["pods"]["state"])
+    parts = [
+        f"{states[state]:,} {state}"
+        for state in ("pending", "gated", "deleting")
+        if states[state] or state == "pending"
+    ]
+    text = ", ".join([count(len(found["nodes"]["name"])), count(len(found["pods"]["key"]), "pod"), *parts])
+    return found | {"version": version, "text": text, "gap": gap.reason if gap else ""}

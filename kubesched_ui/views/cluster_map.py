@@ -2,17 +2,17 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 from django.db.models import Max, Min, Q, Sum
 
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.history import ADD, DELETE, ClusterChange, State, apply_patch, decode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
-from scheduler_core.api.objects import Pod
+from kubesched_ui.scenarios.cluster_columns import EMPTY, columns_of_objects
+from scheduler_core.api.objects import Metadata, Node, NodeStatus
 
 MOST = 100_000  # changes that are sent instead of the whole map
 LATE = 10  # newest blocks that may have only changes of nodes that arrived late
-NO_NODES: dict[str, Any] = cluster_columns([])
 
 
 class Known(NamedTuple):
@@ -33,10 +33,9 @@ def picture_now(cluster: Cluster, known: Known | None) -> dict[str, Any]:
         changes, position = recent
         if (found := pod_changes(changes)) is not None:
             return {"changes": found, "known": position}
-    whole = queries.columns_now(cluster) or NO_NODES
+    whole = queries.columns_now(cluster) or EMPTY
     versions = whole.get("versions") or dict.fromkeys(("Pod", "Node"), cluster.analysed_version)
-    waiting = sum(row < 0 for row in whole["pods"]["node"])
-    return whole | {"known": {"pods": versions["Pod"], "nodes": versions["Node"]}, "waiting": waiting}
+    return whole | {"known": {"pods": versions["Pod"], "nodes": versions["Node"]}}
 
 
 def changes_since(cluster: Cluster, known: Known) -> tuple[list[ClusterChange], dict[str, int]] | None:
@@ -66,16 +65,20 @@ def changes_since(cluster: Cluster, known: Known) -> tuple[list[ClusterChange], 
 
 
 def pod_changes(changes: list[ClusterChange]) -> dict[str, Any] | None:
-    """Return what changes of pods do to the map: `added` pods as columns with their `on` nodes, pods `gone`, new
-    `nodes` and `nominated` nodes of known pods. Return None if the map must be loaded again: nodes or the requests of a
-    pod have changed.
+    """Return what changes of pods do to the map: `added` pods as columns with their `on` nodes; pods `gone`; of known
+    pods the new `nodes` and `nominated` nodes, whether they are `gated`, and which are `deleting`; and whether nodes
+    are `ready` by their conditions. Return None if the map must be loaded again: nodes or the requests of a pod have
+    changed.
     """
     added: dict[str, Any] = {}
     patched: dict[str, dict[str, Any]] = {}
     gone: set[str] = set()
+    ready: dict[str, bool] = {}
     for change in changes:
         if change.kind == "Node" and (change.type in (ADD, DELETE) or changes_map(change.value)):
             return None
+        if change.kind == "Node" and "conditions" in (status := change.value.get("status") or {}):
+            ready[change.key] = Node(Metadata(change.key), status=msgspec.convert(status, NodeStatus)).ready
         if change.kind != "Pod":
             continue
         if change.type == DELETE:
@@ -88,7 +91,8 @@ def pod_changes(changes: list[ClusterChange]) -> dict[str, Any] | None:
             added[change.key] = apply_patch(added[change.key], change.value)
         else:
             patched[change.key] = joined(patched.get(change.key), change.value)
-    nodes, nominated = {}, {}
+    nodes, nominated, gated = {}, {}, {}
+    deleting = []
     for key, patch in patched.items():
         spec, status = patch.get("spec") or {}, patch.get("status") or {}
         if "containers" in spec or "resources" in spec:
@@ -99,16 +103,21 @@ def pod_changes(changes: list[ClusterChange]) -> dict[str, Any] | None:
             nodes[key] = spec["nodeName"] or ""
         if "nominatedNodeName" in status:
             nominated[key] = status["nominatedNodeName"] or ""
+        if "schedulingGates" in spec:
+            gated[key] = bool(spec["schedulingGates"])
+        if (patch.get("metadata") or {}).get("deletionTimestamp"):
+            deleting.append(key)
     state = State()
     state.objects["Pod"] = added
-    pods = list(state.typed("Pod"))
-    columns = cluster_columns(pods)["pods"]
-    bound = {pod.key: pod.spec.node_name for pod in pods if isinstance(pod, Pod)}
+    new = columns_of_objects(state.typed("Pod"))
     return {
-        "added": {"pods": columns, "on": [bound[key] for key in columns["key"]]},
+        "added": {"pods": new["pods"], "on": [new["orphans"].get(key, "") for key in new["pods"]["key"]]},
         "gone": sorted(gone),
         "nodes": nodes,
         "nominated": nominated,
+        "gated": gated,
+        "deleting": deleting,
+        "ready": ready,
     }
 
 

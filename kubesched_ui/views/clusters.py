@@ -7,13 +7,15 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.clusters import connections, queries
 from kubesched_ui.clusters import fork as forks
 from kubesched_ui.clusters.models import Cluster, Decision
-from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.views import cluster_context, cluster_history, cluster_map, cluster_report, errors
+from kubesched_ui.scenarios.cluster_columns import EMPTY, view_of
+from kubesched_ui.scenarios.cluster_overview import ClusterView
+from kubesched_ui.views import cluster_context, cluster_history, cluster_map, cluster_report, errors, node_context
 from kubesched_ui.views.lists import values_of
 from scheduler_core.errors import InputError
 
@@ -79,6 +81,11 @@ def picture_then(request: HttpRequest, cluster_id: int) -> HttpResponse:
         return JsonResponse({"error": f"{error}."}, status=400)
 
 
+def view_now(cluster: Cluster) -> ClusterView:
+    """Return the nodes and pods now; none if nothing is stored yet."""
+    return view_of(queries.columns_now(cluster) or EMPTY)
+
+
 def encoded(answer: Any) -> HttpResponse:
     """Return a large answer as JSON."""
     return HttpResponse(msgspec.json.encode(answer), "application/json", headers={"Cache-Control": "no-store"})
@@ -93,26 +100,21 @@ def to_version(text: str) -> int | None:
 def nodes(request: HttpRequest, cluster_id: int) -> HttpResponse:
     """List the nodes with requested and allocatable resources, taints, labels and zones."""
     found, values = find(cluster_id), values_of(request, "q", "sort", "zone")
-    view = cluster_history.view_of(queries.columns_now(found))
-    resources = cluster_overview.columns(view)
-    page = listed(cluster_overview.find_nodes(view, **values), request)
-    rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
-    context = cluster_context.head(found, "nodes") | {"page": page, "resources": resources, "rows": rows}
-    return render(request, "cluster_nodes.html", context | values)
+    rows = node_context.listed(view_now(found), values, request.GET.get("page"))
+    head = cluster_context.head(found, "nodes")
+    return render(request, "nodes.html", head | rows | {"base": "cluster_base.html", "none": head["follower"].sentence})
 
 
 @require_GET
 def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
     """Show a node now: its resource use, taints and labels, and the pods on it."""
     found = find(cluster_id)
-    view = cluster_history.view_of(queries.columns_now(found))
-    if name not in view.nodes:
+    context = node_context.of_view(
+        view_now(found), name, lambda pod: reverse("cluster-pod", args=[found.pk, pod.namespace, pod.name])
+    )
+    if context is None:
         raise Http404(f"The cluster {found.name} has no node {name} now.")
-    line = view.nodes[name]
-    resources = cluster_overview.columns(view)
-    page = listed([pod for pod in view.pods.values() if pod.node == name], request)
-    context = {"node": line, "uses": [use for use in line.uses(resources) if use], "others": line.others(resources)}
-    return render(request, "cluster_node.html", cluster_context.head(found, "nodes") | context | {"page": page})
+    return render(request, "cluster_node.html", cluster_context.head(found, "nodes") | context)
 
 
 @require_GET

@@ -8,7 +8,8 @@ from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.presenters.cycle_rows import on_node
 from kubesched_ui.runs import build_simulation
-from kubesched_ui.scenarios.cluster_columns import PENDING, cluster_columns, decoded
+from kubesched_ui.scenarios.cluster_columns import CODES, columns_of, view_at
+from kubesched_ui.scenarios.cluster_overview import cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
@@ -53,8 +54,8 @@ def example_of(sample_id: int) -> dict[str, Any] | None:
 
 
 def _shown(recording: Recording, number: int, trace: CycleTrace, names: list[str], sentence: str) -> dict[str, Any]:
-    state = StateAtTimepoint(recording, recording.before_cycle(number))
-    nodes, asks = capacity_bars.nodes_of(state), capacity_bars.requests_at(state, trace.pod)
+    view = view_at(StateAtTimepoint(recording, recording.before_cycle(number)))
+    nodes, asks = list(view.nodes.values()), view.requests_of(trace.pod)
     short = capacity_bars.short_of(nodes, asks)
     marks = {name: mark_of(on_node(trace, row), short.get(name, "")) for row, name in enumerate(names)}
     namespace, _, name = trace.pod.partition("/")
@@ -77,14 +78,16 @@ def clusters(samples: list[Scenario]) -> dict[str, Any]:
     """Return for each sample its cluster in the format of the map (`maps`), and the number of its pending pods
     (`pending`)."""
     maps = _maps(tuple((sample.pk, sample.created_at) for sample in samples))
-    return {"maps": maps, "pending": {number: found["pods"]["state"].count(PENDING) for number, found in maps.items()}}
+    pending = CODES.index("pending")
+    return {"maps": maps, "pending": {number: found["pods"]["state"].count(pending) for number, found in maps.items()}}
 
 
 @lru_cache(maxsize=2)
 def _maps(samples: tuple[tuple[int, datetime], ...]) -> dict[int, dict[str, Any]]:
     # The creation times are part of the key, because a database may reuse the number of a deleted scenario.
     objects: dict[int, list[Any]] = {number: [] for number, _ in samples}
-    rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=("Node", "Pod")).order_by("position")
+    kinds = ("Node", "Pod", "PriorityClass")
+    rows = ClusterObject.objects.filter(scenario__in=objects, kind__in=kinds).order_by("position")
     for number, data in rows.values_list("scenario_id", "data"):
         objects[number].append(data)
-    return {number: cluster_columns(decoded(found)) for number, found in objects.items()}
+    return {number: columns_of(cluster_view(found)) for number, found in objects.items()}

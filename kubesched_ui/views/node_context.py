@@ -1,8 +1,8 @@
-"""Context of the node page: pods, resource use, and verdicts on each pod."""
+"""Context of the list of nodes and of the node page: pods, resource use, and in a run the verdicts on each pod."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -10,18 +10,27 @@ from django.urls import reverse
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
-from kubesched_ui.presenters import cycle_rows, occupancy, queue_timeline
+from kubesched_ui.presenters import cycle_rows, queue_timeline
 from kubesched_ui.queries import nodes
 from kubesched_ui.queries.nodes import NodeAtTimepoint, ResourceUse
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.scenarios.cluster_overview import NodeLine, Use
+from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine
 from scheduler_core.api.duration import clock
 from scheduler_core.plugins import REGISTRY
 
+NODES_SHOWN = 50
 CYCLES_SHOWN = 50
 EVENTS_SHOWN = 500
+
+
+class PodOnNode(NamedTuple):
+    """A pod on the node. `href`: its page, "" for none. `change`: in a run, what happened to it."""
+
+    pod: PodLine
+    href: str
+    change: str = ""
 
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
@@ -44,6 +53,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
                 verdicts[-1]["reasons"] = reasons_on(run, known.history, cycle, trace, row)
     return then | {
         "run": run,
+        "scenario": run.scenario,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
         "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
         "page": page,
@@ -71,20 +81,24 @@ def about_then(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] 
         return None
     if then is None:
         return None
-    first, now = {pod.key: pod for pod in then.first}, {pod.key: pod for pod in then.now}
-    requests = {pod.key: pod.requests for pod in (*then.first, *then.now)}
-    before, after = dict.fromkeys(first, name), dict.fromkeys(now, name)
     happened = story(run, then) if run.in_time else []
+    pods = sorted((then.first | then.now).items(), key=lambda entry: (entry[0] in then.first, entry[0]))
     return {
         "node": then.line,
         "then": then,
         "at": clock(then.t),
         "fullness": then.fullness,
         "pools": then.pools,
-        "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
+        "here": [entry(run, pod, key in then.first, key in then.now) for key, pod in pods],
         "happened": happened[:EVENTS_SHOWN],
         "more": max(0, len(happened) - EVENTS_SHOWN),
     }
+
+
+def entry(run: Run, pod: PodLine, was: bool, stays: bool) -> PodOnNode:
+    """Return a pod on the node. `was`, `stays`: whether it is there at the beginning and at the timepoint."""
+    change = "gone" if not stays else "already running" if was else "placed by this run"
+    return PodOnNode(pod, "" if was else reverse("pod", args=[run.pk, pod.namespace, pod.name]), change)
 
 
 def story(run: Run, then: NodeAtTimepoint) -> list[dict[str, Any]]:
@@ -104,51 +118,29 @@ def story(run: Run, then: NodeAtTimepoint) -> list[dict[str, Any]]:
 
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
-    """Return the node of a run that has no recording yet. `listed`: some cycle had a node of that name."""
+    """Return the node of a run without a recording, as in its scenario. `listed`: some cycle had such a node."""
     view = cluster_overview.cluster_of_scenario(run.scenario)
-    node = view.nodes.get(name) or (NodeLine(name, {}, {}, [], cordoned=False, ready=True) if listed else None)
+    if listed and name not in view.nodes:
+        view = ClusterView({name: NodeLine(name, {})}, {})
+    return of_view(view, name, lambda pod: "")
+
+
+def of_view(view: ClusterView, name: str, page: Callable[[PodLine], str]) -> dict[str, Any] | None:
+    """Return a node of a scenario or of a live cluster; None if it does not exist. `page`: the address of a pod."""
+    node = view.nodes.get(name)
     if node is None:
         return None
-    requests = occupancy.requests_of(run, view)
-    before, after = occupancy.occupants(run, view)
+    uses = node.uses(list(node.resources()))
     return {
         "node": node,
-        "fullness": []
-        if run.in_time  # the requests of pods created later are not stored
-        else uses(
-            node,
-            [requests.get(key, {}) for key, place in before.items() if place == name],
-            [requests.get(key, {}) for key, place in after.items() if place == name],
-        ),
-        "here": [entry(key, before, after, requests, name) for key in on_node(before, after, name)],
+        "fullness": [ResourceUse(use) for use in uses if use],
+        "here": [PodOnNode(pod, page(pod)) for pod in sorted(node.pods, key=lambda pod: pod.key)],
     }
 
 
-def on_node(before: dict[str, str], after: dict[str, str], name: str) -> list[str]:
-    """Return the pods that were or are on the node: those placed by the run first, then by name."""
-    keys = {key for places in (before, after) for key, place in places.items() if place == name}
-    return sorted(keys, key=lambda key: (before.get(key) == name, key))
-
-
-def entry(
-    key: str, before: dict[str, str], after: dict[str, str], requests: Mapping[str, Any], name: str
-) -> dict[str, Any]:
-    """Return a pod on the node with its requests, and whether it was there, came or left."""
-    came, went = before.get(key) != name, after.get(key) != name
-    change = "gone" if went else "placed by this run" if came else "was there"
-    namespace, _, pod = key.partition("/")
-    asks = cluster_overview.requests_text(requests.get(key, {}))
-    return {"namespace": namespace, "name": pod, "change": change, "asks": asks, "came": came}
-
-
-def uses(node: NodeLine, before: list[dict[str, int]], after: list[dict[str, int]]) -> list[ResourceUse]:
-    """Return each resource of the node before and after the run."""
-    first, last = Counter[str](), Counter[str]()
-    for total, pods in ((first, before), (last, after)):
-        for requests in pods:
-            total.update(requests)
-    names = ["cpu", "memory", "pods", *(r for r in node.allocatable if "/" in r or first[r] or last[r])]
-    return [
-        ResourceUse(Use(r, first[r], node.allocatable.get(r, 0)), Use(r, last[r], node.allocatable.get(r, 0)))
-        for r in dict.fromkeys(names)
-    ]
+def listed(view: ClusterView, query: Mapping[str, str], page: str | None) -> dict[str, Any]:
+    """Return a page of the list of nodes of a scenario or of a live cluster."""
+    resources = cluster_overview.columns(view)
+    shown = Paginator(cluster_overview.find_nodes(view, **query), NODES_SHOWN).get_page(page)
+    rows = [(node, node.uses(resources), node.others(resources)) for node in shown.object_list]
+    return {**query, "tab": "nodes", "page": shown, "resources": resources, "rows": rows}

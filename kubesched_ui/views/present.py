@@ -19,6 +19,7 @@ from kubesched_ui.presenters import capacity_bars, charts, pod_timeline, run_ans
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios.cluster_columns import view_at
 from kubesched_ui.views import pod_context, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import to_number
@@ -115,12 +116,11 @@ def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict
     context |= ways(run, number, found, at, hide)
     shown = found[: at + 1] if hide else found
     context["rail"] = [(one, address(number, one, hide), one is slide) for one in shown]
-    nodes = capacity_bars.nodes_of(state) if state is not None else None
-    key = f"{row.namespace}/{row.name}"
-    asks = capacity_bars.requests_at(state, key) if state is not None else {}
+    view = view_at(state) if state is not None else None
+    asks = view.requests_of(f"{row.namespace}/{row.name}") if view is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
-    if nodes is not None and slide.point not in slides.WITHOUT_NODES:
-        shelf = capacity_bars.bar_row(nodes, asks)
+    if view is not None and slide.point not in slides.WITHOUT_NODES:
+        shelf = capacity_bars.bar_row(list(view.nodes.values()), asks)
         context["shelf"] = slides.coloured(shelf, found, at, verdicts, trace, row.nodes, page["preemption"])
     return context | content(run, row, page, found, at, asks)
 

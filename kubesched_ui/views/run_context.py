@@ -14,7 +14,6 @@ from kubesched_ui.queries import answers, distributions, recording_cache
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
-from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api import duration
 from scheduler_core.debugger import actions
@@ -168,11 +167,6 @@ def waits(run: Run) -> str:
     if at.limit:
         found += " To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."
     return found
-
-
-def pods_on(view: ClusterView, places: dict[str, str], node: str) -> list[tuple[str, PodLine | None]]:
-    """Return the pods on a node by name, each with its data in the scenario (None for copies of a template)."""
-    return [(key, view.pods.get(key)) for key in sorted(places) if places[key] == node]
 
 
 def together(run: Run) -> dict[str, Any]:

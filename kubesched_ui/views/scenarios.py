@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kubesched_ui.housekeeping import retention
@@ -20,6 +21,7 @@ from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
 from kubesched_ui.scenarios import cluster_overview, edits
 from kubesched_ui.upgrades.presenters import choices, expected_per_release
+from kubesched_ui.views import node_context
 from kubesched_ui.views.experiments.registry import PAGES
 from kubesched_ui.views.form_fields import name_in, named, pinned
 from scheduler_core.cluster.formatting import count, listing
@@ -127,12 +129,24 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the nodes with requested and allocatable resources, taints, labels and zones."""
     query = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
-    view = cluster_overview.cluster_of_scenario(scenario)
-    page = Paginator(cluster_overview.find_nodes(view, **query), ROWS).get_page(request.GET.get("page"))
-    resources = cluster_overview.columns(view)
-    rows = [(node, node.uses(resources), node.others(resources)) for node in page.object_list]
-    context = {"scenario": scenario, "tab": "nodes", "page": page, "resources": resources, "rows": rows}
-    return render(request, "nodes.html", context | query)
+    rows = node_context.listed(cluster_overview.cluster_of_scenario(scenario), query, request.GET.get("page"))
+    none = "This scenario has no nodes. Upload a snapshot that contains nodes."
+    return render(request, "nodes.html", rows | {"scenario": scenario, "base": "scenario_base.html", "none": none})
+
+
+@require_GET
+def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
+    """Show a node: its resource use, taints and labels, and the pods on it."""
+    scenario = find(scenario_id)
+    context = node_context.of_view(
+        cluster_overview.cluster_of_scenario(scenario),
+        name,
+        lambda pod: reverse("object-named", args=[scenario_id, "Pod", pod.namespace, pod.name]),
+    )
+    if context is None:
+        raise Http404(f"Scenario {scenario_id} has no node {name}.")
+    stored = scenario.cluster_objects.filter(kind="Node", name=name).only("pk").first()
+    return render(request, "node.html", context | {"scenario": scenario, "stored": stored})
 
 
 @require_GET

@@ -97,6 +97,7 @@ urlpatterns = [
     path("scenarios/section/", home.section, Permission(USERS), "scenario-section"),
     path("scenarios/<int:scenario_id>/", scenarios.scenario, SHOW, "scenario"),
     path("scenarios/<int:scenario_id>/nodes/", scenarios.nodes, SHOW, "scenario-nodes"),
+    path("scenarios/<int:scenario_id>/nodes/<str:name>/", scenarios.node, SHOW, "scenario-node"),
     path("scenarios/<int:scenario_id>/pods/", scenarios.pods, SHOW, "scenario-pods"),
     path("scenarios/<int:scenario_id>/objects/", scenarios.objects, SHOW, "scenario-objects"),
     path("scenarios/<int:scenario_id>/objects/<int:object_id>/", scenarios.edit, starts("edit"), "object"),

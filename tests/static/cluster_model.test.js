@@ -12,7 +12,7 @@ const facts = (ids) => ({
   owners: [""],
   priority: ids.map(() => 0),
 });
-const node = { allocatable: { cpu: 4000, gpu: 2 }, taints: [], unschedulable: 0, labels: { zone: "b" } };
+const node = { allocatable: { cpu: 4000, gpu: 2 }, taints: [], unschedulable: 0, ready: 1, labels: { zone: "b" } };
 
 // At 5: p1 and p0 on a, p2 pending. At 6 p2 is placed on a, at 7 p1 is deleted and node b added, at 9 p2 is bound.
 const picture = () => ({
@@ -29,6 +29,7 @@ const picture = () => ({
     taints: [0],
     taint_sets: [[]],
     unschedulable: [0],
+    ready: [1],
     labels: { zone: { values: ["x"], of: [0] } },
   },
   pods: { ...facts([1, 0, 2]), node: [0, 0, -1], state: [3, 3, 1], came: [0, 1, 0] },
@@ -108,6 +109,16 @@ test("timepoints, cycles and seconds", () => {
   maps((moment) => world.cycleAfter(moment), [5, 6, 8, 9], [2, 3, 3, 4]);
   maps((t) => world.afterTime(t), [9.9, 10, 12, 19, 20, 99], [undefined, 5, 8, 8, 9, 9]);
   maps((moment) => world.timeOf(moment), [5, 6, 8, 9], [10, 12, 12, 20]);
+});
+
+test("labels of few nodes are at their rows", () => {
+  const { nodes, ...rest } = picture();
+  const labels = { disk: { values: ["ssd", "hdd"], of: [1, -1] }, own: { values: ["x"], of: [0], rows: [1] } };
+  const two = { name: ["a", "b"], allocatable: [0, 0], taints: [0, 0], unschedulable: [0, 0], ready: [1, 0] };
+  const world = new World({ ...rest, nodes: { ...nodes, ...two, labels } });
+  assert.deepEqual(world.nodes.get("a").labels, { disk: "hdd" });
+  assert.deepEqual(world.nodes.get("b").labels, { own: "x" });
+  assert.equal(world.nodes.get("b").ready, false);
 });
 
 test("nominated pods are marked on their node until they are placed", () => {

@@ -12,8 +12,9 @@ from django.http import QueryDict
 from kubesched_ui.experiments import estimates
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Run, Scenario
-from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, Node, bar_row
+from kubesched_ui.presenters.capacity_bars import Amounts, BarRow, bar_row
 from kubesched_ui.runs.estimate import waiting
+from kubesched_ui.scenarios.cluster_overview import ZONES, NodeLine, PodLine
 from kubesched_ui.views.experiments.pod_choice import POD_GROUP, pending_pods
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.cluster.formatting import amount, listing
@@ -123,11 +124,11 @@ def _bars(row: dict[str, Any]) -> tuple[BarRow, BarRow]:
 
 def _node(
     one: dict[str, Any], when: str, landed: Sequence[tuple[str, str]] = (), wanted: Mapping[str, Amounts] | None = None
-) -> Node:
+) -> NodeLine:
     """Return a node to draw, with the pending pods that are on it after the moves."""
-    pods = [(pod, requests) for pod, requests in one[when]]
-    pods += [(pod, (wanted or {}).get(pod, {})) for pod, node in landed if node == one["name"]]
-    return Node(one["name"], one["zone"], (), False, one["allocatable"], pods)
+    pods = [PodLine(pod, requests=requests) for pod, requests in one[when]]
+    pods += [PodLine(pod, requests=(wanted or {}).get(pod, {})) for pod, node in landed if node == one["name"]]
+    return NodeLine(one["name"], one["allocatable"], {ZONES[0]: one["zone"]}, pods=pods)
 
 
 PAGE = QuestionPage(

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.scenarios.cluster_columns import RELEASE
+from kubesched_ui.scenarios.cluster_overview import RELEASE
 from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo

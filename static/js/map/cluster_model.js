@@ -5,8 +5,8 @@
 /**
  * @typedef {Record<string, number>} Amounts
  * @typedef {{ id: number, key: string, requests: Amounts, owner: string, priority: number, node: string, state: number,
- *   came: number }} Pod `state`: 0 gone, 1 pending, 2 assumed, 3 bound
- * @typedef {{ name: string, allocatable: Amounts, taints: string[], unschedulable: boolean,
+ *   came: number }} Pod `state`: one of STATES
+ * @typedef {{ name: string, allocatable: Amounts, taints: string[], unschedulable: boolean, ready: boolean,
  *   labels: Record<string, string> }} Node
  * @typedef {{ at: number, undo: () => void, redo: () => void, node?: string, was?: string, pod?: Pod,
  *   ghost?: boolean }} Change `ghost`: of a nomination
@@ -14,8 +14,8 @@
  * @typedef {{ number: number, at: number, pod: string }} Cycle
  */
 
-const GONE = 0;
-const PENDING = 1;
+export const STATES = ["gone", "pending", "assumed", "bound", "gated", "being deleted"];
+export const [GONE, PENDING, , BOUND, GATED, DELETING] = STATES.keys();
 
 export class World {
   /** @param {any} picture response of /map */
@@ -47,17 +47,20 @@ export class World {
 
   /** @param {any} picture */
   #read({ nodes, pods }) {
-    const keys = Object.entries(nodes.labels);
+    /** @type {Record<string, string>[]} */
+    const labels = nodes.name.map(() => ({}));
+    for (const [key, { values, of, rows }] of Object.entries(nodes.labels))
+      of.forEach((/** @type {number} */ value, /** @type {number} */ index) => {
+        if (value >= 0) labels[rows?.[index] ?? index][key] = values[value];
+      });
     nodes.name.forEach((/** @type {string} */ name, /** @type {number} */ row) => {
-      /** @type {Record<string, string>} */
-      const labels = {};
-      for (const [key, { values, of }] of keys) if (of[row] >= 0) labels[key] = values[of[row]];
       this.nodes.set(name, {
         name,
-        labels,
+        labels: labels[row],
         allocatable: nodes.amounts[nodes.allocatable[row]],
         taints: nodes.taint_sets[nodes.taints[row]],
         unschedulable: Boolean(nodes.unschedulable[row]),
+        ready: Boolean(nodes.ready[row]),
       });
     });
     this.#know(pods);
@@ -133,7 +136,8 @@ export class World {
     for (const { at, name, now, was } of nodes) {
       const set = (/** @type {any} */ node) => {
         this.shape += 1;
-        if (node) this.nodes.set(name, { ...node, name, unschedulable: Boolean(node.unschedulable) });
+        const flags = node && { unschedulable: Boolean(node.unschedulable), ready: Boolean(node.ready) };
+        if (node) this.nodes.set(name, { ...node, name, ...flags });
         else this.nodes.delete(name);
       };
       found.push({ at, redo: () => set(now), undo: () => set(was) });
@@ -221,9 +225,14 @@ export class World {
     return there.reduce((sum, pod) => sum + (pod.requests[resource] ?? 0), 0);
   }
 
-  /** Return the pods without a node, in order of arrival. @returns {Pod[]} */
+  /** Return the pods that wait for a node, in order of arrival. @returns {Pod[]} */
   pending() {
     return [...this.pods.values()].filter(({ state }) => state === PENDING);
+  }
+
+  /** Return the number of pods without a node in a state. @param {number} state */
+  count(state) {
+    return [...this.pods.values()].filter((pod) => pod.state === state && !pod.node).length;
   }
 
   /** Return the pending pods that are nominated to a node. @param {string} name @returns {Pod[]} */

@@ -21,6 +21,7 @@ const POOLS = [
 const ROLE = "node-role.kubernetes.io/";
 export const BY_ROLE = "role";
 export const BY_NOTHING = "";
+const MOST_VALUES = 1000; // maximum number of groups
 const MOST_GROUPS = 60; // maximum number of groups of a default grouping
 
 /** Compares names in natural order: node-9 before node-10. */
@@ -48,7 +49,8 @@ export function choices(nodes) {
   const found = [];
   for (const key of [BY_ROLE, ...[...keys].filter((label) => !label.startsWith(ROLE)).sort(natural)]) {
     const values = new Set(all.map((node) => valueIn(node, key)));
-    if (values.size > 1 && (values.size < all.length || all.length <= 6)) found.push([key, values.size]);
+    if (values.size > 1 && values.size <= MOST_VALUES && (values.size < all.length || all.length <= 6))
+      found.push([key, values.size]);
   }
   return found;
 }

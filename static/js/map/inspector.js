@@ -3,6 +3,7 @@ import { button, el } from "../dom.js";
 import { counted, number } from "../format.js";
 import { nodeAddress, podAddress } from "../timeline/labels.js";
 import { ofNode, ofPlugin, ofPod, ofReason } from "./breakpoints.js";
+import { DELETING } from "./cluster_model.js";
 import { describe } from "./moves.js";
 import { requestOf, usageOf } from "./quantities.js";
 import { pointName } from "./stepper.js";
@@ -146,13 +147,15 @@ export class Aside {
     const there = world.on.get(node.name) ?? [];
     const facts = [
       `${usageOf(world, node.name, fill)} requested`,
+      node.ready ? "" : "not ready",
       node.unschedulable ? "cordoned" : "",
       ...node.taints.map((taint) => `taint ${taint}`),
       ...world.ghosts(node.name).map(({ key }) => `${key} is nominated to this node`),
     ].filter(Boolean);
     const list = there.slice(0, PODS).map((pod) => {
       const link = el("a", { href: podAddress(pods, pod.key), text: pod.key, class: "name" });
-      const request = el("span", { class: "tiny muted", text: ` ${requestOf(pod, fill)} ` });
+      const leaving = pod.state === DELETING ? " being deleted" : "";
+      const request = el("span", { class: "tiny muted", text: ` ${requestOf(pod, fill)}${leaving} ` });
       return el("li", {}, link, request, whatIf(this.box, "Pod", pod.key));
     });
     const more = there.length - list.length;

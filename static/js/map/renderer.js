@@ -39,6 +39,7 @@ const STYLES = {
   now: "bad",
   cordoned: "ink",
   tainted: "warn",
+  broken: "bad",
   ghost: "",
   ghosted: "accent",
   halo: "surface",
@@ -244,9 +245,9 @@ export class Painter {
       this.special.push({ box, verdict: name === this.look.chosen ? { ...verdict, looked: true } : verdict });
     if (differing.nodes.has(name) && pitch < LETTERED) this.add("odd", box.x, box.y, Math.ceil(pitch / 8), box.height);
     const node = scene.world.nodes.get(name);
-    if (node && pitch > 9 && (node.unschedulable || node.taints.length)) {
+    if (node && pitch > 9 && (!node.ready || node.unschedulable || node.taints.length)) {
       const size = Math.min(6, Math.round(pitch / 4));
-      const [style, high] = node.unschedulable ? ["cordoned", size] : ["tainted", 2];
+      const [style, high] = !node.ready ? ["broken", size] : node.unschedulable ? ["cordoned", size] : ["tainted", 2];
       this.add(style, box.x + box.width - size, box.y, size, high);
     }
   }

@@ -1,6 +1,6 @@
 // Map of a cluster without a run: nodes, and the pods with a nodeName.
-import { counted } from "../format.js";
-import { World } from "./cluster_model.js";
+import { counted, number } from "../format.js";
+import { DELETING, GATED, PENDING, World } from "./cluster_model.js";
 import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
 import { View } from "./view.js";
@@ -32,7 +32,7 @@ export class StillMap {
     view.world = new World(picture);
     this.choices.offer([view.world]);
     this.legend.show();
-    this.showPending(picture.waiting);
+    this.showPending(picture.replicas);
   }
 
   // Updates the map after changes of its cluster. `moved`: result of World.go.
@@ -42,12 +42,20 @@ export class StillMap {
     if (moved.some(({ pod }) => pod && !classes[of(pod)])) this.view.recolour(); // of a new namespace
     this.view.changed(moved, true);
     this.legend.show();
-    this.showPending(this.view.world.pending().length);
+    this.showPending();
   }
 
-  showPending(number) {
+  // Shows how many pods have no node. `more`: number of pods that do not exist yet.
+  showPending(more = 0) {
     const hand = this.box.querySelector("[data-hand]");
-    hand.hidden = !number;
-    hand.textContent = counted(number, "pending pod");
+    const { world } = this.view;
+    const pending = world.count(PENDING) + more;
+    const texts = [
+      pending && counted(pending, "pending pod"),
+      world.count(GATED) && `${number.format(world.count(GATED))} gated`,
+      world.count(DELETING) && `${number.format(world.count(DELETING))} being deleted`,
+    ];
+    hand.textContent = texts.filter(Boolean).join(", ");
+    hand.hidden = !hand.textContent;
   }
 }

@@ -55,7 +55,9 @@ export class NodeTable {
         const there = world.on.get(name) ?? [];
         const differing = view.differing.nodes.get(name);
         const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
-        const marks = [node.unschedulable ? "cordoned" : "", ...node.taints].filter(Boolean).join(", ");
+        const marks = [node.ready ? "" : "not ready", node.unschedulable ? "cordoned" : "", ...node.taints]
+          .filter(Boolean)
+          .join(", ");
         return el(
           "tr",
           { "aria-current": name === view.chosen ? "true" : undefined },

@@ -40,6 +40,8 @@ export class Tip {
     if (!world.nodes.has(name)) return [name, "does not exist at this timepoint"];
     const box = scene.box(name);
     const lines = [name, `${usageOf(world, name, by.fill)}, ${counted(box.pods.length, "pod")}`];
+    const { ready, unschedulable } = world.nodes.get(name);
+    if (!ready || unschedulable) lines.push(ready ? "cordoned" : "not ready");
     const verdict = words(picture.of.get(name), picture);
     if (verdict) lines.push(verdict);
     const pod = this.podUnder(tile, index, box, point);

@@ -159,16 +159,16 @@ def test_the_preview_has_nodes_and_their_pods() -> None:
     assert found["nodes"]["amounts"] == [{"cpu": 4000}]
     assert found["nodes"]["labels"] == {"zone": {"values": ["a"], "of": [0]}}
     assert found["pods"]["node"] == [0, -1]
-    assert found["waiting"] == 1
-    assert analyze(MIXED)["picture"]["waiting"] == 3, "the replicas of a Deployment"
+    assert found["pods"]["state"] == [3, 1]
+    assert (found["replicas"], analyze(MIXED)["picture"]["replicas"]) == (0, 3)
 
 
-def test_the_preview_has_the_labels_of_most_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_ui.scenarios.cluster_columns.MAX_CELLS", 7)
-    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a, disk: b}}\n"
-    found = analyze("---\n".join(node % (n, n) for n in range(3)))["picture"]["nodes"]["labels"]
-    assert list(found) == ["zone", "disk"]
-    assert found["zone"] == {"values": ["a"], "of": [0, 0, 0]}
+def test_the_preview_has_all_labels() -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {own%d: x, zone: a}}\n"
+    found = analyze("---\n".join(node % (n, n) for n in range(9)))["picture"]["nodes"]["labels"]
+    assert len(found) == 10
+    assert found["zone"] == {"values": ["a"], "of": [0] * 9}
+    assert found["own4"] == {"values": ["x"], "of": [0], "rows": [4]}, "of few nodes"
 
 
 def bomb() -> str:

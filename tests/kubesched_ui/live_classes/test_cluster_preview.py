@@ -7,7 +7,7 @@ from django.urls import reverse
 from kubesched_ui.exports.slides import of_cycle
 from kubesched_ui.live_classes import cluster_preview
 from kubesched_ui.live_classes.cluster_preview import Verdicts, card, counts, drawn
-from kubesched_ui.presenters import capacity_bars
+from kubesched_ui.scenarios.cluster_overview import ZONES, NodeLine, PodLine
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.matrix import matrix_of
@@ -17,15 +17,15 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 GI = 2**30
 
 
-def cluster(number: int, zones: int = 2, pods: int = 3) -> list[capacity_bars.Node]:
-    on = [(f"a/p{one}", {CPU: 100, MEMORY: GI}) for one in range(pods)]
+def cluster(number: int, zones: int = 2, pods: int = 3) -> list[NodeLine]:
+    on = [PodLine(f"a/p{one}", requests={CPU: 100, MEMORY: GI}) for one in range(pods)]
     return [
-        capacity_bars.Node(f"n{one}", f"z{one % zones}", (), False, {CPU: 4000, MEMORY: 8 * GI}, on)
+        NodeLine(f"n{one}", {CPU: 4000, MEMORY: 8 * GI}, {ZONES[0]: f"z{one % zones}"}, pods=on)
         for one in range(number)
     ]
 
 
-def verdicts(nodes: list[capacity_bars.Node]) -> Verdicts:
+def verdicts(nodes: list[NodeLine]) -> Verdicts:
     """Return verdicts in which every second node rejects the pod and n1 is selected."""
     names = [one.name for one in nodes]
     refuses = np.arange(len(nodes)) % 2 == 0

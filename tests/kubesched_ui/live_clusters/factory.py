@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from kubesched_ui.clusters.history import ADD, MODIFY, ClusterChange, encode_changes, merge_patch
 from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, HistoryGap, PendingPod
-from kubesched_ui.scenarios.cluster_columns import cluster_columns, decoded
+from kubesched_ui.scenarios.cluster_columns import columns_of
+from kubesched_ui.scenarios.cluster_overview import cluster_view
 from tests.kubesched_ui import clusters
 
 FIRST, LAST = 1000, 1200  # resourceVersions of the stored history
@@ -62,7 +63,7 @@ def live_cluster(name: str = "prod", nodes: int = 4, pending: int = 3, decided: 
                     "consequence": "Pods that a quota refuses are not explained.",
                 },
             },
-            "view": cluster_columns(decoded(objects)),
+            "view": columns_of(cluster_view(objects)),
             "counts": {
                 "nodes": nodes, "pods": len(bound) + len(waiting), "bound": len(bound), "pending": pending,
                 **count,

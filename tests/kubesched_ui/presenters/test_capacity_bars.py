@@ -1,13 +1,14 @@
 """Capacity bars of nodes: heights on one scale, labels, selected resource."""
 
-from kubesched_ui.presenters.capacity_bars import DRAWN, Node, bar_row, short_of
+from kubesched_ui.presenters.capacity_bars import DRAWN, bar_row, short_of
+from kubesched_ui.scenarios.cluster_overview import ZONES, NodeLine, PodLine
 
 GIB = 2**30
 
 
-def a_node(name: str, cpu: int, *pods: int, zone: str = "", memory: int = 8, **more: int) -> Node:
-    on = [(f"default/p{i}", {"cpu": asks, "memory": GIB}) for i, asks in enumerate(pods)]
-    return Node(name, zone, [], False, {"cpu": cpu, "memory": memory * GIB, **more}, on)
+def a_node(name: str, cpu: int, *pods: int, zone: str = "", memory: int = 8, **more: int) -> NodeLine:
+    on = [PodLine(f"default/p{i}", requests={"cpu": asks, "memory": GIB}) for i, asks in enumerate(pods)]
+    return NodeLine(name, {"cpu": cpu, "memory": memory * GIB, **more}, {ZONES[0]: zone}, pods=on)
 
 
 def test_heights_have_one_scale() -> None:
@@ -30,7 +31,8 @@ def test_the_resource_that_the_pod_lacks_is_drawn() -> None:
 
 
 def test_nominated_pods_are_marked() -> None:
-    promised = a_node("n1", 4000, 1000)._replace(nominated=[("default/high", {"cpu": 2000})])
+    promised = a_node("n1", 4000, 1000)
+    promised.nominated.append(PodLine("default/high", requests={"cpu": 2000}))
     bar = bar_row([promised]).bars[0]
     assert [(block.pod, block.height, block.nominated) for block in bar.blocks] == [
         ("default/p0", 25, False),

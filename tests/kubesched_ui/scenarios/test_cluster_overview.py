@@ -7,7 +7,7 @@ import pytest
 
 from kubesched_ui.models import ClusterObject
 from kubesched_ui.scenarios import cluster_overview
-from kubesched_ui.scenarios.cluster_columns import cluster_columns
+from kubesched_ui.scenarios.cluster_columns import columns_of
 from kubesched_ui.scenarios.cluster_overview import cluster_view, find_nodes, find_pods
 from tests.kubesched_ui.recordings import node, pod, scenario
 
@@ -80,5 +80,5 @@ def test_a_stored_cluster_is_decoded_without_its_invalid_objects() -> None:
     assert view == cluster_view(stored.objects_of())
     assert (list(view.nodes), view.nodes["a"].requested["pods"]) == (["a", "b"], 1)
     assert not {"default/unreadable", "default/unknown-quantity"} & set(view.pods)
-    columns = cluster_columns(stored.decoded(["Node", "Pod"]))
+    columns = columns_of(view)
     assert columns["pods"]["key"] == [pod.key for pod in view.pods.values() if pod.state != "finished"]

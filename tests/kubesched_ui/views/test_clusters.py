@@ -12,13 +12,16 @@ from django.utils import timezone
 from kubesched_ui.clusters import connections
 from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, PendingPod
+from kubesched_ui.clusters.safe_columns import safe_columns
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.views import cluster_map
+from scheduler_core.api.objects import decode
 from scheduler_core.live.published_configurations import PUBLISHED
-from tests.kubesched_ui.clusters import pod
+from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.live_clusters import factory
 from tests.kubesched_ui.live_clusters.factory import live_cluster
 from tests.kubesched_ui.pages import get, source
+from tests.kubesched_ui.recordings import scenario
 
 pytestmark = pytest.mark.django_db
 EVIL = "<script>alert(1)</script>"
@@ -152,9 +155,38 @@ def test_names_and_messages_of_a_cluster_are_escaped(client: Client, cluster: Cl
     assert EVIL not in get(client, "/clusters/").source
 
 
+def text_of(client: Client, path: str) -> str:
+    """Return the text of a page after its heading."""
+    return re.sub(r"(<[^>]*>|\s)+", " ", get(client, path).source.partition("<h1")[2].partition("<footer")[0])
+
+
+def test_nodes_look_the_same_live_and_in_a_scenario(client: Client, cluster: Cluster) -> None:
+    broken, leaving = node("broken", labels={"own": "label"}), pod("leaving", on="fine")
+    broken["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    objects = [broken, node("fine"), leaving, pod("runs", on="fine")]
+    Cluster.everything.filter(pk=cluster.pk).update(view=safe_columns(decode(obj) for obj in objects))
+    for base in (address(cluster), f"/scenarios/{scenario(*objects).pk}/"):
+        nodes = text_of(client, f"{base}nodes/")
+        assert nodes.count("not ready") == nodes.count("broken not ready") == 1, base
+        assert " fine " not in text_of(client, f"{base}nodes/?q=own=label")
+        assert "not ready" in text_of(client, f"{base}nodes/broken/")
+        page = text_of(client, f"{base}nodes/fine/")
+        assert "not ready" not in page
+        assert page.index("leaving being deleted") < page.index("runs bound")
+        assert "2 of 110" in page
+        assert "has no node none" in get(client, f"{base}nodes/none/", 404).source
+
+
+def test_nodes_of_an_earlier_version_are_not_shown(client: Client, cluster: Cluster) -> None:
+    """Its columns lack what the pages show; the follower stores them again."""
+    Cluster.everything.filter(pk=cluster.pk).update(view={"nodes": {"name": ["n1"]}, "pods": {}})
+    assert "No nodes" in get(client, address(cluster, "nodes/")).flat
+
+
 def test_the_map_now_and_its_changes(client: Client, cluster: Cluster) -> None:
     whole = client.get(address(cluster, "map/")).json()
-    assert (whole["waiting"], len(whole["nodes"]["name"])) == (3, 4)
+    assert (whole["pods"]["state"].count(1), len(whole["nodes"]["name"])) == (3, 4)
     assert whole["known"] == {"pods": factory.LAST, "nodes": factory.LAST}
     same = client.get(address(cluster, "map/"), whole["known"]).json()
     assert same["changes"]["nodes"] == {}
@@ -225,7 +257,10 @@ def test_changes_of_pods_for_the_map() -> None:
         stored("Pod", DELETE, "default/short"),
         stored("Pod", MODIFY, "default/old", {"spec": {"nodeName": "n2"}, "status": {"nominatedNodeName": None}}),
         stored("Pod", MODIFY, "default/done", {"status": {"phase": "Succeeded"}}),
+        stored("Pod", MODIFY, "default/open", {"spec": {"schedulingGates": None}}),
+        stored("Pod", MODIFY, "default/left", {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
         stored("Node", MODIFY, "n1", {"status": {"conditions": []}}),
+        stored("Node", MODIFY, "n2", {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}),
         stored("Event", ADD, "default/e", {}),
     ]
     found = cluster_map.pod_changes(changes)
@@ -233,6 +268,8 @@ def test_changes_of_pods_for_the_map() -> None:
     assert (found["added"]["pods"]["key"], found["added"]["on"]) == (["default/new"], ["n1"])
     assert found["gone"] == ["default/done", "default/short"]
     assert (found["nodes"], found["nominated"]) == ({"default/old": "n2"}, {"default/old": ""})
+    assert (found["gated"], found["deleting"]) == ({"default/open": False}, ["default/left"])
+    assert found["ready"] == {"n1": True, "n2": False}
 
 
 @pytest.mark.parametrize(

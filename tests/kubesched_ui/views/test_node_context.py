@@ -74,7 +74,9 @@ def test_a_single_pass_run_by_cycle(client: Client) -> None:
 def test_a_run_without_a_recording(client: Client) -> None:
     run = ran(scenario(node("n1"), pod("a"), pod("b")))
     RecordingBlock.objects.filter(run=run).delete()
-    assert "2 of 4 · 50%" in page(client, run, "n1")
+    found = page(client, run, "n1")
+    assert "has no recording: this is the node before it" in found
+    assert "0 of 4 · 0%" in found
 
 
 def test_a_node_added_later_in_a_run_without_a_recording(client: Client, virtual_time: Run) -> None:
