@@ -31,11 +31,13 @@ class UnplacedPod(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownFix:
-    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page."""
+    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page.
+    `workload`: for which it is, if the page lists it apart from that."""
 
     fix: dict[str, Any]
     at: int
     id: str
+    workload: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -148,14 +150,21 @@ def _add_fixes(run: Run, answer: RunAnswer) -> None:
         return
     if run.fixes is None:
         return
-    at = {fix.key: fix.at for group in reversed(groups) for fix in group.fixes or ()}
+    of_key = {
+        fix.key: (fix.at, workload.text)
+        for workload in reversed(answer.listed)
+        for group in reversed(workload.listed)
+        for fix in reversed(group.fixes or [])
+    }
     first = min((group.at for group in groups), default=1)
-    ranked = [ShownFix(fix, first, f"fix-{n}") for n, fix in enumerate(run.fixes)]
-    answer.fixes = [fix if fix.shared else replace(fix, at=at.get(fix.key, first)) for fix in ranked]
-    shown = {fix.key for fix in answer.fixes}
+    best = [ShownFix(fix, first, f"fix-{n}") for n, fix in enumerate(run.fixes)]
+    for n, fix in enumerate(best):
+        if not fix.shared and fix.key in of_key:
+            at, workload = of_key[fix.key]
+            best[n] = replace(fix, at=at, workload=workload)
+    answer.fixes, shown = best, {fix.key for fix in best}
     for group in groups:
-        if not any(fix.key in shown for fix in group.fixes or ()):
-            group.more_fixes = (group.fixes or [])[:1]
+        group.more_fixes = [fix for fix in (group.fixes or [])[:1] if fix.key not in shown]
 
 
 def counts_of(run: Run) -> dict[str, int]:

@@ -5,8 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from kubesched_ui.event_log.rows import AnswerRow
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.answers import answers_of, kind_of
+from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
@@ -15,7 +17,6 @@ from scheduler_core.simulation import Simulation
 CYCLES_TIMES_NODES = 400_000
 MOST_CYCLES_TIMES_NODES = 20_000_000  # then
 AS_NODES = 250  # fixed cost of a cycle, in nodes
-MOST_FIXES = 3
 
 Last = Mapping[str, CycleTrace]
 """Nominated pod -> its last cycle, whose rows are the present nodes."""
@@ -39,13 +40,17 @@ def requested(simulation: Simulation, only: Collection[str], last: Last, pod: st
 
 def fixes_of_groups(simulation: Simulation, groups: Sequence[tuple[Answer, Collection[str]]]) -> list[list[Fix]]:
     """Return the fixes for each of these answers and its pods."""
-    return [[] for _ in groups]
+    return [fixes_of(simulation, answer, _pods(simulation, keys)) for answer, keys in groups]
 
 
 def ranked(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Collection[str]]]) -> list[Fix]:
     """Return the best fixes over groups of pods, of which each has its fixes and the keys of its pods."""
-    fixes = {(fix.kind, fix.command or fix.text): fix for fixes, _ in reversed(found) for fix in fixes if fix.places}
-    return sorted(fixes.values(), key=lambda fix: -fix.places)[:MOST_FIXES]
+    return ranked_over(simulation, [(fixes, _pods(simulation, keys)) for fixes, keys in found])
+
+
+def _pods(simulation: Simulation, keys: Collection[str]) -> list[PodInfo]:
+    wanted = set(keys)
+    return [pod for pod in simulation.pending if pod.key in wanted and not pod.node]
 
 
 def _explained(simulation: Simulation, kinds: list[list[str]], last: Last, limit: int) -> list[AnswerRow]:

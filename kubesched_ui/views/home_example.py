@@ -13,6 +13,7 @@ from kubesched_ui.scenarios.cluster_overview import cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.explain import explain
@@ -40,15 +41,20 @@ def example_of(sample_id: int) -> dict[str, Any] | None:
     begun = build_simulation.start(Run(scenario=sample, release=NEWEST))
     simulation, pods = begun.simulation, {obj.key: obj for obj in begun.prepared.objects if isinstance(obj, Pod)}
     names, decided, recorder = list(simulation.nodes), [], Recorder(simulation)
+    sentences = {}
     for trace in simulation.run():
         recorder.cycle(trace)
         why = explain(trace, simulation, PodInfo(pods[trace.pod], simulation.cluster.release))
-        decided.append((trace, why.sentence))
+        decided.append(trace)
+        sentences[trace.pod] = why.sentence
     recorder.rest()
     recording = Recording([block.data for block in recorder.drain() if block.part == MOVES_PART])
     if not 0 < len(decided) <= PODS:
         return None
-    shown = [_shown(recording, number, trace, names, sentence) for number, (trace, sentence) in enumerate(decided, 1)]
+    nominated = {trace.pod: trace for trace in decided if trace.nominated_node}
+    for alike in answers_of(simulation, None, nominated):  # as on the pages of a run
+        sentences |= dict.fromkeys(alike.pods, alike.answer.sentence)
+    shown = [_shown(recording, number, trace, names, sentences[trace.pod]) for number, trace in enumerate(decided, 1)]
     nowhere = [pod["name"] for pod in shown if pod["result"] == "unschedulable"]
     return {"release": NEWEST, "telling": (nowhere or [shown[-1]["name"]])[-1], "pods": shown}
 

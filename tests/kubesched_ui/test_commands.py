@@ -85,8 +85,8 @@ def test_each_workload_has_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         call_command("simulate", str(tmp_path / "c.json"))
     lines = capsys.readouterr().out.splitlines()
-    assert "default/big: No node fits: 1 lacks cpu (closest: n1, short by 4 cpu)." in lines
-    assert "default/web (3 pods): No node fits: 1 lacks cpu (closest: n1, short by 5 cpu)." in lines
+    assert "default/big: The pod requests 8 cpu; the only node has 4." in lines
+    assert "default/web (3 pods): The pod requests 9 cpu; the only node has 4." in lines
 
 
 def test_the_release_and_its_reason_are_written(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

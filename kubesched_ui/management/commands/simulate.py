@@ -1,7 +1,6 @@
 """`manage.py simulate FILE...`: uploads, runs and prints the outcome without a browser."""
 
 import logging
-import re
 import sys
 import time
 from argparse import ArgumentParser
@@ -16,32 +15,27 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
-from django.http import Http404
 
 from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.presenters.cycle_rows import warnings_of
-from kubesched_ui.queries import remedies
-from kubesched_ui.queries.recording_cache import NotRecorded
+from kubesched_ui.queries.answers import answers_of_run
 from kubesched_ui.runs import build_simulation, services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.upload_worker import File
-from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.progress import Progress
 from scheduler_core.commands.simulate import write_row
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
-from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases import NEWEST, get_release, with_gates
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.releases.remarks import default_release_note
 
 PENDING, BAD_INPUT = 1, 2
 MOST_SENTENCES = 50  # reasons for pending pods
-GENERATED = re.compile(r"(-[a-z0-9]{6,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}$")  # suffix of a pod made for a workload
 COLUMNS = ("pod", "result", "node", "score", "margin", "message")
 
 
@@ -211,33 +205,14 @@ def print_table(run: Run) -> None:
 
 def sentences(run: Run) -> Iterator[str]:
     """Yield why pods are pending: a sentence for each workload and reason, with the number of its pods."""
-    pending = list(run.pod_results.exclude(result=PodResult.Result.SCHEDULED))
-    if not pending:
-        return
-    objects = map(decode, run.scenario.objects_of(["Pod"]))
-    workload_of = workloads(obj for obj in objects if isinstance(obj, Pod))
-    alike: dict[tuple[str, ...], list[PodResult]] = {}
-    for one in pending:
-        key = f"{one.namespace}/{one.name}"
-        workload = workload_of.get(key) or f"{one.namespace}/{GENERATED.sub('', one.name)}"
-        alike.setdefault((workload, one.result, one.message, one.nominated_node), []).append(one)
-    for number, ((workload, *_), pods) in enumerate(alike.items()):
-        if number == MOST_SENTENCES:
-            yield f"and {len(alike) - number:,} more reasons; --keep stores the run for the browser"
-            break
-        first = pods[0]
-        whose = f"{first.namespace}/{first.name}" if len(pods) == 1 else f"{workload} ({count(len(pods), 'pod')})"
-        yield f"{whose}: {sentence_of(run, first)}"
-    yield ""
-
-
-def sentence_of(run: Run, result: PodResult) -> str:
-    """Return the sentence of the answer for a pending pod; the message of its event if there is no recording."""
-    try:
-        row = remedies.cycle_of(run, result.namespace, result.name, None)
-        return remedies.explained(run, row).sentence
-    except (Http404, NotRecorded, InputError):
-        return result.message
+    rows = answers_of_run(run)
+    for row in rows[:MOST_SENTENCES]:
+        workload = f"{row.namespace}/{row.name} ({count(row.count, 'pod')})"
+        yield f"{row.pod if row.count == 1 else workload}: {row.sentence}"
+    if len(rows) > MOST_SENTENCES:
+        yield f"and {len(rows) - MOST_SENTENCES:,} more reasons; --keep stores the run for the browser"
+    if rows:
+        yield ""
 
 
 def totals(run: Run) -> str:
