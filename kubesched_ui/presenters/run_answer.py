@@ -1,7 +1,7 @@
 """The outcome of a run: one sentence, and the pods without a node by workload, from the stored answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,22 +31,15 @@ class UnplacedPod(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownFix:
-    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page.
-    `workload`: for which it is, if the page lists it apart from that."""
+    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page."""
 
     fix: dict[str, Any]
     at: int
     id: str
-    workload: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
         return self.fix["kind"], self.fix["command"] or self.fix["text"]
-
-    @property
-    def shared(self) -> bool:
-        """Whether it may place pods of several workloads."""
-        return self.fix["target"] is None or self.fix["target"]["kind"] == "Node"
 
     @property
     def changes(self) -> str:
@@ -57,7 +50,7 @@ class ShownFix:
 @dataclass
 class AnsweredPods:
     """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if not searched yet; `more_fixes`:
-    those that the page does not list elsewhere. `at`: the first cycle of one of them."""
+    the best one, and before it what to find out. `at`: the first cycle of one of them."""
 
     sentence: str
     count: int
@@ -100,7 +93,7 @@ class AnsweredWorkload:
 class RunAnswer:
     """`sentence`: the outcome. `counts`: result -> pods. `workloads`: most pods first. `unexplained`: the number of
     pods without a node and without a stored answer. `alone`: whether the sentence contains that of the only group.
-    `fixes`: the best ones over all pods; None if not searched yet."""
+    `fixes`: those that help several workloads, or all of the only group; None if not searched yet."""
 
     sentence: str
     counts: dict[str, int]
@@ -141,7 +134,10 @@ def answer_of(run: Run) -> RunAnswer:
 
 
 def _add_fixes(run: Run, answer: RunAnswer) -> None:
-    """Add the best fixes of the run, and to each listed group its best one if none of these is for it."""
+    """Add the fixes that place pods of several workloads, and to each listed group its own best one.
+
+    If the only group is explained in the sentence, all its fixes are those of the run.
+    """
     groups = [group for workload in answer.listed for group in workload.listed]
     if any(group.fixes is None for group in groups):
         return
@@ -150,21 +146,15 @@ def _add_fixes(run: Run, answer: RunAnswer) -> None:
         return
     if run.fixes is None:
         return
-    of_key = {
-        fix.key: (fix.at, workload.text)
-        for workload in reversed(answer.listed)
-        for group in reversed(workload.listed)
-        for fix in reversed(group.fixes or [])
-    }
+    own = {fix.key: fix.fix["places"] for group in reversed(groups) for fix in group.fixes or ()}
     first = min((group.at for group in groups), default=1)
     best = [ShownFix(fix, first, f"fix-{n}") for n, fix in enumerate(run.fixes)]
-    for n, fix in enumerate(best):
-        if not fix.shared and fix.key in of_key:
-            at, workload = of_key[fix.key]
-            best[n] = replace(fix, at=at, workload=workload)
-    answer.fixes, shown = best, {fix.key for fix in best}
+    answer.fixes = [fix for fix in best if fix.fix["places"] > own.get(fix.key, 0)]
+    shown = {fix.key for fix in answer.fixes}
     for group in groups:
-        group.more_fixes = [fix for fix in (group.fixes or [])[:1] if fix.key not in shown]
+        found = [fix for fix in group.fixes or () if fix.key not in shown]
+        placing = [fix for fix in found if fix.fix["places"]]
+        group.more_fixes = [fix for fix in found[:1] if not fix.fix["places"]] + placing[:1]
 
 
 def counts_of(run: Run) -> dict[str, int]:

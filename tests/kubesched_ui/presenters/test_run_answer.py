@@ -3,9 +3,13 @@
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from kubesched_ui.models import Run, WorkloadAnswer
 from kubesched_ui.presenters.run_answer import answer_of
+from kubesched_ui.queries.answers import answers_of_run
+from tests.kubesched_ui.http_api import forked
+from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -99,3 +103,34 @@ def test_a_nominated_pod_and_its_victim() -> None:
     assert answer.first is not None
     assert answer.first.nominated == "n1"
     assert answer.sentence.endswith(" 1 running pod was evicted.")
+
+
+def test_each_workload_has_its_fix_and_what_helps_several_is_listed_once(client: Client) -> None:
+    cordoned = node("big", cpu="32") | {"spec": {"unschedulable": True}}
+    run = ran(scenario(node("n1"), cordoned, *(owned(f"{by}-0", by) for by in "ab"), owned("ssd-0", "ssd", "1",
+              nodeSelector={"disk": "ssd"})))  # fmt: skip
+    assert answer_of(run).incomplete
+    answers_of_run(run, fixes=True)
+    run.refresh_from_db()
+    answer = answer_of(run)
+    assert not answer.incomplete
+    assert answer.fixes is not None
+    (uncordon,) = (fix for fix in answer.fixes if fix.fix["kind"] == "uncordon")
+    assert (uncordon.fix["command"], uncordon.fix["places"]) == ("kubectl uncordon big", 2)
+    shown = {workload.name: workload.groups[0].more_fixes for workload in answer.listed}
+    assert uncordon.key not in {fix.key for fixes in shown.values() for fix in fixes}
+    page = source(client, f"/runs/{run.pk}/")
+    assert page.count("kubectl uncordon big") == 1
+    own = [fix for fixes in shown.values() for fix in fixes]
+    assert page.count("Prove it") == sum(bool(fix.fix["changes"]) for fix in [*answer.fixes, *own])
+
+
+def test_a_fork_with_the_changes_of_a_fix_places_what_it_says(client: Client) -> None:
+    tainted = node("big", cpu="32") | {"spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}}
+    run = ran(scenario(node("n1"), tainted, pod("fits"), *(owned(f"cache-{i}", "cache", "9") for i in range(3))))
+    answers_of_run(run, fixes=True)
+    fix = (answer_of(Run.objects.get(pk=run.pk)).fixes or [])[0]
+    assert (fix.fix["kind"], fix.fix["places"], fix.at) == ("toleration", 3, 2)
+    fork = forked(client, run, at=fix.at, changes=fix.fix["changes"])
+    nodes = fork.pod_results.filter(name__startswith="cache").values_list("node", flat=True)
+    assert list(nodes) == ["big"] * 3
