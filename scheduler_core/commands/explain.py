@@ -135,7 +135,7 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
         else:
             found[key] = _Alike(Answer(trace.pod, trace.result, ""))
     pending = [alike.answer.pod for alike in found.values() if alike.answer.result != "scheduled"]
-    answers = {pod: group for group in answers_of(simulation, pending, last) for pod in group.pods}
+    answers = {pod: group for group in answers_of(simulation, only=pending, last=last) for pod in group.pods}
     for alike in found.values():
         group = answers.get(alike.answer.pod)
         if group is not None:

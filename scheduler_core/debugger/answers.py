@@ -13,6 +13,7 @@ from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.owner import kind_of, owner_of
 from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
@@ -38,33 +39,36 @@ class AlikePods:
 
 def answers_of(
     simulation: Simulation,
+    fixes: bool = True,
     only: Collection[str] | None = None,
     last: Mapping[str, CycleTrace] | None = None,
 ) -> list[AlikePods]:
-    """Return the answers for the pods that wait for the profiles, in the order of the queue's input.
+    """Return the answers for the pods that wait for the profiles, in the order of the input.
 
-    `simulation`: the cluster; it is left unchanged. `only`: pods (namespace/name) to answer for. `last`: pod -> its
-    last cycle; a nomination, and what a cycle of a pod group decided, are taken from it.
+    `simulation`: the cluster; it is left unchanged. `fixes`: whether suggested fixes are searched, for all pending pods
+    of the workload. `only`: pods (namespace/name) to answer for. `last`: pod -> its last cycle; a nomination is taken
+    from it.
     """
     waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
-    mine = [pod for pod in waiting if pod.pod.spec.scheduler_name in simulation.scheduler.profiles]
-    owners: dict[str, Target] = {}
-    workloads: dict[tuple[str, str, str], int] = {}
-    for pod in mine:
-        owner = owners[pod.key] = owner_of(simulation.cluster, pod)
-        workload = (owner.kind, owner.namespace, owner.name)
-        workloads[workload] = workloads.get(workload, 0) + 1
-    found: dict[bytes, AlikePods] = {}
-    for pod in mine:
-        if only is not None and pod.key not in only:
+    workloads: dict[Target, list[PodInfo]] = {}
+    targets = {}
+    for pod in waiting:
+        if pod.pod.spec.scheduler_name in simulation.scheduler.profiles and pod.key not in simulation.cluster.pods:
+            targets[pod.key] = owner = owner_of(simulation.cluster, pod)
+            workloads.setdefault(owner, []).append(pod)
+    found: dict[tuple[bytes, str], AlikePods] = {}
+    for pod in waiting:
+        if pod.key not in targets or (only is not None and pod.key not in only):
             continue
         trace = (last or {}).get(pod.key)
-        key = kind_of(pod) + (trace.nominated_node.encode() if trace is not None else b"")
+        key = kind_of(pod), trace.nominated_node if trace is not None else ""
         if key not in found:
             answer = answer_now(simulation, pod, trace)
-            owner = owners[pod.key]
-            number = workloads[owner.kind, owner.namespace, owner.name]
-            answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, number)
+            owner = targets[pod.key]
+            mine = workloads[owner]
+            answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(mine))
+            if fixes:
+                answer.fixes = fixes_of(simulation, answer, [pod, *(other for other in mine if other is not pod)])
             found[key] = AlikePods(answer)
         found[key].pods.append(pod.key)
     return list(found.values())

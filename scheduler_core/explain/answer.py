@@ -150,7 +150,7 @@ class Preemption(Part):
     equals: list[str] = []
 
 
-class Target(Part):
+class Target(Part, frozen=True):
     """The object that a person edits. `namespace` is "" for nodes, volumes and storage classes."""
 
     kind: str

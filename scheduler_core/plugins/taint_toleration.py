@@ -23,7 +23,7 @@ UNTOLERATED = fwk.unresolvable("node(s) had untolerated taint(s)")
 NAMED = "node(s) had untolerated taint {}"
 OLD_UNTOLERATED = fwk.unresolvable("node(s) had taints that the pod didn't tolerate")
 OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
-UNNAMED = "have a taint that the pod does not tolerate"
+UNNAMED = "have an untolerated taint"
 DEDICATED = 1.3  # more than an amount: the taint reserves nodes for others
 _TAINT = re.compile(r"taint \{(.*?): ?(.*?)\}")
 
@@ -40,7 +40,7 @@ def _obstacle(key: str, name: str, effort: float) -> Obstacle:
         return Obstacle(causes.NODE_NOT_READY, 1.1, system_taints.NOT_READY[key])
     if key in system_taints.NEVER:
         return Obstacle(causes.UNTOLERATED_TAINT, causes.NEVER, system_taints.NEVER[key], (name,))
-    phrase = f"have the taint {name}, which the pod does not tolerate"
+    phrase = f"have the untolerated taint {name}"
     return Obstacle(causes.UNTOLERATED_TAINT, effort, phrase, (name,))
 
 

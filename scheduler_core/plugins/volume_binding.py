@@ -130,7 +130,7 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
 def _unreachable(volume: PersistentVolume, lacked: Requirement) -> Obstacle:
     name, where = lacked.key.rpartition("/")[2], formatting.listing(lacked.values, "or")
     place = f"on {where}" if name == "hostname" else f"in {name} {where}"
-    phrase = f"cannot reach its volume {volume.name}, which is {place}"
+    phrase = f"cannot reach its volume {volume.name} {place}"
     return Obstacle(causes.VOLUME_ZONE, causes.NEVER, phrase, (volume.name, *lacked.values), lacked.key)
 
 

@@ -180,7 +180,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
             for _, volume in bound_claims(context):
                 for label, value in volume.metadata.labels.items():
                     if label.rpartition("/")[2] in ("zone", "region") and labels.get(label) not in value.split("__"):
-                        text = f"are outside {label.rpartition('/')[2]} {value}, where its volume {volume.name} is"
+                        text = f"are outside {label.rpartition('/')[2]} {value} of its volume {volume.name}"
                         if text not in known:
                             known[text] = (
                                 Obstacle(cls.cause, causes.NEVER, text, (volume.name, *value.split("__")), label),

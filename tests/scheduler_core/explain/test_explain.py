@@ -50,7 +50,7 @@ def test_no_node_fits():
     )
     assert answer.sentence == (
         "No node has 0.5 cpu free: the closest, n4, is short by 0.25 cpu (requests 0.5, 0.25 of 1 free). "
-        "4 other nodes have the taint dedicated=a:NoSchedule, which the pod does not tolerate."
+        "4 other nodes have the untolerated taint dedicated=a:NoSchedule."
     )
     assert answer.result == "unschedulable"
     assert [(g.plugin, g.count) for g in answer.groups] == [("NodeResourcesFit", 5), ("TaintToleration", 4)]
