@@ -7,7 +7,7 @@ import msgspec
 from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of, kind_of
+from scheduler_core.debugger.answers import answers_of, first_of, kind_of, workloads_of
 from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import Fix, PendingWorkload
@@ -40,7 +40,8 @@ def requested(simulation: Simulation, only: Collection[str], last: Last, pod: st
 
 def fixes_of_groups(simulation: Simulation, groups: Sequence[tuple[Answer, Collection[str]]]) -> list[list[Fix]]:
     """Return the fixes for each of these answers and its pods."""
-    return [fixes_of(simulation, answer, _pods(simulation, keys)) for answer, keys in groups]
+    workloads = {pod.key: pods for pods in workloads_of(simulation).values() for pod in pods}
+    return [fixes_of(simulation, answer, first_of(workloads.get(answer.pod, []), answer.pod)) for answer, _ in groups]
 
 
 def ranked(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Collection[str]]]) -> list[Fix]:
@@ -57,7 +58,7 @@ def _explained(simulation: Simulation, kinds: list[list[str]], last: Last, limit
     """Explain one pod of each kind, the most frequent first, as many as `limit` allows."""
     most = max(1, limit // (len(simulation.nodes) + AS_NODES))
     chosen = {keys[0]: keys for keys in sorted(kinds, key=lambda keys: -len(keys))[:most]}
-    found = answers_of(simulation, set(chosen), last) if chosen else []
+    found = answers_of(simulation, set(chosen), last, fixes=False) if chosen else []
     return [row_of(alike.answer, chosen[alike.answer.pod]) for alike in found if alike.answer.pod in chosen]
 
 

@@ -52,7 +52,7 @@ def example_of(sample_id: int) -> dict[str, Any] | None:
     if not 0 < len(decided) <= PODS:
         return None
     nominated = {trace.pod: trace for trace in decided if trace.nominated_node}
-    for alike in answers_of(simulation, None, nominated):  # as on the pages of a run
+    for alike in answers_of(simulation, None, nominated, fixes=False):  # as on the pages of a run
         sentences |= dict.fromkeys(alike.pods, alike.answer.sentence)
     shown = [_shown(recording, number, trace, names, sentences[trace.pod]) for number, trace in enumerate(decided, 1)]
     nowhere = [pod["name"] for pod in shown if pod["result"] == "unschedulable"]

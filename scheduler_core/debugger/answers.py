@@ -39,39 +39,47 @@ class AlikePods:
 
 def answers_of(
     simulation: Simulation,
-    fixes: bool = True,
     only: Collection[str] | None = None,
     last: Mapping[str, CycleTrace] | None = None,
+    *,
+    fixes: bool = True,
 ) -> list[AlikePods]:
-    """Return the answers for the pods that wait for the profiles, in the order of the input.
+    """Return the answers for the pods that wait for the profiles, by workload.
 
     `simulation`: the cluster; it is left unchanged. `fixes`: whether suggested fixes are searched, for all pending pods
     of the workload. `only`: pods (namespace/name) to answer for. `last`: pod -> its last cycle; a nomination is taken
     from it.
     """
-    waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
-    workloads: dict[Target, list[PodInfo]] = {}
-    targets = {}
-    for pod in waiting:
-        if pod.pod.spec.scheduler_name in simulation.scheduler.profiles and pod.key not in simulation.cluster.pods:
-            targets[pod.key] = owner = owner_of(simulation.cluster, pod)
-            workloads.setdefault(owner, []).append(pod)
     found: dict[tuple[bytes, str], AlikePods] = {}
-    for pod in waiting:
-        if pod.key not in targets or (only is not None and pod.key not in only):
-            continue
-        trace = (last or {}).get(pod.key)
-        key = kind_of(pod), trace.nominated_node if trace is not None else ""
-        if key not in found:
-            answer = answer_now(simulation, pod, trace)
-            owner = targets[pod.key]
-            mine = workloads[owner]
-            answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(mine))
-            if fixes:
-                answer.fixes = fixes_of(simulation, answer, [pod, *(other for other in mine if other is not pod)])
-            found[key] = AlikePods(answer)
-        found[key].pods.append(pod.key)
+    for owner, pods in workloads_of(simulation).items():
+        for pod in pods:
+            if only is not None and pod.key not in only:
+                continue
+            trace = (last or {}).get(pod.key)
+            key = kind_of(pod), trace.nominated_node if trace is not None else ""
+            if key not in found:
+                answer = answer_now(simulation, pod, trace)
+                answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(pods))
+                if fixes:
+                    answer.fixes = fixes_of(simulation, answer, first_of(pods, pod.key))
+                found[key] = AlikePods(answer)
+            found[key].pods.append(pod.key)
     return list(found.values())
+
+
+def workloads_of(simulation: Simulation) -> dict[Target, list[PodInfo]]:
+    """Return the pods that wait for the profiles by workload, in the order of the input."""
+    found: dict[Target, list[PodInfo]] = {}
+    for pod in simulation.pending:
+        waits = not pod.node and not pod.terminating and pod.key not in simulation.cluster.pods
+        if waits and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
+            found.setdefault(owner_of(simulation.cluster, pod), []).append(pod)
+    return found
+
+
+def first_of(pods: Sequence[PodInfo], key: str) -> list[PodInfo]:
+    """Return the pods with the one of this key first: the pod of an answer, before the others of its workload."""
+    return sorted(pods, key=lambda pod: pod.key != key)
 
 
 def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None) -> Answer:

@@ -36,7 +36,7 @@ def test_the_reason_is_first_with_grouped_fixes(client: Client, run: Run) -> Non
     assert headings[0] == "Change the pod"
     assert set(headings) <= {"Change the pod", "Change the cluster", "Remove pods", "Change the scheduler"}
     assert links(client, f"{base}why/?node=n3", 'class="answer">') == {
-        "has the taint dedicated=db:NoSchedule, which the pod does not tolerate": (
+        "has the untolerated taint dedicated=db:NoSchedule": (
             f"{base}?cycle=1&point=filter&plugin=TaintToleration&node=n3"
         ),
         "n3": f"/runs/{run.pk}/nodes/n3/",

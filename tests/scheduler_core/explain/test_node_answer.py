@@ -32,8 +32,8 @@ def test_rejected_with_quantities_and_further_rejections() -> None:
     )  # fmt: skip
     assert (found.kind, found.point, found.plugin) == ("refused", "filter", "TaintToleration")
     assert found.sentence == (
-        "n1 could take the pod after 2 changes: it has the untolerated taint dedicated=a:NoSchedule, which the pod does not "
-        "tolerate; it is short by 0.5 cpu (requests 1, 0.5 of 2 free)."
+        "n1 could take the pod after 2 changes: it has the untolerated taint dedicated=a:NoSchedule; "
+        "it is short by 0.5 cpu (requests 1, 0.5 of 2 free)."
     )
     assert [one.plugin for one in found.objections] == ["TaintToleration", "NodeResourcesFit"]
     assert "requests 1, " in found.objections[1].detail
@@ -48,7 +48,7 @@ def test_not_evaluated_names_the_end_of_the_search_and_the_verdict() -> None:
         "(percentageOfNodesToScore). It passes every Filter plugin."
     )
     assert (
-        "(percentageOfNodesToScore). n118 could take the pod after one change: it has the untolerated taint dedicated=a:NoSchedule"
+        "n118 could take the pod after one change: it has the untolerated taint dedicated=a:NoSchedule"
         in answer_for("n118", *nodes, pod("new"), percentage=0).sentence
     )
 
