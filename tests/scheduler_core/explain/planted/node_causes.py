@@ -176,6 +176,25 @@ def greater_than(world: World) -> Case:
     return _case(world, keys, "node-selector", nodes, target, "cores", places=len(keys))
 
 
+def another_architecture(world: World) -> Case:
+    world.background(spot=False)
+    for node in world.nodes.values():
+        node["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
+    nodes = world.pool("app", 3, labels={"kubernetes.io/arch": "amd64"})
+    requests = {"cpu": "6", "memory": "8Gi"}
+    keys, target = world.workload(2, requests, nodeSelector={"kubernetes.io/arch": "arm64"})
+    return _case(world, keys, "node-selector", nodes, target, "kubernetes.io/arch=arm64")
+
+
+def selected_zone_full(world: World) -> Case:
+    """The pod selects a zone, which is full; the others have space."""
+    pools = {zone: world.pool("app", 3, zone=zone) for zone in world.zones}
+    full = world.zones[1]
+    world.fill(pools[full], 0.9, 3)
+    keys, _ = world.workload(1, SMALL, nodeSelector={ZONE: full})
+    return _case(world, keys, ("domain-full", "insufficient-resource"), pools[full], None, full, "cpu")
+
+
 def hostname_gone(world: World) -> Case:
     world.background(spot=False)
     nodes = world.pool("app", 3)
@@ -324,14 +343,14 @@ def pods_limit(world: World) -> Case:
     world.background()
     nodes = _crowded(world)
     keys, _ = world.workload(2, {"cpu": "100m", "memory": "64Mi"}, nodeSelector={"pool": "tiny"})
-    return _case(world, keys, "pods-limit", nodes, None, "pods")
+    return _case(world, keys, "pods-limit", nodes, None, "pod slots|pods")
 
 
 def pods_limit_and_cpu(world: World) -> Case:
     world.background()
     nodes = _crowded(world)
     keys, _ = world.workload(1, {"cpu": "15700m", "memory": "64Mi"}, nodeSelector={"pool": "tiny"})
-    return _case(world, keys, ("pods-limit", "insufficient-resource"), nodes, None, "pods", "cpu")
+    return _case(world, keys, ("pods-limit", "insufficient-resource"), nodes, None, "pod slot|1 pod", "cpu")
 
 
 def _crowded(world: World) -> list[str]:

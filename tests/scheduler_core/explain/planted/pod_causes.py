@@ -65,7 +65,16 @@ def anti_affinity_zones(world: World) -> Case:
     nodes = world.pool("app", 9)
     affinity = pod_terms("podAntiAffinity", ZONE, world.name)
     keys, target = world.workload(2, SMALL, kinds=OWNERS, on=nodes[:3], affinity=affinity)
-    return Case("", world.objects, keys, ("pod-anti-affinity",), frozenset(nodes), (target,), ("3 zones",), places=2)
+    return Case(
+        "",
+        world.objects,
+        keys,
+        ("pod-anti-affinity",),
+        frozenset(nodes),
+        (target,),
+        ("3 zones|each zone.*all 3",),
+        places=2,
+    )
 
 
 def anti_affinity_hosts(world: World) -> Case:
@@ -90,6 +99,17 @@ def repelled(world: World) -> Case:
         world.run("quiet", name, {"cpu": "1", "memory": "1Gi"}, affinity=affinity)
     keys, _ = world.workload(1, {"cpu": "4", "memory": "4Gi"}, nodeSelector={"pool": "app"})
     return Case("", world.objects, keys, ("pod-anti-affinity",), frozenset(nodes), (), ("quiet",))
+
+
+def avoids(world: World) -> Case:
+    """The pod repels pods of another workload, which run on all nodes that it selects."""
+    nodes = world.pool("app", 3)
+    world.background()
+    for name in nodes:
+        world.run("noisy", name, {"cpu": "1", "memory": "1Gi"}, namespace=world.namespace)
+    affinity = pod_terms("podAntiAffinity", HOSTNAME, "noisy")
+    keys, target = world.workload(1, {"cpu": "4", "memory": "4Gi"}, affinity=affinity, nodeSelector={"pool": "app"})
+    return Case("", world.objects, keys, ("pod-anti-affinity",), frozenset(nodes), (target,), ("noisy",))
 
 
 def anti_affinity_zone_full(world: World) -> Case:

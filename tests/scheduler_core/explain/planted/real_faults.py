@@ -280,12 +280,12 @@ def faults(paths: Sequence[Path], seed: int = 0) -> Iterator[Fault]:
 
 
 def _fault(cluster: str, objects: list[Raw], plant: Plant, chance: random.Random) -> Fault | None:
-    """Return the fault; None if it does not apply to the pod that was chosen, or another node takes the pod."""
+    """Return the fault; None if it does not apply, or the pod gets another node, be it by eviction."""
     scene = _scene(objects, chance)
     if scene is None or (plant in ON_OTHER_PODS and _owner(scene.pod) == "DaemonSet"):
         return None
     kinds = plant(scene)
-    if kinds is None or _feasible(scene.objects, scene.key):
+    if kinds is None or _feasible(scene.objects, scene.key, evicting=True):
         return None
     return Fault(cluster, plant.__name__, kinds, scene.key, scene.objects, frozenset(scene.feasible))
 
@@ -313,13 +313,17 @@ def _scene(objects: list[Raw], chance: random.Random) -> Scene | None:
     return Scene(chance, others, pod, feasible) if feasible else None
 
 
-def _feasible(objects: list[Raw], pod: str) -> list[str]:
-    """Return the nodes that take the pod."""
+def _feasible(objects: list[Raw], pod: str, evicting: bool = False) -> list[str]:
+    """Return the nodes that take the pod, or with `evicting` the one that takes it after evictions."""
     try:
-        simulation = Simulation(copy.deepcopy(objects), release=RELEASE, pods=[pod], preemption=False, percentage=100)
+        simulation = Simulation(
+            copy.deepcopy(objects), release=RELEASE, pods=[pod], preemption=evicting, percentage=100
+        )
     except InputError:
         return []
     (trace, *_) = [*simulation.run()]
+    if trace.nominated_node:
+        return [trace.nominated_node]
     names = simulation.cluster.nodes.names
     rows = trace.feasible_rows() if trace.result == "scheduled" else ()
     return [names[row] for row in rows]
