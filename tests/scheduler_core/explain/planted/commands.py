@@ -16,6 +16,7 @@ from tests.scheduler_core.explain.planted.answers import explained
 Raw = dict[str, Any]
 ON_FILE = Path(__file__).with_name("kubectl_on_file.py")
 BETWEEN = {"Deployment": "ReplicaSet", "CronJob": "Job"}  # kind -> kind of what it makes
+ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 def placed_with(objects: list[Raw], pods: list[str], command: str, kubectl: Path) -> list[str]:
@@ -44,7 +45,10 @@ def applied(objects: list[Raw], command: str, kubectl: Path) -> list[Raw]:
 
 
 def _remake(before: list[Raw], after: list[Raw], pods: list[str]) -> None:
-    """Make the pending pods of each changed workload anew from its template, as its controller does."""
+    """Make the pending pods of each changed workload anew from its template, as its controller does.
+
+    A rollout also replaces its running pods. They stay on their nodes here.
+    """
     old = {_title(obj): obj for obj in before}
     made = {}
     for obj in after:
@@ -52,12 +56,13 @@ def _remake(before: list[Raw], after: list[Raw], pods: list[str]) -> None:
         if template is not None and _title(obj) in old and template != _template(old[_title(obj)]):
             made[_title(obj)] = template
     owners = {(kind, namespace, name): key for key in made for kind, namespace, name in _makers(after, key)}
-    for pod in [obj for obj in after if obj["kind"] == "Pod" and _key(obj) in pods]:
+    for pod in [obj for obj in after if obj["kind"] == "Pod"]:
         references = pod["metadata"].get("ownerReferences") or [{}]
         maker = (references[0].get("kind", ""), pod["metadata"]["namespace"], references[0].get("name", ""))
-        if maker in owners:
+        if maker in owners and (_key(pod) in pods or owners[maker][0] in ROLLED_OUT):
             template = copy.deepcopy(made[owners[maker]])
-            pod["spec"] = {"schedulerName": "default-scheduler", "priority": 0, **template["spec"]}
+            on = {"nodeName": pod["spec"]["nodeName"]} if pod["spec"].get("nodeName") else {}
+            pod["spec"] = {"schedulerName": "default-scheduler", "priority": 0, **template["spec"], **on}
             pod["metadata"]["labels"] = template["metadata"]["labels"]
 
 
