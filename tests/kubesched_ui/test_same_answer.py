@@ -1,0 +1,91 @@
+"""The same sentence about a pod without a node everywhere: `explain`, the API, the pages of run and pod."""
+
+import html
+import random
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from kubesched_ui.presenters.run_answer import WORKLOADS, answer_of
+from tests.kubesched_ui.clusters import node, pod
+from tests.kubesched_ui.pages import get, source
+from tests.kubesched_ui.recordings import ran, scenario
+from tests.scheduler_core.explain.planted.answers import explained
+
+pytestmark = pytest.mark.django_db
+
+ZONES, POOLS = ("a", "b", "c"), ("general", "batch", "gpu")
+TAINT = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
+
+
+def cluster(seed: int) -> list[dict[str, Any]]:
+    """Return a cluster with up to WORKLOADS workloads, most of which find no node."""
+    rng = random.Random(seed)
+    nodes: list[dict[str, Any]] = []
+    for i in range(rng.randint(3, 9)):
+        pool = rng.choice(POOLS)
+        labels = {"topology.kubernetes.io/zone": rng.choice(ZONES), "pool": pool}
+        spec: dict[str, Any] = {"taints": [TAINT]} if pool == "batch" else {}
+        spec |= {"unschedulable": True} if rng.random() < 0.15 else {}
+        nodes.append(node(f"n{i}", cpu=str(rng.choice((4, 8))), labels=labels, **spec))
+        if rng.random() < 0.4:
+            nodes.append(pod(f"victim-{i}", "3", on=f"n{i}", priority=-1))
+    return [*nodes, *(one for i in range(WORKLOADS) for one in workload(rng, f"w{i}"))]
+
+
+def workload(rng: random.Random, name: str) -> list[dict[str, Any]]:
+    """Return the pods of a random workload, or one without a controller."""
+    terms = [{"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": "topology.kubernetes.io/zone"}]
+    wishes: list[dict[str, Any]] = [
+        {"nodeSelector": {"pool": rng.choice((*POOLS, "bacth"))}},
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}},
+        {"schedulingGates": [{"name": "example.com/quota"}]},
+        {"tolerations": [{"key": "dedicated", "operator": "Exists"}]},
+        {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": f"of-{name}"}}]},
+        {"priority": rng.choice((5, 10))},
+        {},
+    ]
+    spec = rng.choice(wishes) | rng.choice(wishes)
+    cpu = str(rng.choice((1, 3, 6, 7, 9, 64)))
+    number = rng.choice((0, 1, 2, 5))
+    made = [pod(f"{name}-{i}", cpu, **spec) for i in range(number or 1)]
+    for one in made:
+        one["metadata"]["labels"] = {"app": name}
+        if number:
+            owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "uid": name, "controller": True}
+            one["metadata"]["ownerReferences"] = [owner]
+    return made
+
+
+def plain(text: str) -> str:
+    """Return a part of a page without its tags."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", "", text)))
+
+
+SEEDS = range(8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_places_say_the_same(client: Client, seed: int) -> None:
+    objects = cluster(seed)
+    told = explained(objects, release="1.34")
+    run = ran(scenario(*objects), release="1.34")
+    pending = run.pod_results.without_node().pod_keys()
+    assert len(pending) > 10
+    by_api = {pod: one for one in client.get(f"/api/runs/{run.pk}/answers").json() for pod in one["pods"]}
+    page = plain(source(client, f"/runs/{run.pk}/"))
+    on_page = answer_of(Run.objects.get(pk=run.pk))
+    assert on_page.pending == sum(workload.count for workload in on_page.listed)
+    for key in pending:
+        sentence = told[key]["sentence"]
+        assert by_api[key]["sentence"] == sentence, key
+        assert client.get(f"/api/runs/{run.pk}/pods/{key}/answer").json()["sentence"] == sentence, key
+        assert sentence in page, key
+        assert get(client, f"/runs/{run.pk}/pods/{key}/").answer == sentence, key
+
+
+def test_enough_pods_are_compared() -> None:
+    assert sum(len(cluster(seed)) for seed in SEEDS) > 250
