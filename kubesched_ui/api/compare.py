@@ -49,6 +49,7 @@ class FirstDifference(Schema):
     a: Any = None
     b: Any = None
     part: str = Field("", description="Part of a point: raw, normalized, weight ...")
+    text: str = Field("", description="The difference as a sentence, empty if it has none")
 
 
 class Divergence(FirstDifference):

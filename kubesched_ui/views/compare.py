@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Run
 from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.presenters import charts
@@ -27,6 +28,7 @@ from kubesched_ui.scenarios.cluster_overview import ZONES
 from kubesched_ui.views import compare_maps, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in
+from kubesched_ui.views.pod_context import explained_of
 from kubesched_ui.views.runs import find
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.cluster.formatting import amount
@@ -75,6 +77,8 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)
+    if context.get("chosen"):
+        context["sentences"] = sentences(runs, context["chosen"])
     if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
@@ -213,6 +217,17 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "unknown": sum(not pod.known for pod in comparison.pods.values()),
     }
     return found | one(comparison, params["pod"])
+
+
+def sentences(runs: Sequence[Run], pod: PodComparison) -> list[tuple[str, str]]:
+    """Return (letter, why the pod has its node or none at the end), as on the pod's page, of each run that tried it."""
+    found = []
+    for letter, run, outcome in zip("AB", runs, (pod.a, pod.b), strict=True):
+        row = run.cycles.filter(number=outcome.cycle).first() if outcome is not None and outcome.cycle else None
+        if row is not None:
+            row.run = run
+            found.append((letter, explained_of(run, row, trace_of(row), last=True).sentence))
+    return found
 
 
 def matches(pod: PodComparison, params: dict[str, str]) -> bool:

@@ -216,6 +216,11 @@ def _obstacles(
     return [named[id(one)] for one in found]
 
 
+def words_of(plugin: str, status: Status) -> str:
+    """Return what a status of a Filter plugin says about a node, a singular verb first: `is cordoned`, `lacks cpu`."""
+    return listing([agree(1, one.phrase) for one in _obstacles(plugin, None, [-1], status)[0]])
+
+
 def rungs(classes: Sequence[NodeClass]) -> list[Rung]:
     """Return the ladder: a rung for each number of changes and each phrase about the nodes, the nearest first."""
     found: dict[tuple[int | None, str], list[str]] = {}

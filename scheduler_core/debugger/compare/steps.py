@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import RunCycle
+from scheduler_core.explain.ladder import words_of
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 from scheduler_core.releases.behaviors import merged
 
@@ -40,7 +41,8 @@ class ComparedStep:
 
     `part`: for scores `raw`, `weight` or `normalized`. `a`, `b`: the two results; for results per node, those of
     `node`, one of the `nodes` nodes that differ: a chosen node if possible, otherwise the first. `summary`: texts about
-    both as a whole. `kind`: what kind of difference it is.
+    both as a whole. `kind`: what kind of difference it is. `words`: of a Filter plugin, what `node` lacks in each, a
+    verb first; "" where it passes.
     """
 
     point: str
@@ -52,6 +54,7 @@ class ComparedStep:
     nodes: int = 0
     summary: Texts = ("", "")
     kind: str = OUTCOME
+    words: Texts = ("", "")
 
     @property
     def same(self) -> bool:
@@ -60,8 +63,22 @@ class ComparedStep:
     def first(self) -> dict[str, Any]:
         """Return the step in the format of a pod's `first`."""
         found = {"point": self.point, "plugin": self.plugin, "node": self.node, "a": self.a, "b": self.b}
-        found["kind"] = self.kind
+        found |= {"kind": self.kind, "text": self.text()}
         return found | ({"part": self.part} if self.part else {})
+
+    def text(self) -> str:
+        """Return the difference as a sentence, with the words of an explanation; "" if it has none."""
+        a, b = self.words
+        if a and b:
+            return f"{self.node} {a} in A; in B it {b}."
+        if a or b:
+            return f"{self.node} {a or b}, only in {'A' if a else 'B'}."
+        if self.kind == SCORE and self.node and self.plugin:
+            part = f"{self.part} " if self.part in ("raw", "normalized") else ""
+            return f"{self.plugin} gives {self.node} the {part}score {self.a:,} in A and {self.b:,} in B."
+        if self.node and ABSENT in (self.a, self.b):
+            return f"{self.node} is only in {'B' if self.a == ABSENT else 'A'}, where it fits."
+        return ""
 
     def as_dict(self) -> dict[str, Any]:
         a, b = self.summary if any(self.summary) else (_text(self.a), _text(self.b))
@@ -249,6 +266,11 @@ class Pair:
             return texts[mine] if texts[mine] != texts[other] else f"{texts[mine]} ({statuses[mine][0]})"
 
         step = self._differs("filter", plugin, "", masks, text_of)
+        if step.node and step.kind == VERDICT:
+            place = self.common.index(step.node)
+            found = [statuses[column[place]] for column in columns]
+            one, other = (words_of(plugin, Status(s[0], tuple(s[1:]), plugin)) if s else "" for s in found)
+            step.words = one, other
         summary = []
         for side, verdict in enumerate(verdicts):
             refused = int(((columns[side] > 0) & looked[side]).sum())

@@ -56,6 +56,9 @@ def test_a_fork_and_its_comparison(client: Client, run: Run) -> None:
     assert "node(s) were unschedulable" in text
     assert "&lt;b&gt;" in page(client, f"/compare/{run.pk}/{made.pk}/?change=all")
     steps = text[text.index('id="pod"') :]
+    assert "n1 is cordoned, only in B." in steps
+    for letter, number in (("A", run.pk), ("B", made.pk)):
+        assert f"<strong>{letter}:</strong> {get(client, f'/runs/{number}/pods/default/p2/').answer}" in steps
     differing, equal = steps[: steps.index("equal steps")], steps[steps.index("equal steps") :]
     assert 'title="differs">' in differing
     assert '<td class="wrap">passes</td> <td class="wrap">passes</td>' not in differing

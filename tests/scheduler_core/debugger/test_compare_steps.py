@@ -53,6 +53,23 @@ def test_the_first_difference(other: RunCycle, first: tuple[Any, ...] | None) ->
     assert (back and (back.a, back.b)) == (found and (found.b, found.a))
 
 
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (cycle(node("n1"), node("n2", unschedulable=True), P), "n2 is cordoned, only in B."),
+        (cycle(*NODES, pod("p", requests={"cpu": "9"})), "n1 lacks cpu, only in B."),
+        (cycle(*NODES, node("n3"), P), "n3 is only in B, where it fits."),
+        (cycle(node("n2"), P), "n1 is only in A, where it fits."),
+        (cycle(*NODES, P, config=OFF % "TaintToleration"), "TaintToleration gives n1 the score 300 in A and 0 in B."),
+        (cycle(*NODES, pod("p", requests={"cpu": "1"}, schedulingGates=[{"name": "g"}])), ""),
+    ],
+)
+def test_the_difference_in_words(other: RunCycle, text: str) -> None:
+    found = first_difference(BASE, other)
+    assert found is not None
+    assert found.first()["text"] == text
+
+
 def test_every_plugin_occurs_once() -> None:
     difference = [(step.point, step.plugin, step.part) for step in steps(BASE, BASE)]
     assert len(difference) == len(set(difference))
