@@ -88,7 +88,7 @@ def test_a_resource_that_the_profile_ignores_is_not_short() -> None:
 
 def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
     found = fixes("b", node("a"), node("b", taints=(DEDICATED,)), pod())
-    assert found.answer.sentence.startswith("b could take the pod after one change: it has the taint ")
+    assert found.answer.sentence.startswith("b could take the pod after one change: it has the untolerated taint ")
     assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
 
 
