@@ -63,6 +63,7 @@ def others(situation: Situation) -> Candidates:
     """Yield candidates for any cause, if those for the cause do not help."""
     yield from _together(situation)
     yield from _of_plugin(situation)
+    yield from freed(situation)
 
 
 def _domain(situation: Situation) -> Candidates:
@@ -162,10 +163,10 @@ Strategy = Callable[[Situation], Candidates]
 STRATEGIES: dict[str, tuple[Strategy, ...]] = {
     causes.UNTOLERATED_TAINT: (tolerations, uncordoned, capacity),
     causes.NODE_SELECTOR: (selectors,),
-    causes.INSUFFICIENT_RESOURCE: (uncordoned, capacity, less_requested, freed),
+    causes.INSUFFICIENT_RESOURCE: (uncordoned, capacity, less_requested),
     causes.REQUEST_EXCEEDS_NODES: (too_large,),
     causes.RESOURCE_ABSENT: (absent,),
-    causes.DOMAIN_FULL: (_domain, less_requested, freed),
+    causes.DOMAIN_FULL: (_domain, less_requested),
     causes.POD_ANTI_AFFINITY: (anti_affinity,),
     causes.POD_AFFINITY: (pod_affinity,),
     causes.TOPOLOGY_SPREAD: (topology_spread,),

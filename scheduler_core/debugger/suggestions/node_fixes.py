@@ -20,6 +20,7 @@ from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import CORDONED, NodeContext, is_ready, nearest
 from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.explain.answer import Target
+from scheduler_core.framework import causes
 from scheduler_core.virtual_time.scenario import NodeTaint
 
 MOST_NODES = 5  # nodes that one fix changes
@@ -87,14 +88,14 @@ def capacity(situation: Situation, kind: str = "capacity") -> Candidates:
 
 
 def freed(situation: Situation) -> Candidates:
-    """Say what a node has to free, for a pod that can run on one node only."""
-    if len(situation.cause.nodes) != 1 or not situation.near:
+    """Say what the nearest node has to free."""
+    if situation.cause.kind not in (causes.INSUFFICIENT_RESOURCE, causes.DOMAIN_FULL) or not situation.near:
         return
     context = situation.near[0]
     lacking = {name: situation.pod.requests[name] - left for name, left in requests.short(context).items()}
     if lacking:
         parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
-        text = f"free {formatting.listing(parts)} on {context.name}, the only node for this pod"
+        text = f"free {formatting.listing(parts)} on {context.name}"
         note = "move pods that can run elsewhere, or give this workload a higher priority"
         target, command = Target("Node", "", context.name), commands.describe("node", context.name)
         yield Candidate("capacity", target, text, command, [], None, note, always=True, shows=True)
