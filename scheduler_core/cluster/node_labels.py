@@ -8,5 +8,6 @@ GIVEN_LABELS = (
 )
 """Labels that describe what a node is. Changing them does not change the node."""
 
+TOPOLOGY_LABELS = frozenset(label for label in GIVEN_LABELS if label.rpartition("/")[2] in ("zone", "region"))
 FIXED_LABELS = frozenset(label for label in GIVEN_LABELS if label.rpartition("/")[2] in ("arch", "os"))
 """Labels whose value a pod needs because its images need it."""

@@ -85,11 +85,13 @@ def first_of(pods: Sequence[PodInfo], key: str) -> list[PodInfo]:
 def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None) -> Answer:
     """Return why a pending pod has no node now. `last`: its last cycle, if it is known. Raises InputError if the pod is
     not pending."""
-    if last is not None and last.postfilter is not None and last.postfilter.nominated_node:
+    if last is not None and last.postfilter is not None and last.postfilter.nominated_node and last.victims:
         victims = [simulation.cluster.pods[key] for key in last.victims if key in simulation.cluster.pods]
         return explain(last, simulation, pod, victims=victims)
     what_if = WhatIf(simulation, pod.key)
     answer, trace = _tried(simulation, what_if, ())
+    if answer.cause is not None and answer.cause.kind != causes.WAITS:
+        _wait_for_victims(simulation, pod, answer)
     answer.message = last.message if last is not None else answer.message
     if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
         _look_behind(simulation, what_if, answer)
@@ -118,6 +120,17 @@ def _tried(simulation: Simulation, what_if: WhatIf, changes: Sequence[Change]) -
 
     trace = what_if.run(changes, look)
     return found[0], trace
+
+
+def _wait_for_victims(simulation: Simulation, pod: PodInfo, answer: Answer) -> None:
+    """Say that a nominated pod waits for the pods that end on its node, if it does."""
+    row = simulation.cluster.nodes.rows.get(pod.nominated_node)
+    there = simulation.cluster.nodes.pods_of(row) if row is not None else ()
+    ending = [other.key for other in there if other.terminating and other.priority < pod.priority]
+    if ending:
+        answer.cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
+        verb = "has" if len(ending) == 1 else "have"
+        answer.sentence = f"It is nominated to {pod.nominated_node} and waits until {some(ending, NAMED)} {verb} ended."
 
 
 def _takes(names: list[str], node: str) -> str:

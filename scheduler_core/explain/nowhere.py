@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from scheduler_core.api.objects import Node
+from scheduler_core.api.objects import Node, Requirement
+from scheduler_core.api.selector_text import NODE_NAME, meets, requirement
 from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.formatting import agree, count, listing, some
-from scheduler_core.cluster.node_labels import GIVEN_LABELS
+from scheduler_core.cluster.node_labels import GIVEN_LABELS, TOPOLOGY_LABELS
 from scheduler_core.cluster.spelling import alike
 from scheduler_core.cluster.system_taints import NOT_READY
 from scheduler_core.config.policy_plugins import successor
@@ -21,13 +22,23 @@ from scheduler_core.framework.causes import NEVER, TYPING_ERROR, Obstacle
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.node_affinity import lacked
 from scheduler_core.plugins.node_resources_fit import PODS
 
 NAMED = 3  # nodes named in a sentence
 REASONS = 3  # of the other nodes
 HOSTNAME = "kubernetes.io/hostname"
-_PINS = (causes.VOLUME_ZONE, causes.TOPOLOGY_SPREAD, causes.POD_AFFINITY, causes.POD_ANTI_AFFINITY)
-DETAILED = (*_PINS, causes.HOST_PORT, causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT, causes.DEVICE_CLAIM)
+_PINS = {
+    causes.VOLUME_ZONE: "where its volume {} is",
+    causes.NODE_SELECTOR: "because of its node selector",
+    causes.TOPOLOGY_SPREAD: "because of its topology spread",
+    causes.POD_AFFINITY: "because of its pod affinity",
+    causes.POD_ANTI_AFFINITY: "because of its anti-affinity",
+}
+DETAILED = (
+    *(causes.VOLUME_ZONE, causes.TOPOLOGY_SPREAD, causes.POD_AFFINITY, causes.POD_ANTI_AFFINITY, causes.HOST_PORT),
+    *(causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT),
+)
 
 
 class Nowhere:
@@ -128,6 +139,11 @@ class Nowhere:
             return "A node takes the pod now."
         return f"{self._first(found)} {self._others(found)}".rstrip()
 
+    def first_sentence(self) -> str:
+        """Return what the nearest nodes lack."""
+        found = self.obstacle()
+        return self._first(found) if found is not None else self.sentence()
+
     def _first(self, found: Obstacle) -> str:
         pinned = self.domain()
         if pinned is not None:
@@ -206,6 +222,11 @@ class Nowhere:
         taints = list(dict.fromkeys(name for o in self.near[0].obstacles for name in o.objects))
         their = "its" if len(self.names) == 1 else "their"
         what = f"the pod does not tolerate {their} taint{'s' if len(taints) > 1 else ''} {listing(taints)}"
+        if self.context is not None:
+            keys = {taint.partition(":")[0].partition("=")[0] for taint in taints}
+            others = [t for t in self.context.pod.pod.spec.tolerations if t.key in keys and t.value]
+            if others:
+                what += f" (it tolerates {listing([f'{t.key}={t.value}' for t in others])})"
         free = self._free_devices()
         if free:
             return f"{free} on {self._named(self.names)}, but {what}."
@@ -225,24 +246,41 @@ class Nowhere:
         return ""
 
     def _not_selected(self, found: Obstacle) -> str:
-        wanted = listing(found.objects)
-        if self.context is None or len(found.objects) != 1 or "=" not in wanted or " in (" in wanted:
-            return f"{self._subject()} could take the pod, but {agree(len(self.names), found.phrase)}."
-        key, _, value = wanted.partition("=")
-        having = [node.name for node in self.context.nodes.nodes if node.metadata.labels.get(key) == value]
+        otherwise = f"{self._subject()} could take the pod"
+        nodes = self._nodes(self.names)
+        lacks = lacked(self.context.pod, nodes[0]) if self.context is not None and nodes else []
+        if self.context is None or len(lacks) != 1:
+            return f"{otherwise}, but {agree(len(self.names), found.phrase)}."
+        (wanted,) = lacks
+        if wanted.key in (NODE_NAME, HOSTNAME) and not any(name in self.context.nodes.rows for name in wanted.values):
+            return f"There is no node {listing(wanted.values, 'or')}. {otherwise} if it did not require that."
+        text, every = requirement(wanted), self.context.nodes.nodes if wanted.key != NODE_NAME else []
+        having = [node.name for node in every if meets(wanted, node.metadata.labels)]
         if having:
             lacking = f"{count(len(self.names))} could take the pod without that ({some(self.names, NAMED)})"
-            return f"The pod requires {wanted}: {self._why_not(having)}; {lacking}."
-        values = Counter(node.metadata.labels[key] for node in self._nodes(self.names) if key in node.metadata.labels)
-        if values and (similar := [one for one in values if alike(one, value)]):
-            number = values[similar[0]]
-            return f"No node has {wanted}; {count(number)} {agree(number, 'have')} {key}={similar[0]}."
-        for node in self._nodes(self.names):
-            for other, has in node.metadata.labels.items():
-                if has == value and alike(other, key):
-                    number = sum(n.metadata.labels.get(other) == value for n in self._nodes(self.names))
-                    return f"No node has {wanted}; {count(number)} {agree(number, 'have')} {other}={value}."
-        return f"No node has {wanted}, which the pod requires; {self._named(self.names)} could take the pod otherwise."
+            return f"The pod requires {text}: {self._why_not(having)}; {lacking}."
+        instead = self._instead(wanted, nodes) or f", which the pod requires. {otherwise} otherwise"
+        return f"No node has {text}{instead}."
+
+    def _instead(self, wanted: Requirement, nodes: Sequence[Node]) -> str:
+        """Return what the nearest nodes have that resembles a requirement that no node meets; "" for nothing."""
+        assert self.context is not None
+        values = Counter(node.metadata.labels[wanted.key] for node in nodes if wanted.key in node.metadata.labels)
+        if wanted.key in TOPOLOGY_LABELS and values:
+            there = {node.metadata.labels.get(wanted.key, "") for node in self.context.nodes.nodes} - {""}
+            key = wanted.key.rpartition("/")[2]
+            are = f"the {key}s are" if len(there) > 1 else f"the only {key} is"
+            return f"; {are} {some(sorted(there), 5)}"
+        if wanted.operator != "In":
+            return ""
+        for value, number in values.most_common():
+            if any(alike(value, other) for other in wanted.values):
+                return f"; {count(number)} {agree(number, 'have')} {wanted.key}={value}"
+        for key, value in nodes[0].metadata.labels.items():
+            if value in wanted.values and alike(key, wanted.key):
+                number = sum(node.metadata.labels.get(key) == value for node in nodes)
+                return f"; {count(number)} {agree(number, 'have')} {key}={value}"
+        return ""
 
     def _why_not(self, having: Sequence[str]) -> str:
         """Return why the nodes that a selector wants do not take the pod: `the 2 nodes with it are cordoned`."""
@@ -284,6 +322,9 @@ class Nowhere:
         balances = [
             formatting.balance(s.resource, s.request, s.free, s.allocatable) for s in found if s.resource != PODS
         ]
+        if len(balances) > 1:
+            named = [s.resource for s in found if s.resource != PODS]
+            balances = [f"{name}: {text}" for name, text in zip(named, balances, strict=True)]
         return short_by(found) + (f" ({'; '.join(balances)})" if balances and balanced else "")
 
     def _no_slots(self) -> str:
@@ -302,9 +343,10 @@ class Nowhere:
             if term.topology_key == found.domain and term.matches(pod.namespace, {}, pod.labels):
                 values = self._values(term.topology_key)
                 key = term.topology_key.rpartition("/")[2]
-                each = "the only one has" if len(values) == 1 else f"all {len(values):,} have"
+                where = "on each node" if key == "hostname" else f"in each {key}"
+                each = {1: "the only one has", 2: "both have"}.get(len(values), f"all {len(values):,} have")
                 return (
-                    f"At most one of these pods may run in each {key} (anti-affinity to {found.objects[0]}), "
+                    f"At most one of these pods may run {where} (anti-affinity to {found.objects[0]}), "
                     f"and {each} one: {some(values, 5)}."
                 )
         return ""
@@ -333,12 +375,7 @@ class Nowhere:
         values = self._values(pinned.domain)
         key = pinned.domain.rpartition("/")[2]
         place = f"on node {listing(values)}" if key == "hostname" else f"in {key} {listing(values, 'or')}"
-        why = {
-            causes.VOLUME_ZONE: f"where its volume {pinned.objects[0] if pinned.objects else ''} is",
-            causes.TOPOLOGY_SPREAD: "because of its topology spread",
-            causes.POD_AFFINITY: "because of its pod affinity",
-            causes.POD_ANTI_AFFINITY: "because of its anti-affinity",
-        }[pinned.kind]
+        why = _PINS[pinned.kind].format(pinned.objects[0] if pinned.objects else "")
         number = len(self.names)
         full = "the only node there is full" if number == 1 else f"all {number:,} nodes there that suit it are full"
         closest = f"{'' if number == 1 else f'closest: {self.names[0]}, '}short by {self._shortfall(False)}"
@@ -354,13 +391,17 @@ class Nowhere:
             volume, *places = found.objects
             key = found.domain.rpartition("/")[2]
             there = any(node.metadata.labels.get(found.domain) in places for node in self.context.nodes.nodes)
+            there = there or (key == "hostname" and any(place in self.context.nodes.rows for place in places))
             no = "no node can take the pod" if there else "there is no node"
+            if key == "hostname" and not there:
+                return f"Its volume {volume} is on node {listing(places, 'or')}, which does not exist."
             place = f"on node {listing(places, 'or')}" if key == "hostname" else f"in {key} {listing(places, 'or')}"
             return f"Its volume {volume} is {place}, where {no}."
         if found.kind == causes.NODE_SELECTOR:
             return f"No node has {listing(found.objects)}, which the pod requires."
         every = len(names) == self.trace.there
-        who = ("The only node" if len(names) == 1 else f"All {count(len(names))}") if every else self._subject(names)
+        all_of_them = {1: "The only node", 2: "Both nodes"}.get(len(names), f"All {count(len(names))}")
+        who = all_of_them if every else self._subject(names)
         return f"{who} {agree(len(names), found.phrase)}."
 
     def _too_large(self, found: Obstacle) -> str:
@@ -394,22 +435,39 @@ class Nowhere:
     def _others(self, found: Obstacle) -> str:
         """Return a sentence about the nodes that the first one does not mention; "" if there are none."""
         counts: Counter[str] = Counter()
+        pinned = self.domain()
         for one in self.classes:
             if one in self.near or found in one.obstacles:
                 continue
             main = next((o for o in one.obstacles if o.effort == NEVER), one.main)
-            if main is not None and (main.kind != found.kind or main.objects != found.objects):
+            if main is None or (main.kind, main.objects) == (found.kind, found.objects) or _is_pinned(main):
+                continue
+            if pinned is not None and main.kind == pinned.kind and main.domain == pinned.domain:
+                key = main.domain.rpartition("/")[2]
+                counts["are other nodes" if key == "hostname" else f"are in another {key}"] += len(one.names)
+            else:
                 counts[main.phrase] += len(one.names)
-        parts = [f"{number:,} {agree(number, phrase)}" for phrase, number in counts.most_common(REASONS)]
-        rest = sum(number for _, number in counts.most_common()[REASONS:])
-        if rest:
-            parts.append(f"{rest:,} {'does' if rest == 1 else 'do'} not fit for other reasons")
+        parts = _counted(counts)
         if not parts:
             return ""
         if len(parts) == 1:
             ((phrase, number),) = counts.items()
             return f"{number:,} other {'node' if number == 1 else 'nodes'} {agree(number, phrase)}."
         return f"Of the other nodes, {listing(parts)}."
+
+
+def _is_pinned(main: Obstacle) -> bool:
+    """Return whether a controller made the pod for another node."""
+    return main.kind == causes.NODE_SELECTOR and main.effort == NEVER
+
+
+def _counted(counts: Counter[str]) -> list[str]:
+    """Return `5 lack cpu`, the most frequent first; the last entry sums up what is rare."""
+    most = counts.most_common()
+    shown = most if len(most) <= REASONS + 1 else most[:REASONS]
+    parts = [f"{number:,} {agree(number, phrase)}" for phrase, number in shown]
+    rest = sum(number for _, number in most[len(shown) :])
+    return [*parts, f"{rest:,} {'does' if rest == 1 else 'do'} not fit for other reasons"] if rest else parts
 
 
 def others_of(classes: Sequence[NodeClass]) -> str:
@@ -419,9 +477,7 @@ def others_of(classes: Sequence[NodeClass]) -> str:
         main = next((o for o in one.obstacles if o.effort == NEVER), one.main)
         if main is not None:
             counts[main.phrase] += len(one.names)
-    parts = [f"{number:,} {agree(number, phrase)}" for phrase, number in counts.most_common(REASONS)]
-    rest = sum(number for _, number in counts.most_common()[REASONS:])
-    return listing(parts + ([f"{rest:,} {'does' if rest == 1 else 'do'} not fit for other reasons"] if rest else []))
+    return listing(_counted(counts))
 
 
 def _never(one: NodeClass) -> int:

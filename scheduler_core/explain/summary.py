@@ -47,7 +47,7 @@ def reason_text(status: Status) -> str:
 def _nowhere(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
     if answer.preemption is None or not answer.preemption.nominated_node:
         return nowhere.sentence()
-    sentence = answer.preemption.words
+    sentence = f"{nowhere.first_sentence()} {answer.preemption.words}"
     if trace.group and not trace.nominated_node:
         sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
     return sentence

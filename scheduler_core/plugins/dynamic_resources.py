@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.config.syntax import go_duration, shown
@@ -100,7 +101,11 @@ class DynamicResources(
         absent = "device class" in reasons and "does not exist" in reasons
         kind = causes.DEVICE_ABSENT if absent else cls.cause
         keys = _claim_names(context) if context is not None else ()
-        return Obstacle(kind, 1.0, f"It waits for a ResourceClaim: {reasons}.", keys)
+        if absent:
+            name = reasons.rpartition("device class ")[2].partition(" ")[0]
+            text = f"Its ResourceClaim {formatting.listing(keys)} needs the device class {name}, which does not exist."
+            return Obstacle(kind, 1.0, text, keys)
+        return Obstacle(kind, 1.0, f"It waits for its ResourceClaim {formatting.listing(keys)}: {reasons}.", keys)
 
     @classmethod
     def obstacles(

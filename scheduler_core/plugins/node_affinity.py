@@ -15,7 +15,7 @@ from scheduler_core.api.objects import Requirement
 from scheduler_core.api.selector_text import NODE_NAME, meets, missing, requirement, unmet_text
 from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.node_labels import FIXED_LABELS
+from scheduler_core.cluster.node_labels import FIXED_LABELS, TOPOLOGY_LABELS
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.spelling import alike
 from scheduler_core.config.args import (
@@ -169,16 +169,20 @@ def _not_selected(context: RejectionContext, node: objects.Node, lacks: Sequence
         phrase = f"{phrase} and do not have {formatting.listing(others)}" if others else phrase
     else:
         phrase = f"do not have {formatting.listing(texts, 'and')}"
-    return Obstacle(causes.NODE_SELECTOR, effort, phrase, tuple(texts))
+    domain = lacks[0].key if len(lacks) == 1 and lacks[0].key in TOPOLOGY_LABELS else ""
+    return Obstacle(causes.NODE_SELECTOR, effort, phrase, tuple(texts), domain)
 
 
 def _effort(context: RejectionContext, node: objects.Node, wanted: Requirement) -> float:
-    """Return the effort to change a requirement: small for what looks like a typing error, none is sensible if the
-    images need it or a controller pinned the pod."""
-    if wanted.key == NODE_NAME or wanted.key in FIXED_LABELS:
+    """Return the effort to change a requirement: small for what looks like a typing error, none is sensible if a
+    controller made the pod for another node."""
+    key = ("requirement", wanted.key, wanted.operator, tuple(wanted.values))
+    exists = context.nodes.memo(key, lambda: _is_met(context, wanted))
+    if wanted.key == NODE_NAME and exists:
         return causes.NEVER
-    exists = context.nodes.memo((wanted.key, wanted.operator, tuple(wanted.values)), lambda: _is_met(context, wanted))
-    if not exists and wanted.operator == "In":
+    if wanted.key in FIXED_LABELS or wanted.key == NODE_NAME:
+        return 3.0
+    if not exists and wanted.operator == "In" and wanted.key != "kubernetes.io/hostname":
         labels = node.metadata.labels
         if any(alike(value, labels.get(wanted.key, "")) for value in wanted.values):
             return causes.TYPING_ERROR
@@ -188,6 +192,8 @@ def _effort(context: RejectionContext, node: objects.Node, wanted: Requirement) 
 
 
 def _is_met(context: RejectionContext, wanted: Requirement) -> bool:
+    if wanted.key == NODE_NAME:
+        return any(name in context.nodes.rows for name in wanted.values)
     return any(meets(wanted, node.metadata.labels) for node in context.nodes.nodes)
 
 

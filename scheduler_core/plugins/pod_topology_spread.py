@@ -161,12 +161,12 @@ def _skew(context: RejectionContext, row: int, spread: HardConstraint) -> str | 
     skew = counts.get(here, 0) + spread.own - fewest
     if skew <= constraint.max_skew:
         return None
-    detail = f"{key}={here} has {formatting.count(counts.get(here, 0), 'matching pod')}, "
     if few:
-        detail += f"there are {len(counts)} of the {constraint.min_domains} domains wanted"
-    else:
-        least = formatting.some([value for value, number in counts.items() if number == fewest], 3)
-        detail += f"the fewest are {fewest} in {least}"
+        wanted = f"its spread wants at least {constraint.min_domains} values of {key} (minDomains)"
+        return f"{wanted}, and there {'is' if len(counts) == 1 else 'are'} {len(counts)}"
+    detail = f"{key}={here} has {formatting.count(counts.get(here, 0), 'matching pod')}, "
+    least = formatting.some([value for value, number in counts.items() if number == fewest], 3)
+    detail += f"the fewest are {fewest} in {least}"
     return f"{detail}: the skew would be {skew}, maxSkew is {constraint.max_skew}"
 
 
@@ -510,8 +510,10 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
         keys = [one.topology_key for one in cls._hard(context)] if context is not None else []
         found = super().obstacle(context, status)
-        pins = "" if MISSING_LABEL.message in status.reasons else next(iter(keys), "")
-        return replace(found, objects=tuple(keys), domain=pins)
+        if MISSING_LABEL.message in status.reasons:
+            phrase = f"do not have the label {formatting.listing(keys, 'or')} over which it spreads"
+            return replace(found, effort=2.0, phrase=phrase if keys else found.phrase, objects=tuple(keys))
+        return replace(found, objects=tuple(keys), domain=next(iter(keys), ""))
 
     @staticmethod
     def _hard(context: RejectionContext) -> list[TopologySpreadConstraint]:

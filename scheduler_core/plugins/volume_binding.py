@@ -498,6 +498,13 @@ class VolumeBinding(
         kind = causes.STORAGE_CAPACITY if status.reasons == (_REASONS[_NO_SPACE],) else cls.cause
         keys = [key for key, claim in claims(context) if claim and not claim.spec.volume_name] if context else []
         phrase = super().obstacle(context, status).phrase
+        if context is not None and keys:
+            names = {class_of_claim(claim) for key, claim in claims(context) if claim and key in keys} - {""}
+            of_class = f" of class {formatting.listing(sorted(names))}" if names else ""
+            phrase = f"have no volume{of_class} for its claim {formatting.listing(keys)}"
+            if kind == causes.STORAGE_CAPACITY:
+                sizes = [f"{c.spec.resources.requests.get('storage')}" for k, c in claims(context) if c and k in keys]
+                phrase = f"have too little storage{of_class} for its claim {keys[0]}, which requests {sizes[0]}"
         return Obstacle(kind, cls.effort, phrase, tuple(keys))
 
     @classmethod
