@@ -8,6 +8,7 @@ import msgspec
 from django.db.models import Max, Min
 
 from kubesched_ui.models import Cycle, PodResult, Run, WorkloadAnswer
+from kubesched_ui.presenters.fix_diff import DiffLine
 from scheduler_core.cluster.formatting import count, listing
 
 PODS = 8  # pods listed per group
@@ -31,11 +32,13 @@ class UnplacedPod(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownFix:
-    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page."""
+    """A suggested fix. `fix`: as in Answer. `at`: the cycle before which a fork makes the change. `id`: in the page.
+    `diff`: of its target, empty if the page has none."""
 
     fix: dict[str, Any]
     at: int
     id: str
+    diff: Sequence[DiffLine] = ()
 
     @property
     def key(self) -> tuple[str, str]:

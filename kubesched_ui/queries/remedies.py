@@ -17,11 +17,14 @@ from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.restore import restore_run
+from scheduler_core.debugger.suggestions.fixes import fixes_of
+from scheduler_core.debugger.suggestions.owner import kind_of
 from scheduler_core.debugger.suggestions.pending import AllPending, all_pending
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.debugger.suggestions.search import remedies
 from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
+from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.profile import ALGORITHMS
@@ -92,6 +95,21 @@ def explained(run: Run, row: Cycle) -> Answer:
         return explain(trace_of(row), simulation, pod, names=row.nodes)
 
     return _cached((key_of(run), row.number, "explained"), ask)
+
+
+def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
+    """Return fixes for the cluster before a cycle, for all pods that are like its pod. Raises NotRecorded,
+    InputError."""
+
+    def ask() -> list[Fix]:
+        simulation = _before(run, row)
+        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
+        if pod is None:
+            return []
+        alike = [one for one in simulation.pending if not one.node and kind_of(one) == kind_of(pod)]
+        return fixes_of(simulation, explain(trace_of(row), simulation, pod, names=row.nodes), alike)
+
+    return _cached((key_of(run), row.number, "fixes"), ask)
 
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:

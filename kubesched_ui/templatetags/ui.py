@@ -76,6 +76,14 @@ def highest(pods: Iterable[str], priorities: Mapping[str, int]) -> int | str:
 
 
 @register.filter
+def effort(changes: int | None) -> str:
+    """Return how many changes a rung of the ladder needs, in words."""
+    if changes is None:
+        return "never"
+    return {0: "takes it", 1: "one change"}.get(changes, f"{changes} changes")
+
+
+@register.filter
 def cell_title(cell: Cell) -> str:
     """Return the verdict of a plugin in the matrix in words."""
     return f"{cell.plugin}: {CELLS[cell.kind][1]}" + (f" ({'; '.join(cell.reasons)})" if cell.reasons else "")

@@ -16,7 +16,7 @@ from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, 
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS, reached, steps
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
-from kubesched_ui.queries import answers, claims, remedies
+from kubesched_ui.queries import answers, claims, pod_fixes, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
@@ -245,6 +245,7 @@ def about_cycle(
             "tone": TONES.get(came_to.result, ""),
             "explained": explained,
             "answer": answer(explained.sentence, trace.node, came_to),
+            "fixes": pod_fixes.shown(run, row, msgspec.to_builtins(explained.fixes)),
             "links": links.of_answer(trace, explained, came_to),
             "old": old,
             "steps": listed,

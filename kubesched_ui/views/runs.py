@@ -15,7 +15,7 @@ from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import run_answer
 from kubesched_ui.presenters.sentence_links import CycleLinks
-from kubesched_ui.queries import distributions, groups, provenance, remedies
+from kubesched_ui.queries import distributions, groups, pod_fixes, provenance, remedies
 from kubesched_ui.queries.nodes import InvalidTimepoint
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import forms, services
@@ -24,7 +24,6 @@ from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in, named, pinned, to_number
 from kubesched_ui.views.scenarios import find as find_scenario
 from kubesched_ui.views.scenarios import overview
-from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Remedy
 from scheduler_core.errors import InputError
 
 
@@ -127,30 +126,11 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     Raises InputError, NotRecorded.
     """
     if node:
-        return {"remedies": grouped(remedies.winning_of(run, row, node).remedies)}
-    explained = remedies.explained(run, row)
-    pending = row.result in ("unschedulable", "gated")
-    found = remedies.remedies_of(run, row) if pending else []
-    note = groups.note_of(run, row) if pending else ""
-    context = {"explained": explained, "remedies": grouped(found)}
-    return context | {"pending": pending, "note": note}
-
-
-WHAT_CHANGES = {
-    POD: "Change the pod",
-    NODE: "Change the cluster",
-    EVICT: "Remove pods",
-    CONFIG: "Change the scheduler",
-}
-
-
-def grouped(found: list[Remedy]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the fixes by what they change, each with its changes as JSON for a fork."""
-    entries: dict[str, list[dict[str, Any]]] = {heading: [] for heading in WHAT_CHANGES.values()}
-    for one in found:
-        heading = WHAT_CHANGES[NODE if one.kind == ADD else one.kind]
-        entries[heading].append({"remedy": one, "json": run_context.indented(one.changes)})
-    return [(heading, some) for heading, some in entries.items() if some]
+        return {"fixes": pod_fixes.shown_remedies(row, remedies.winning_of(run, row, node).remedies)}
+    if row.result not in ("unschedulable", "gated"):
+        return {}
+    note, explained = groups.note_of(run, row), remedies.explained(run, row)
+    return {"pending": True, "note": note, "explained": explained, "fixes": pod_fixes.fixes_of(run, row)}
 
 
 @require_GET

@@ -50,12 +50,12 @@ def test_suggested_fixes_are_shown_when_computed(live_class: ClassClient) -> Non
     before = live_class.row.version
     ada = live_class.join("Ada")
     assert "Simulating fixes" in live_class.part(ada)["parts"]["why"]
-    html = wait_for_part(live_class, "why", "places the pod")
+    html = wait_for_part(live_class, "why", "kubectl")
     assert "Try it" not in html
     assert "<form" not in html
     assert live_class.row.version == before + 1, "one announcement"
     page = live_class.page(live_class.join("Late"))
-    assert "places the pod" in page
+    assert "kubectl" in page
     assert "Trying" not in page
 
 

@@ -162,7 +162,7 @@ def test_pod_pages_answer_the_question(client: Client, run: Run) -> None:
     assert big.startswith(
         "n1 is the only node that suits the pod, but it is short by 1.5 cpu (requests 4, 2.5 of 4 free)."
     )
-    assert gated == "It waits until the scheduling gate example.com/quota is removed."
+    assert gated.startswith("It waits until the scheduling gate example.com/quota is removed.")
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,13 @@ def test_suggested_fixes_of_a_pod(client: Client, run: Run) -> None:
     parameter = re.search(r'data-load="([^"]+)"', page.source)
     assert parameter
     fragment = html.unescape(get(client, html.unescape(parameter[1])).source)
-    assert "request 2.5 cpu instead of 4, which n1 has left." in fragment
-    assert "short by 1.5 cpu" in fragment
-    assert '"patch"' in fragment, "the changes, as a fork takes them"
+    assert "Add 1 node in a (4 cpu, 8Gi memory)." in fragment
+    assert "Places 1 of 1 pod" in fragment
+    assert '"create"' in fragment, "the changes, as a fork takes them"
+    assert "Prove it" in fragment
+    ladder = page.source.partition('class="ladder')[2].partition("</ol>")[0]
+    assert f'href="/runs/{run.pk}/nodes/n1/"' in ladder
+    assert "never" in ladder
     fits = get(client, f"/runs/{run.pk}/pods/default/fits/").source
     assert 'id="why"' not in fits
     assert "Why not" in fits

@@ -1,0 +1,82 @@
+"""Suggested fixes of one pod: at the end of a run for its whole workload, and for an earlier attempt."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from django.db.models import Min
+
+from kubesched_ui.models import Cycle, Run
+from kubesched_ui.presenters.fix_diff import DiffLine, diff_of, template_of
+from kubesched_ui.presenters.run_answer import ShownFix
+from kubesched_ui.queries import answers, remedies
+from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
+from scheduler_core.api.objects import Pod, decode
+from scheduler_core.cluster.formatting import count
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.suggestions.owner import PATCHED
+from scheduler_core.debugger.suggestions.steps import ADD, Remedy
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+
+TEMPLATES = (*PATCHED, "Job")
+LOOKED_AT = 500  # pods of a workload that are searched for the first cycle
+
+
+def fixes_of(run: Run, row: Cycle) -> list[ShownFix]:
+    """Return the fixes of an attempt, for its last attempt those at the end of the run. Raises NotRecorded,
+    InputError."""
+    if not is_last(run, row):
+        return shown(run, row, msgspec.to_builtins(remedies.fixes_of_attempt(run, row)), row.number)
+    found = answers.answer_of_pod(run, row.namespace, row.name, fixes=True)
+    return shown(run, row, (found or {}).get("fixes", []))
+
+
+def is_last(run: Run, row: Cycle) -> bool:
+    """Return whether it is the pod's last attempt."""
+    later = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__gt=row.number)
+    return not later.exists()
+
+
+def shown(run: Run, row: Cycle, fixes: Iterable[dict[str, Any]], at: int | None = None) -> list[ShownFix]:
+    """Return the fixes with their diffs. `at`: the cycle before which a fork makes the changes, by default the first
+    cycle of the workload."""
+    listed = [ShownFix(fix, at or 0, f"fix-{number}") for number, fix in enumerate(fixes)]
+    if listed and at is None:
+        stored = answers.row_of_pod(run, row.namespace, row.name)
+        names = [key.partition("/")[2] for key in stored.pods[:LOOKED_AT]] if stored else [row.name]
+        of_workload = Cycle.objects.filter(run=run, namespace=row.namespace, name__in=names)
+        at = of_workload.aggregate(first=Min("number"))["first"] or row.number
+    return [replace(one, at=at or row.number, diff=_diff(run, row, one.fix)) for one in listed]
+
+
+def shown_remedies(row: Cycle, found: Iterable[Remedy]) -> list[ShownFix]:
+    """Return fixes that place a pod on a given node."""
+    listed = []
+    for number, one in enumerate(found):
+        others = ((one.disturbs.get("pods", 0), "other pod", "deleted"),)
+        others += ((one.disturbs.get("nodes", 0), "node", "added" if one.kind == ADD else "changed"),)
+        remark = " ".join(f"{count(many, what)} {how}." for many, what, how in others if many)
+        fix = {"kind": one.kind, "target": None, "text": one.text, "command": "", "places": 0, "remark": remark}
+        listed.append(ShownFix(fix | {"changes": one.changes}, row.number, f"fix-{number}"))
+    return listed
+
+
+def _diff(run: Run, row: Cycle, fix: dict[str, Any]) -> list[DiffLine]:
+    """Return what the fix changes in its target; [] if the target is not known."""
+    target, patch = fix["target"], fix["patch"]
+    if target is None or not patch:
+        return []
+    with suppress(NotRecorded, InputError):
+        moment = recording_of(run).before_cycle(row.number)
+        if target["kind"] not in TEMPLATES:
+            key = f"{target['namespace']}/{target['name']}".lstrip("/")
+            document = object_at(run, target["kind"], key, moment)
+            return diff_of(document, patch) if document else []
+        raw = object_at(run, "Pod", f"{row.namespace}/{row.name}", moment)
+        pod = decode(raw) if raw else None
+        if raw and isinstance(pod, Pod):
+            return diff_of(template_of(PodInfo(pod, get_release(run.release)), raw, target["kind"]), patch)
+    return []
