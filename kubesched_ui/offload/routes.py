@@ -57,7 +57,7 @@ PAGES_OF_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/
 CLUSTER = "clusters/<int:cluster_id>/"
 # Those of a cluster that replay its history
 OF_LARGE_CLUSTERS = frozenset({CLUSTER + "history/map/", "api/" + CLUSTER + "map", "api/" + CLUSTER + "changes"})
-OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {"api/scenarios/<int:scenario_id>/map"}
+OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {SCENARIO + "nodes/<str:name>/", "api/scenarios/<int:scenario_id>/map"}
 # After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
 BEFORE_LESSONS = frozenset({LESSON + "edit/"})

@@ -16,6 +16,7 @@ from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_of
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
+from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.owner import kind_of
@@ -84,6 +85,12 @@ def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:
         except Exception:
             _clusters.clear()
             raise
+
+
+def node_summary(run: Run, name: str) -> str:
+    """Return the sentence about a node at the end of the run. Raises NotRecorded, InputError."""
+    recording = recording_of(run)
+    return _cached((key_of(run), "summary", name), lambda: summary_of(_at(run, recording.end, 0), name))
 
 
 def explained(run: Run, row: Cycle) -> Answer:

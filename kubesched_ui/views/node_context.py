@@ -11,7 +11,7 @@ from django.urls import reverse
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.presenters import cycle_rows, queue_timeline
-from kubesched_ui.queries import nodes
+from kubesched_ui.queries import node_summaries, nodes
 from kubesched_ui.queries.nodes import NodeAtTimepoint, ResourceUse
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
@@ -56,6 +56,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "scenario": run.scenario,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
         "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
+        "summary": "" if any(query.get(unit) for unit in ("cycle", "t", "seq")) else node_summaries.of_run(run, name),
         "page": page,
         "verdicts": verdicts,
         "rejecting": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),

@@ -16,6 +16,7 @@ from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.presenters import run_answer
+from kubesched_ui.queries import node_summaries
 from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
@@ -146,7 +147,8 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
     if context is None:
         raise Http404(f"Scenario {scenario_id} has no node {name}.")
     stored = scenario.cluster_objects.filter(kind="Node", name=name).only("pk").first()
-    return render(request, "node.html", context | {"scenario": scenario, "stored": stored})
+    summary = node_summaries.of_scenario(scenario, name)
+    return render(request, "node.html", context | {"scenario": scenario, "stored": stored, "summary": summary})
 
 
 @require_GET

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from scheduler_core.api.objects import PodStatus
+from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.answers import kind_of
 from scheduler_core.debugger.mutations import Change, Reference
@@ -16,9 +19,18 @@ from scheduler_core.simulation import Simulation
 
 MOST_TRIED = 24
 """Kinds of pods of a node that are tried on other nodes."""
+KINDS_TIMES_NODES = 500_000
+"""Kinds of pending pods x nodes that are tried, which takes about a second; at least one kind is."""
 
 
-def demands_of(simulation: Simulation) -> list[Demand]:
+class Demands(NamedTuple):
+    """The pods that wait. `others`: the number of those that were not tried, because there are too many kinds."""
+
+    kinds: list[Demand]
+    others: int = 0
+
+
+def demands_of(simulation: Simulation) -> Demands:
     """Return the pods that wait for the profiles, each kind with a cycle in the cluster as it is.
 
     The simulation is left unchanged.
@@ -27,14 +39,16 @@ def demands_of(simulation: Simulation) -> list[Demand]:
     for pod in simulation.pending:
         if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
             kinds.setdefault(kind_of(pod), []).append(pod)
+    most = max(KINDS_TIMES_NODES // max(len(simulation.cluster.nodes), 1), 1)
+    ordered = sorted(kinds.values(), key=lambda pods: -len(pods))
     found = []
-    for pods in kinds.values():
+    for pods in ordered[:most]:
         what_if = WhatIf(simulation, pods[0].key)
         found.append(Demand(pods[0], len(pods), what_if.run(()), what_if.framework.filter))
-    return found
+    return Demands(found, sum(map(len, ordered[most:])))
 
 
-def summary_of(simulation: Simulation, node: str, demands: list[Demand] | None = None) -> str:
+def summary_of(simulation: Simulation, node: str, demands: Demands | None = None) -> str:
     """Return one sentence about a node of a cluster at rest.
 
     `demands`: of the same cluster, if they are known. Raises InputError if the node does not exist.
@@ -43,7 +57,10 @@ def summary_of(simulation: Simulation, node: str, demands: list[Demand] | None =
         raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     simulation.cluster.nodes.refresh()
     known = demands_of(simulation) if demands is None else demands
-    return node_summary(simulation.cluster, node, known, lambda: movable(simulation, node))
+    sentence = node_summary(simulation.cluster, node, known.kinds, lambda: movable(simulation, node))
+    if not known.others:
+        return sentence
+    return f"{sentence} {count(known.others, 'other pending pod')} {agree(known.others, 'were')} not tried."
 
 
 def movable(simulation: Simulation, node: str) -> int:

@@ -120,7 +120,8 @@ class _NodeSummary:
             for obstacles, _ in self.refused
         )
         nobody = "the pending pod does not" if self.pending == 1 else "no pending pod"
-        would = "it would fit here" if self.pending == 1 else f"{number:,} of {self.pending:,} would fit here"
+        part = f"{number:,} of {self.pending:,}" if number < self.pending else "all" if number > 1 else "it"
+        would = f"{part} would fit here"
         if found.kind == causes.UNTOLERATED_TAINT and found.objects and everyone:
             verb = "tolerate" if self.pending == 1 else "tolerates"
             return f"{nobody} {verb} {listing(found.objects)}; with that toleration {would}"

@@ -88,3 +88,19 @@ def test_a_node_added_later_in_a_run_without_a_recording(client: Client, virtual
 def test_the_yaml_of_a_pod_that_was_created_later(client: Client, virtual_time: Run) -> None:
     source = client.get(reverse("pod", args=[virtual_time.pk, "default", "late"])).content.decode()
     assert "name: late" in source
+
+
+def test_the_sentence_about_a_node(client: Client) -> None:
+    """A run shows it for its end, a scenario for the cluster as it is."""
+    objects = [node("n1"), node("n2", taints=[{"key": "spot", "value": "true", "effect": "NoSchedule"}])]
+    cluster = scenario(*objects, pod("small", cpu="3"), pod("also", cpu="3"))
+    text = client.get(reverse("scenario-node", args=[cluster.pk, "n1"])).content.decode()
+    assert '<p class="answer">Both pending pods fit here now.</p>' in text
+    text = client.get(reverse("scenario-node", args=[cluster.pk, "n2"])).content.decode()
+    assert "No pending pod tolerates spot=true:NoSchedule; with that toleration all would fit here." in text
+    run = ran(cluster)
+    assert "The pending pod lacks only cpu here (cpu 75% requested)." in page(client, run, "n1")
+    assert "The pending pod does not tolerate spot=true:NoSchedule; with that toleration it would fit here." in page(
+        client, run, "n2"
+    )
+    assert "pending pod" not in page(client, run, "n2", "?cycle=1")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.node_demand import demands_of, summary_of
+from scheduler_core.debugger.node_demand import KINDS_TIMES_NODES, Demands, demands_of, summary_of
 from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
@@ -107,6 +107,14 @@ def test_pods_that_wait_for_something_else() -> None:
     assert summary(node("n1"), gated) == "The pending pod waits for something other than a node."
 
 
+def test_only_the_most_frequent_pods_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler_core.debugger.node_demand.KINDS_TIMES_NODES", 1)
+    assert summary(node("n1"), owned(pod("a")), owned(pod("b")), pod("c", requests={"cpu": "9"})) == (
+        "Both pending pods fit here now. 1 other pending pod was not tried."
+    )
+    assert KINDS_TIMES_NODES > 40 * 5_000
+
+
 def test_an_unknown_node_is_named() -> None:
     with pytest.raises(InputError, match="Node n9: does not exist at that timepoint"):
         summary(node("n1"), name="n9")
@@ -147,10 +155,10 @@ def test_a_large_cluster() -> None:
     for one in pods:
         owned(one)["metadata"]["ownerReferences"][0]["uid"] = one["metadata"]["name"].partition("-")[0]
     simulation = Simulation([*nodes, *pods], tie_break="name")
-    summary_of(simulation, "n0000", [])
+    summary_of(simulation, "n0000", Demands([]))
     begin = time.perf_counter()
     demands = demands_of(simulation)
     sentence = summary_of(simulation, "n0001", demands)
     assert time.perf_counter() - begin < 10
-    assert len(demands) == 40
+    assert len(demands.kinds) == 40
     assert "pending pod" in sentence
