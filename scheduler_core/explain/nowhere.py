@@ -200,7 +200,8 @@ class Nowhere:
         """Return the exact cause at the nearest node, in brackets."""
         if found.kind == causes.NODE_NOT_READY:
             return self._since()
-        if self.context is None or found.kind not in DETAILED:
+        unlabelled = found.kind == causes.TOPOLOGY_SPREAD and not found.domain  # the phrase has the label
+        if self.context is None or found.kind not in DETAILED or unlabelled:
             return ""
         status = self.trace.verdicts[found.plugin].at(self._row()) if found.plugin in self.trace.verdicts else None
         if status is None:
@@ -303,14 +304,13 @@ class Nowhere:
         every = dict.fromkeys(name for one in self.near for o in one.obstacles for name in o.objects)
         whole = Obstacle(found.kind, found.effort, found.phrase, tuple(every))
         selected = self._selected(self.names) if len(self.names) > 1 else ""
-        who = f"None of the {len(self.names):,} nodes with {selected}" if selected else "No node"
-        if not selected and len(self.names) == 1 and len(self.classes) > 1:
-            return f"{self.names[0]} is the only node that suits the pod, but it is short by {self._shortfall()}."
-        return f"{who} has {self._amounts(whole)} free: the closest, {self._closest()}."
-
-    def _closest(self) -> str:
-        """Return `n1, is short by 1.2 cpu (requests 8, 6.8 of 16 free)`."""
-        return f"{self.names[0]}, is short by {self._shortfall()}"
+        who = "No node" if all(map(_is_short, self.classes)) else "No node that suits it"
+        who = f"None of the {len(self.names):,} nodes with {selected}" if selected else who
+        missing = self._shortfall()
+        if missing and not selected and len(self.names) == 1 and len(self.classes) > 1:
+            return f"{self.names[0]} is the only node that suits the pod, but it is short by {missing}."
+        closest = f": the closest, {self.names[0]}, is short by {missing}" if missing else ""
+        return f"{who} has {self._amounts(whole)} free{closest}."
 
     def _shortfall(self, balanced: bool = True) -> str:
         assert self.promised is not None
@@ -318,7 +318,7 @@ class Nowhere:
         names = self.near[0].main.objects if self.near[0].main else ()
         found = [s for name in names if row is not None and (s := shortfall(self.promised, row, name)) is not None]
         if not found:
-            return listing(names) or "something"
+            return ""  # what the cycle counted is gone
         balances = [
             formatting.balance(s.resource, s.request, s.free, s.allocatable) for s in found if s.resource != PODS
         ]
@@ -378,8 +378,9 @@ class Nowhere:
         why = _PINS[pinned.kind].format(pinned.objects[0] if pinned.objects else "")
         number = len(self.names)
         full = "the only node there is full" if number == 1 else f"all {number:,} nodes there that suit it are full"
-        closest = f"{'' if number == 1 else f'closest: {self.names[0]}, '}short by {self._shortfall(False)}"
-        return f"The pod must run {place}, {why}, and {full} ({closest})."
+        missing = self._shortfall(False)
+        closest = f" ({'' if number == 1 else f'closest: {self.names[0]}, '}short by {missing})" if missing else ""
+        return f"The pod must run {place}, {why}, and {full}{closest}."
 
     def _never(self, found: Obstacle) -> str:
         names = [name for one in self.classes if found in one.obstacles for name in one.names]
@@ -444,7 +445,8 @@ class Nowhere:
                 continue
             if pinned is not None and main.kind == pinned.kind and main.domain == pinned.domain:
                 key = main.domain.rpartition("/")[2]
-                counts["are other nodes" if key == "hostname" else f"are in another {key}"] += len(one.names)
+                if key != "hostname":
+                    counts[f"are in another {key}"] += len(one.names)
             else:
                 counts[main.phrase] += len(one.names)
         parts = _counted(counts)
@@ -478,6 +480,12 @@ def others_of(classes: Sequence[NodeClass]) -> str:
         if main is not None:
             counts[main.phrase] += len(one.names)
     return listing(_counted(counts))
+
+
+def _is_short(one: NodeClass) -> bool:
+    """Return whether the nodes lack an amount, now or ever."""
+    short = (*AMOUNTS, causes.REQUEST_EXCEEDS_NODES, causes.RESOURCE_ABSENT)
+    return any(obstacle.kind in short for obstacle in one.obstacles)
 
 
 def _never(one: NodeClass) -> int:

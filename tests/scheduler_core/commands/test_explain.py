@@ -106,7 +106,7 @@ def test_a_pod_has_the_same_answer_alone_and_among_all(cli):
     path = cli.snapshot(node("n1"), late, early, pod("bound", on="n1", requests={"cpu": "3"}))
     everything = cli.out("explain", path, code=1)
     alone = cli.out("explain", path, "--pod", "early", code=1)
-    assert alone.startswith("default/early: It fits on n1 by evicting 1 pod (default/bound).")
+    assert alone.startswith("default/early: No node has 3 cpu free. It fits on n1 by evicting 1 pod (default/bound).")
     assert alone.partition("  Suggested")[0] in everything
     path = cli.snapshot(node("n1"), late, early)
     alone = cli.out("explain", path, "--pod", "late", code=1)

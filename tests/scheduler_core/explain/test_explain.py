@@ -49,7 +49,7 @@ def test_no_node_fits():
         pod("new", requests={"cpu": "500m"}),
     )
     assert answer.sentence == (
-        "No node has 0.5 cpu free: the closest, n4, is short by 0.25 cpu (requests 0.5, 0.25 of 1 free). "
+        "No node that suits it has 0.5 cpu free: the closest, n4, is short by 0.25 cpu (requests 0.5, 0.25 of 1 free). "
         "4 other nodes have the untolerated taint dedicated=a:NoSchedule."
     )
     assert answer.result == "unschedulable"
