@@ -17,7 +17,7 @@ from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.cluster_columns import columns_of
-from kubesched_ui.scenarios.cluster_overview import cluster_of_scenario
+from kubesched_ui.scenarios.stored_cluster import cluster_of_scenario
 from scheduler_core.errors import InputError
 
 router = Router(tags=["scenarios"])

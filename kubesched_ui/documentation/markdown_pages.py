@@ -148,6 +148,7 @@ def address_of(target: str) -> str | None:
 ABOUT: dict[str, tuple[str, str]] = {
     "scenario": ("scenario", ""),
     "scenario-nodes": ("scenario", ""),
+    "scenario-node": ("scenario", ""),
     "scenario-pods": ("scenario", ""),
     "scenario-objects": ("scenario", ""),
     "object": ("editor", ""),

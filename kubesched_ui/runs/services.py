@@ -17,7 +17,7 @@ from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.runs import config_resolution, estimate, pod_template
 from kubesched_ui.runs.summary import differences
-from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
+from kubesched_ui.scenarios import podgroups, stored_cluster, virtual_time
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
@@ -191,10 +191,10 @@ def without_unscheduled_pods(scenario: Scenario, wanted: RunSettings) -> tuple[R
     named = [*(wanted.pods or []), *wanted.unbind]
     if not named:
         return wanted, []
-    if len(named) > cluster_overview.AT_ONCE:
-        pods = cluster_overview.cluster_of_scenario(scenario).pods
+    if len(named) > stored_cluster.AT_ONCE:
+        pods = stored_cluster.cluster_of_scenario(scenario).pods
     else:
-        pods = cluster_overview.pods_of_scenario(scenario, named)
+        pods = stored_cluster.pods_of_scenario(scenario, named)
     staying = {key: pods[key].placed_by for key in named if key in pods and pods[key].stays}
     notes = []
     for placer, kind in (("kubelet", "static pod"), ("DaemonSet controller", "DaemonSet pod")):

@@ -1,13 +1,11 @@
-"""The one table of nodes and pods for pages: of a scenario, of a live cluster, of a run (`cluster_columns.py`).
-
-A scenario never changes (an edit creates a new one), so its table is cached for the next page.
+"""The one table of nodes and pods for pages: of a scenario (`stored_cluster.py`), of a live cluster and of a run
+(`cluster_columns.py`). The editor's worker process uses it as well, so it does not depend on Django's models.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache, partial
 from sys import intern
 from typing import Any, TypeVar
@@ -15,7 +13,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from kubesched_ui.ingest.events import is_own, own_and_others, writer
-from kubesched_ui.models import ClusterObject, Scenario
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.api.quantity import QuantityError
 from scheduler_core.cluster import resources
@@ -28,7 +25,6 @@ from scheduler_core.virtual_time.object_diff_text import taint_text
 
 RELEASE = get_release(NEWEST)  # requests are shown as this release counts them
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-AT_ONCE = 500  # names per database query
 MOST_EXTENDED = 4  # resources with their own column in lists and charts
 # State of a pod -> the style of its dot. They mean: waiting for a node; being deleted, on a node or before it had one;
 # blocked by scheduling gates; on a node, where it only counts or is bound; succeeded or failed.
@@ -346,34 +342,3 @@ def _found(rows: list[_Row], q: str, sort: str, text: Callable[[_Row], str], ord
     sought, key = q.strip().lower(), sort.removeprefix("-")
     rows = [row for row in rows if sought in text(row).lower()]
     return sorted(rows, key=orders[key], reverse=sort.startswith("-")) if key in orders else rows
-
-
-def cluster_of_scenario(scenario: Scenario) -> ClusterView:
-    """Return the cached view of a stored scenario. Callers must not change it."""
-    return _kept(scenario.pk, scenario.created_at)
-
-
-def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLine]:
-    """Return some pods ("namespace/name") of a stored scenario without loading the others."""
-    wanted: dict[str, set[str]] = {}
-    for key in keys:
-        namespace, _, name = key.partition("/")
-        wanted.setdefault(namespace, set()).add(name)
-    rows = ClusterObject.objects.filter(scenario=scenario)
-    objects = [row.data for row in rows.filter(kind="PriorityClass")]
-    for namespace, names in wanted.items():
-        ordered = sorted(names)
-        for begin in range(0, len(ordered), AT_ONCE):
-            found = rows.filter(kind="Pod", namespace=namespace, name__in=ordered[begin : begin + AT_ONCE])
-            objects += found.values_list("data", flat=True)
-        if len(ordered) == 1:
-            events = rows.filter(kind="Event", namespace=namespace, name__startswith=f"{ordered[0]}.")
-            objects += events.values_list("data", flat=True)
-    return cluster_view(objects).pods
-
-
-@lru_cache(maxsize=4)
-def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
-    # The creation time is part of the cache key because a database may reuse the ID of a deleted scenario.
-    scenario = Scenario(pk=scenario_id)
-    return table_of(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))

@@ -16,7 +16,7 @@ from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import config_resolution, services, suggested_comparisons
 from kubesched_ui.runs.scoring import Scoring, scored
-from kubesched_ui.scenarios import cluster_overview, podgroups, virtual_time
+from kubesched_ui.scenarios import podgroups, stored_cluster, virtual_time
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import with_known_gates
@@ -39,7 +39,7 @@ def create_upgrade(
         raise InputError("Upgrade", "releases", f"must list at least two of the releases {', '.join(RELEASES)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
-        pods = cluster_overview.cluster_of_scenario(scenario).pods.values()
+        pods = stored_cluster.cluster_of_scenario(scenario).pods.values()
         alike["unbind"] = [pod.key for pod in pods if pod.reschedulable]
     gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []

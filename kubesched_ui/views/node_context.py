@@ -15,7 +15,7 @@ from kubesched_ui.queries import node_summaries, nodes
 from kubesched_ui.queries.nodes import NodeAtTimepoint, ResourceUse
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
-from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios import cluster_overview, stored_cluster
 from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine
 from scheduler_core.api.duration import clock
 from scheduler_core.plugins import REGISTRY
@@ -120,7 +120,7 @@ def story(run: Run, then: NodeAtTimepoint) -> list[dict[str, Any]]:
 
 def about_now(run: Run, name: str, listed: bool) -> dict[str, Any] | None:
     """Return the node of a run without a recording, as in its scenario. `listed`: some cycle had such a node."""
-    view = cluster_overview.cluster_of_scenario(run.scenario)
+    view = stored_cluster.cluster_of_scenario(run.scenario)
     if listed and name not in view.nodes:
         view = ClusterView({name: NodeLine(name, {})}, {})
     return of_view(view, name, lambda pod: "")

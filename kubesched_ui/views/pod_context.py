@@ -21,7 +21,7 @@ from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recordi
 from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from kubesched_ui.runs import build_simulation
-from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios import stored_cluster
 from kubesched_ui.views import pod_group_context
 from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
@@ -153,7 +153,7 @@ def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:
     """Return the pod's YAML, and its state in the snapshot."""
-    known = cluster_overview.pods_of_scenario(run.scenario, [key]).get(key)
+    known = stored_cluster.pods_of_scenario(run.scenario, [key]).get(key)
     message = known.message if known else result.recorded_message if result else ""
     bound = known.node if known else ""
     claims = bool(pod and (pod.get("spec") or {}).get("resourceClaims"))
@@ -276,7 +276,7 @@ def about_preemption(
     if preemption is None:
         return {"preemption": None, "candidates": []}
     victims = {pod for one in preemption.candidates for pod in one.victims}
-    lines = cluster_overview.pods_of_scenario(run.scenario, victims) if victims else {}
+    lines = stored_cluster.pods_of_scenario(run.scenario, victims) if victims else {}
     priorities = {key: line.priority for key, line in lines.items()}
     context = {"preemption": preemption, "priorities": priorities, "candidates": in_order(preemption, priorities)}
     return context | {"rejected": rejected_nodes(trace, nodes)}

@@ -20,7 +20,7 @@ from kubesched_ui.queries import node_summaries
 from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
-from kubesched_ui.scenarios import cluster_overview, edits
+from kubesched_ui.scenarios import cluster_overview, edits, stored_cluster
 from kubesched_ui.upgrades.presenters import choices, expected_per_release
 from kubesched_ui.views import node_context
 from kubesched_ui.views.experiments.registry import PAGES
@@ -41,7 +41,7 @@ def find(scenario_id: int) -> Scenario:
 def overview(request: HttpRequest, scenario_id: int, form: StartForm | None = None, status: int = 200) -> HttpResponse:
     """Show counts, warnings, zones, pending pods, and the form that starts a run."""
     scenario = find(scenario_id)
-    view = cluster_overview.cluster_of_scenario(scenario)
+    view = stored_cluster.cluster_of_scenario(scenario)
     context = cluster_context(scenario, view)
     context |= with_form(scenario, form or empty_form(scenario, view, request.GET.get("like", "")))
     return render(request, "scenario.html", context | remarks(scenario), status=status)
@@ -130,7 +130,7 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the nodes with requested and allocatable resources, taints, labels and zones."""
     query = {key: request.GET.get(key, "") for key in ("q", "sort", "zone")}
     scenario = find(scenario_id)
-    rows = node_context.listed(cluster_overview.cluster_of_scenario(scenario), query, request.GET.get("page"))
+    rows = node_context.listed(stored_cluster.cluster_of_scenario(scenario), query, request.GET.get("page"))
     none = "This scenario has no nodes. Upload a snapshot that contains nodes."
     return render(request, "nodes.html", rows | {"scenario": scenario, "base": "scenario_base.html", "none": none})
 
@@ -140,7 +140,7 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
     """Show a node: its resource use, taints and labels, and the pods on it."""
     scenario = find(scenario_id)
     context = node_context.of_view(
-        cluster_overview.cluster_of_scenario(scenario),
+        stored_cluster.cluster_of_scenario(scenario),
         name,
         lambda pod: reverse("object-named", args=[scenario_id, "Pod", pod.namespace, pod.name]),
     )
@@ -155,7 +155,7 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)
-    view = cluster_overview.cluster_of_scenario(scenario)
+    view = stored_cluster.cluster_of_scenario(scenario)
     query = {key: request.GET.get(key, "") for key in ("q", "sort", "state")}
     page = Paginator(cluster_overview.find_pods(view, **query), ROWS).get_page(request.GET.get("page"))
     context = {"scenario": scenario, "tab": "pods", "page": page}

@@ -110,21 +110,22 @@ def distinct(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
 
 def _label_columns(labels: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Return the labels of nodes in columns. Their size is at most FEW times the number of labels."""
-    having: dict[str, list[int]] = {}
+    columns: dict[str, tuple[list[int], list[int], dict[str, int]]] = {}  # key -> rows, of, values
     for row, labelled in enumerate(labels):
-        for key in labelled:
-            having.setdefault(key, []).append(row)
+        for key, value in labelled.items():
+            if key not in columns:
+                columns[key] = [], [], {}
+            rows, of, values = columns[key]
+            rows.append(row)
+            of.append(values.setdefault(value, len(values)))
     found: dict[str, Any] = {}
-    for key, rows in having.items():
-        few = len(rows) * FEW < len(labels)
-        values, of = distinct(labels[row][key] for row in rows)
-        if few:
-            found[key] = {"values": values, "of": of, "rows": rows}
-            continue
-        whole = [-1] * len(labels)
-        for row, value in zip(rows, of, strict=True):
-            whole[row] = value
-        found[key] = {"values": values, "of": whole}
+    for key, (rows, of, values) in columns.items():
+        found[key] = {"values": list(values), "of": of}
+        if len(rows) * FEW < len(labels):
+            found[key]["rows"] = rows
+        elif len(rows) < len(labels):
+            known = dict(zip(rows, of, strict=True))
+            found[key]["of"] = [known.get(row, -1) for row in range(len(labels))]
     return found
 
 

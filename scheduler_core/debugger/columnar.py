@@ -72,7 +72,9 @@ class Table:
         self._schema = schema
         blocks = [block for block in blocks if block]
         for number, (name, kind) in enumerate(schema.items()):
-            parts = [block[number] if number < len(block) or kind != INT else _zeros(schema, block) for block in blocks]
+            parts: list[Any] = [
+                block[number] if number < len(block) or kind != INT else _zeros(schema, block) for block in blocks
+            ]
             if kind == FLOAT:
                 self.columns[name] = np.concatenate([_NO_FLOATS, *(np.frombuffer(part, np.float64) for part in parts)])
             elif kind == INT:

@@ -85,6 +85,7 @@ def stops(
         Stop("scenario, deletion", scene, _click("[data-confirm^='Delete this scenario']", "#confirm")),
         Stop("scenario in virtual time", f"/scenarios/{timed_scenario}/"),
         Stop("scenario, nodes", f"{scene}nodes/"),
+        Stop("scenario, node", f"{scene}nodes/delta/"),
         Stop("scenario, pods", f"{scene}pods/"),
         Stop("scenario, objects", f"{scene}objects/"),
         Stop("object", f"{scene}object/Node/delta/"),

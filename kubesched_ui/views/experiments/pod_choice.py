@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from kubesched_ui.models import PodResult, Run, Scenario
-from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios import stored_cluster
 from kubesched_ui.scenarios.cluster_overview import RELEASE
 from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.formatting import count
@@ -89,7 +89,7 @@ def pending_pods(scenario: Scenario, find: str, run_id: Any = None) -> PodChoice
         rows = PodResult.objects.filter(run=run).exclude(result=PodResult.Result.SCHEDULED).order_by("position")
         states = {f"{row.namespace}/{row.name}": row.result for row in rows.only("namespace", "name", "result")}
     else:
-        pods = cluster_overview.cluster_of_scenario(scenario).pods
+        pods = stored_cluster.cluster_of_scenario(scenario).pods
         states = {key: pod.state for key, pod in pods.items() if pod.state in ("pending", "gated")}
     found = [key for key in states if find.lower() in key.lower()]
     listed = [(key, f"{key} (gated)" if states[key] == "gated" else key) for key in found[:SHOWN]]

@@ -1,5 +1,7 @@
 """Analysis of a text in the editor: objects with their lines, errors of kubectl, warnings."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -231,3 +233,9 @@ def test_unusual_shapes_never_raise() -> None:
         for path in ("containers", "affinity", "tolerations", "topologySpreadConstraints", "nodeSelector", "volumes"):
             analyze(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{{path}: {value}}}\n")
         analyze(f"apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec: {{objects: {value}, timeline: {value}}}\n")
+
+
+def test_the_worker_process_does_not_import_django() -> None:
+    """It has neither the settings nor the database, and little memory."""
+    program = "import sys, kubesched_ui.editor.worker; sys.exit('django' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -19,7 +19,7 @@ from kubesched_ui.offload.pool import Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.offload.spool import BUDGET
 from kubesched_ui.queries import recording_cache
-from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios import stored_cluster
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.http_api import body, exported
 from tests.kubesched_ui.instance import until
@@ -38,7 +38,7 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{name}")
     found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
     settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
-    cluster_overview._kept.cache_clear()
+    stored_cluster._kept.cache_clear()
     stop_pools()
     yield found
     stop_pools()
@@ -232,7 +232,7 @@ def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatc
     for address in addresses:
         answer = client.get(address)
         assert answer.status_code == 200, address
-    assert cluster_overview._kept.cache_info().currsize == 0
+    assert stored_cluster._kept.cache_info().currsize == 0
 
 
 def test_large_responses_are_streamed(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.models import ClusterObject
-from kubesched_ui.scenarios import cluster_overview
+from kubesched_ui.scenarios import cluster_overview, stored_cluster
 from kubesched_ui.scenarios.cluster_columns import columns_of
 from kubesched_ui.scenarios.cluster_overview import cluster_view, find_nodes, find_pods
 from tests.kubesched_ui.recordings import node, pod, scenario
@@ -76,7 +76,7 @@ def test_a_stored_cluster_is_decoded_without_its_invalid_objects() -> None:
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace", "")
         row = {"kind": obj["kind"], "namespace": namespace, "name": name, "data": obj}
         ClusterObject.objects.create(scenario=stored, position=position, **row)
-    view = cluster_overview.cluster_of_scenario(stored)
+    view = stored_cluster.cluster_of_scenario(stored)
     assert view == cluster_view(stored.objects_of())
     assert (list(view.nodes), view.nodes["a"].requested["pods"]) == (["a", "b"], 1)
     assert not {"default/unreadable", "default/unknown-quantity"} & set(view.pods)
