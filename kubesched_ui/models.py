@@ -824,7 +824,7 @@ class WorkloadAnswer(models.Model):
     namespace = models.CharField(max_length=253)
     name = models.CharField(max_length=253)
     pod = models.CharField(max_length=507, help_text="ns/name of the pod that was explained.")
-    count = models.PositiveIntegerField(help_text="Number of pods that are like it, itself included.")
+    number = models.PositiveIntegerField(help_text="Number of pods that are like it, itself included.")
     pods = PackedJSONField(help_text='["ns/name", ...] of these pods.')
     cause = models.CharField(max_length=40, help_text="A kind of docs/answers.md; empty if unknown.")
     sentence = models.TextField()
@@ -832,9 +832,9 @@ class WorkloadAnswer(models.Model):
     fixed = models.BooleanField(default=False, help_text="Whether the fixes of the answer were searched.")
 
     class Meta:
-        ordering = ["run", "-count", "pod"]
+        ordering = ["run", "-number", "pod"]
         constraints = [models.UniqueConstraint(fields=["run", "pod"], name="workload_answer_once")]
-        indexes = [models.Index(fields=["run", "-count"]), models.Index(fields=["run", "namespace"])]
+        indexes = [models.Index(fields=["run", "-number"]), models.Index(fields=["run", "namespace"])]
 
 
 class Quota(models.Model):

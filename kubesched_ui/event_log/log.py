@@ -293,7 +293,7 @@ class RunLog:
         """Add answers about pods without a node, without pods that the run did not try."""
         pending = set(PodResult.objects.filter(run=self.run).without_node().pod_keys())
         shown = ((row, [pod for pod in row.pods if pod in pending]) for row in answers)
-        self.answers = [row._replace(pod=pods[0], pods=pods, count=len(pods)) for row, pods in shown if pods]
+        self.answers = [row._replace(pod=pods[0], pods=pods, number=len(pods)) for row, pods in shown if pods]
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:
         """Write `run.finished` and end the run, with `changes` to its row."""
@@ -303,11 +303,18 @@ class RunLog:
         self.flush(state=state, error=error, finished_at=timezone.now(), worker="", **changes)
 
 
-def insert_answers(run: Run, answers: Iterable[AnswerRow]) -> None:
-    """Insert answers, replacing those about the same pods."""
-    rows = (
-        (run.pk, *row._replace(pods=pack(msgspec.json.encode(row.pods)), answer=pack(row.answer))) for row in answers
-    )
+def insert_answers(run: Run, answers: Sequence[AnswerRow]) -> None:
+    """Insert answers, replacing those about the same pods. Their messages become those of the run, which also say what
+    preemption found."""
+    if not answers:
+        return
+    columns = PodResult.objects.filter(run=run).without_node().values_list("namespace", "name", "message")
+    messages = {f"{namespace}/{name}": message for namespace, name, message in columns.iterator(chunk_size=2000)}
+    rows = []
+    for row in answers:
+        answer = msgspec.json.decode(row.answer) | {"message": messages.get(row.pod, "")}
+        packed = {"pods": pack(msgspec.json.encode(row.pods)), "answer": pack(msgspec.json.encode(answer))}
+        rows.append((run.pk, *(row._asdict() | packed).values()))
     insert(WorkloadAnswer, ("run_id", *AnswerRow._fields), rows, unique=("run_id", "pod"))
 
 

@@ -128,7 +128,7 @@ class AnswerRow(NamedTuple):
     namespace: str
     name: str
     pod: str
-    count: int
+    number: int
     pods: list[str]
     cause: str
     sentence: str

@@ -166,15 +166,15 @@ def counts_of(run: Run) -> dict[str, int]:
 
 
 def _workloads(run: Run) -> list[AnsweredWorkload]:
-    rows = WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk")
+    rows = WorkloadAnswer.objects.filter(run=run).order_by("-number", "pk")
     found: dict[tuple[str, str, str], AnsweredWorkload] = {}
     listed = []
-    for row in rows.only("kind", "namespace", "name", "pod", "count", "sentence").iterator(chunk_size=500):
+    for row in rows.only("kind", "namespace", "name", "pod", "number", "sentence").iterator(chunk_size=500):
         workload = found.setdefault(
             (row.kind, row.namespace, row.name), AnsweredWorkload(row.kind, row.namespace, row.name)
         )
-        workload.count += row.count
-        workload.groups.append(AnsweredPods(row.sentence, row.count, [_pod(row.pod)]))
+        workload.count += row.number
+        workload.groups.append(AnsweredPods(row.sentence, row.number, [_pod(row.pod)]))
         listed.append((row.pk, workload.groups[-1]))
     ordered = sorted(found.values(), key=lambda workload: -workload.count)
     shown = [group for workload in ordered[:WORKLOADS] for group in workload.listed]

@@ -5,7 +5,7 @@ opens them, as are all fixes, and then stored as well.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -59,9 +59,9 @@ def _about(row: WorkloadAnswer, key: str) -> dict[str, Any]:
 
 
 def _fixes_of_pod(run: Run, answer: dict[str, Any]) -> list[Fix]:
-    of = (msgspec.convert(answer, Answer), [answer["pod"]])
+    about = msgspec.convert(answer, Answer)
     try:
-        return at_end(run, lambda simulation: pending_answers.fixes_of_groups(simulation, [of]))[0]
+        return at_end(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, [about]))[0]
     except (NotRecorded, InputError) as problem:
         logger.info("Pod %s of run %s has no fixes: %s", answer["pod"], run.pk, problem)
         return []
@@ -92,7 +92,7 @@ def answers_of_run(run: Run, fixes: bool = False) -> list[WorkloadAnswer]:
         return []
     if missing := _missing(run):
         _compute(run, missing)
-    rows = list(WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk"))
+    rows = list(WorkloadAnswer.objects.filter(run=run).order_by("-number", "pk"))
     if fixes and rows:
         _search_fixes(run, [row for row in rows[:FIXED] if not row.fixed])
         if run.fixes is None:
@@ -105,7 +105,7 @@ def _stored(run: Run, namespace: str, key: str) -> WorkloadAnswer | None:
     found = rows.filter(pod=key).first()
     if found is not None:
         return found
-    pk = next((pk for pk, pods in rows.filter(count__gt=1).values_list("pk", "pods") if key in pods), None)
+    pk = next((pk for pk, pods in rows.filter(number__gt=1).values_list("pk", "pods") if key in pods), None)
     return None if pk is None else rows.get(pk=pk)
 
 
@@ -171,10 +171,9 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     """Search the fixes of these answers and store them."""
     if not rows:
         return
-    # equal pods without a controller are edited one by one: the fixes are those of the first
-    groups = [(msgspec.convert(row.answer, Answer), row.pods[:1] if row.kind == BARE else row.pods) for row in rows]
+    answers = [msgspec.convert(row.answer, Answer) for row in rows]
     try:
-        found = at_end(run, lambda simulation: pending_answers.fixes_of_groups(simulation, groups))
+        found = at_end(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, answers))
     except (NotRecorded, InputError) as problem:
         logger.info("Run %s has no fixes: %s", run.pk, problem)
         return
@@ -205,7 +204,7 @@ def _rank_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
         logger.warning("The fixes of run %s are not stored: %s", run.pk, error)
 
 
-def _store(run: Run, rows: Iterable[AnswerRow]) -> None:
+def _store(run: Run, rows: Sequence[AnswerRow]) -> None:
     try:
         with transaction.atomic():
             insert_answers(run, rows)

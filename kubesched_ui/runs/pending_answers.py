@@ -7,8 +7,9 @@ import msgspec
 from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of, first_of, kind_of, workloads_of
+from scheduler_core.debugger.answers import answers_of, first_of, workloads_of
 from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
+from scheduler_core.debugger.suggestions.owner import kind_of
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
@@ -38,10 +39,10 @@ def requested(simulation: Simulation, only: Collection[str], last: Last, pod: st
     return _explained(simulation, kinds, last, MOST_CYCLES_TIMES_NODES)
 
 
-def fixes_of_groups(simulation: Simulation, groups: Sequence[tuple[Answer, Collection[str]]]) -> list[list[Fix]]:
-    """Return the fixes for each of these answers and its pods."""
+def fixes_of_workloads(simulation: Simulation, answers: Sequence[Answer]) -> list[list[Fix]]:
+    """Return the fixes for each of these answers, simulated for all pending pods of its workload."""
     workloads = {pod.key: pods for pods in workloads_of(simulation).values() for pod in pods}
-    return [fixes_of(simulation, answer, first_of(workloads.get(answer.pod, []), answer.pod)) for answer, _ in groups]
+    return [fixes_of(simulation, answer, first_of(workloads.get(answer.pod, []), answer.pod)) for answer in answers]
 
 
 def ranked(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Collection[str]]]) -> list[Fix]:

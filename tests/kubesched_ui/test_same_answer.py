@@ -48,8 +48,9 @@ def workload(rng: random.Random, name: str) -> list[dict[str, Any]]:
         {"priority": rng.choice((5, 10))},
         {},
     ]
-    spec = rng.choice(wishes) | rng.choice(wishes)
-    cpu = str(rng.choice((1, 3, 6, 7, 9, 64)))
+    often = (6, 3, 1, 4, 1, 2, 6)
+    spec = rng.choices(wishes, often)[0] | rng.choices(wishes, often)[0]
+    cpu = str(rng.choices((1, 3, 6, 7, 9, 64), (2, 4, 4, 4, 1, 1))[0])
     number = rng.choice((0, 1, 2, 5))
     made = [pod(f"{name}-{i}", cpu, **spec) for i in range(number or 1)]
     for one in made:

@@ -207,8 +207,8 @@ def sentences(run: Run) -> Iterator[str]:
     """Yield why pods are pending: a sentence for each workload and reason, with the number of its pods."""
     rows = answers_of_run(run)
     for row in rows[:MOST_SENTENCES]:
-        workload = f"{row.namespace}/{row.name} ({count(row.count, 'pod')})"
-        yield f"{row.pod if row.count == 1 else workload}: {row.sentence}"
+        workload = f"{row.namespace}/{row.name} ({count(row.number, 'pod')})"
+        yield f"{row.pod if row.number == 1 else workload}: {row.sentence}"
     if len(rows) > MOST_SENTENCES:
         yield f"and {len(rows) - MOST_SENTENCES:,} more reasons; --keep stores the run for the browser"
     if rows:

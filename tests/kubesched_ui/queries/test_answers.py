@@ -27,8 +27,8 @@ def mixed(**settings: Any) -> Run:
 
 
 def summary(run: Run) -> list[tuple[str, str, int, list[str]]]:
-    rows = WorkloadAnswer.objects.filter(run=run).order_by("-count", "pk")
-    return [(row.kind, row.name, row.count, row.pods) for row in rows]
+    rows = WorkloadAnswer.objects.filter(run=run).order_by("-number", "pk")
+    return [(row.kind, row.name, row.number, row.pods) for row in rows]
 
 
 ALL = [
@@ -45,6 +45,7 @@ def test_a_run_stores_the_answers_at_its_end(choices: dict[str, Any]) -> None:
     found = answer_of_pod(run, "default", "cache-2")
     assert found is not None
     assert (found["pod"], found["workload"]["pending"]) == ("default/cache-2", 3)
+    assert found["message"] == PodResult.objects.get(run=run, name="cache-0").message
     assert found["sentence"] == WorkloadAnswer.objects.get(pod="default/cache-0").sentence
 
 
@@ -76,7 +77,7 @@ def test_a_run_without_a_recording_is_explained_from_its_cycles() -> None:
     WorkloadAnswer.objects.all().delete()
     RecordingBlock.objects.filter(run=run).delete()
     rows = answers_of_run(run)
-    assert sum(row.count for row in rows) == PodResult.objects.filter(run=run).without_node().count() == 4
+    assert sum(row.number for row in rows) == PodResult.objects.filter(run=run).without_node().count() == 4
     assert {row.pod for row in rows} == set(before)
     assert all(row.sentence for row in rows)
 
