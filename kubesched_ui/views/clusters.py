@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui.clusters import connections, queries
+from kubesched_ui.clusters import connections, node_summaries, queries
 from kubesched_ui.clusters import fork as forks
 from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.scenarios.cluster_columns import EMPTY, view_of
@@ -114,7 +114,8 @@ def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
     )
     if context is None:
         raise Http404(f"The cluster {found.name} has no node {name} now.")
-    return render(request, "cluster_node.html", cluster_context.head(found, "nodes") | context)
+    head = cluster_context.head(found, "nodes")
+    return render(request, "cluster_node.html", head | context | {"summary": node_summaries.of_cluster(found, name)})
 
 
 @require_GET

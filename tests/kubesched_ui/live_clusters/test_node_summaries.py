@@ -1,0 +1,29 @@
+"""The sentence about a node of a live cluster."""
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.clusters import node_summaries
+from kubesched_ui.clusters.models import Cluster
+from tests.kubesched_ui.live_clusters.factory import live_cluster
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    node_summaries._state.cache_clear()  # databases of tests use the same numbers again
+
+
+def test_the_page_of_a_node_says_what_it_is_to_the_pending_pods(client: Client) -> None:
+    cluster = live_cluster()
+    text = client.get(f"/clusters/{cluster.pk}/nodes/n0/").content.decode()
+    assert '<p class="answer">No pending pod fits here: the node is smaller than the request of 64 cpu.</p>' in text
+
+
+def test_clusters_without_a_sentence() -> None:
+    cluster = live_cluster()
+    assert node_summaries.of_cluster(cluster, "n9") == ""
+    cluster.counts = {"kinds": {"Pod": node_summaries.MOST + 1}}
+    assert node_summaries.of_cluster(cluster, "n0") == ""
+    assert node_summaries.of_cluster(Cluster(name="new"), "n0") == ""
