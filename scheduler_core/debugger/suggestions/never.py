@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from scheduler_core.api import patches
-from scheduler_core.api.objects import Pod, decode
+from scheduler_core.api.objects import Container, Pod, decode
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.node_labels import GIVEN_LABELS
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.resources import CPU, MEMORY, is_extended
+from scheduler_core.cluster.resources import amounts
 from scheduler_core.cluster.system_taints import NEVER, NOT_READY, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.immutable_fields import remark
@@ -103,6 +103,10 @@ def _claims(pod: PodInfo) -> set[str]:
     return {name for volume in pod.pod.spec.volumes if (name := claim_name(pod, volume))}
 
 
+def _containers(pod: Pod) -> list[Container]:
+    return [*pod.spec.containers, *pod.spec.init_containers]
+
+
 def _edit(cluster: Cluster, pod: PodInfo, patch: Any, command: str) -> Iterator[str]:
     """Yield what is wrong with an edit of a pod of the workload."""
     document: dict[str, Any] = msgspec.to_builtins(pod.pod)
@@ -112,10 +116,11 @@ def _edit(cluster: Cluster, pod: PodInfo, patch: Any, command: str) -> Iterator[
     if command.startswith("kubectl patch pod"):
         where = {"patch": {"kind": "Pod", "namespace": pod.namespace, "name": pod.name, "patch": patch}}
         yield "changes an immutable field in place" if remark(pod.pod, [where]) else ""
-    for name, requested in pod.requests.items():
-        counts = is_extended(name) or name in (CPU, MEMORY) or name.startswith("hugepages-")
-        renamed = is_extended(name) and bool(new.requests.keys() - pod.requests.keys())
-        yield f"requests no {name}" if counts and requested and not new.requests.get(name) and not renamed else ""
+    for container, edited in zip(_containers(pod.pod), _containers(changed), strict=True):
+        was, now = amounts(container.resources.requests), amounts(edited.resources.requests)
+        renamed = sum(name not in was for name in now)
+        gone = [name for name, amount in was.items() if amount and not now.get(name)]
+        yield f"requests no {gone[0]}" if len(gone) > renamed else ""
     old_volumes, new_volumes = pod.pod.spec.volumes, changed.spec.volumes
     yield "runs without a volume" if len(new_volumes) < len(old_volumes) else ""
     yield "uses another claim" if _claims(new) - _claims(pod) else ""

@@ -134,7 +134,8 @@ def too_large(situation: Situation) -> Candidates:
     contexts = [make(situation.trace, row) for row in order]
     contexts = [c for c in contexts if c.statuses().keys() <= {"NodeResourcesFit"}] or contexts
     lacking = requests.short(contexts[0])
-    if lacking and all(left >= FREE * int(table.allocatable[name].max()) for name, left in lacking.items()):
+    large = {name: int(table.allocatable[name].max()) for name in wanted}
+    if lacking and all(name in large and left >= FREE * large[name] for name, left in lacking.items()):
         for step in requests.steps(contexts[0])[:1]:
             if step.edit is not None:
                 yield situation.edited("requests", step.text, step.edit)

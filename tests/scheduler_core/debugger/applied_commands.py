@@ -70,7 +70,7 @@ def applied(command: str, objects: list[Raw], kubectl: Path, folder: Path) -> li
             now = storage.get(kind.name, object_key(obj)) if kind else obj
             known.add((obj["kind"], object_key(obj)))
             if now is not None:
-                found.append({"apiVersion": obj["apiVersion"], "kind": obj["kind"]} | now)
+                found.append({name: obj[name] for name in ("apiVersion", "kind") if name in obj} | now)
         for kind in RESOURCES:
             for key in storage.keys(kind.name):
                 if (kind.kind, key) not in known:
