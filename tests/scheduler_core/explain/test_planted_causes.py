@@ -15,13 +15,11 @@ from tests.scheduler_core.explain.planted.commands import placed_with
 from tests.scheduler_core.explain.planted.real_faults import faults as real_faults
 
 LEAST = 0.95
-UNCLEAR = ("another_architecture", "match_fields_gone", "no_local_volume")
-OPEN = pytest.mark.xfail(reason="the answer names no nodes or no claim")
 # All forms: patch, replacement of a Job or Pod, several objects, create, uncordon, JSON patch.
 WITH_COMMANDS = ("untolerated_taint", "request_exceeds", "cordoned_and_tainted", "gated", "storage_class_missing")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=OPEN) if name in UNCLEAR else name for name in CAUSES])
+@pytest.mark.parametrize("name", CAUSES)
 def test_an_answer_is_right(name: str) -> None:
     case = planted(name, 1)
     assert planted(name, 1).objects == case.objects

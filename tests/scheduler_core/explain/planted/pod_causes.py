@@ -87,7 +87,15 @@ def anti_affinity_hosts(world: World) -> Case:
     keys, target = world.workload(
         1, {"cpu": "4", "memory": "4Gi"}, kinds=OWNERS, on=nodes, affinity=affinity, nodeSelector=selector
     )
-    return Case("", world.objects, keys, ("pod-anti-affinity",), frozenset(nodes), (target,), (f"\\b{count}\\b",))
+    return Case(
+        "",
+        world.objects,
+        keys,
+        ("pod-anti-affinity",),
+        frozenset(nodes),
+        (target,),
+        (f"all {count}\\b" if count > 2 else "both",),
+    )
 
 
 def repelled(world: World) -> Case:
