@@ -13,6 +13,7 @@ from kubesched_ui.lessons.functions import NOWHERE, ONE_CANDIDATE, Facts
 from kubesched_ui.lessons.questions import PASSES, Question, Verdict, measured
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
+from scheduler_core.explain import explain_node
 from scheduler_core.preemption.pick_one_node import RULES
 from scheduler_core.provenance.tree import LEAVES, Tree
 
@@ -128,21 +129,17 @@ def _passes(question: Question, given: list[str]) -> Iterator[str]:
     right = questions.answer(question)
     for node in given:
         if node not in right:
-            yield f"{node} does not pass: {_refusal(question.facts, node)}"
+            yield f"{node} does not pass. {_refusal(question.facts, node)}"
     if missing := [node for node in right if node not in given]:
         verb = "passes" if len(missing) == 1 else "pass"
         yield f"{count(len(missing), 'node')} that you did not select {verb} all filters."
 
 
 def _refusal(facts: Facts, node: str) -> str:
-    """Return why a node rejects the pod in focus."""
-    pod = facts.focus.pod
-    plugin = facts.call("refuser", [pod, node], {})
-    sentence = f"{plugin} reports {facts.call('reasons', [pod, node], {})}"
-    with suppress(Unknown, InputError):
-        if text := facts.tree("filter", pod, node, plugin).text:
-            return f"{plugin} reports {text.removeprefix(f'{node}: ')}."
-    return f"{sentence}."
+    """Return why a node rejects the pod in focus, in the words of an answer."""
+    cycle = facts.find(facts.focus.pod, facts.focus.attempt)
+    found = facts.run.provenance(cycle)
+    return explain_node(cycle.trace, node, found.framework.cluster, found.pod, cycle.nodes).sentence
 
 
 def _refuses(question: Question, given: str) -> Iterator[str]:
@@ -164,7 +161,7 @@ def _lands(question: Question, given: str) -> Iterator[str]:
     if given == NOWHERE:
         yield "The pod is placed: at least one node passes all filters."
     elif given in (cycle.get("filter") or {}) or not cycle.get("feasible"):
-        yield f"{given} does not pass: {_refusal(facts, given)}"
+        yield f"{given} does not pass. {_refusal(facts, given)}"
     else:
         found = cycle.get("total", {}).get(given)
         yield f"{given} passes all filters, but another node is better. The total of {given} is {shown(found)}."

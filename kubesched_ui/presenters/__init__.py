@@ -1,1 +1,1 @@
-"""Presenters: convert recorded data to data for templates and the API."""
+"""Presenters: conversions of recorded data, answers and events to labels, symbols, links and rows for display."""

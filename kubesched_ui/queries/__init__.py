@@ -1,1 +1,1 @@
-"""Queries of recorded runs, answered by the core from stored data, with limits and caches."""
+"""Queries: everything that reads a stored run or restores its cluster, with limits and caches; the core computes."""

@@ -16,10 +16,10 @@ from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_of
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.config import Configuration
+from scheduler_core.debugger.answers import first_of, workloads_of
 from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.suggestions.fixes import fixes_of
-from scheduler_core.debugger.suggestions.owner import kind_of
 from scheduler_core.debugger.suggestions.pending import AllPending, all_pending
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.debugger.suggestions.search import remedies
@@ -105,16 +105,13 @@ def explained(run: Run, row: Cycle) -> Answer:
 
 
 def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
-    """Return fixes for the cluster before a cycle, for all pods that are like its pod. Raises NotRecorded,
-    InputError."""
+    """Return fixes for the workload of a cycle's pod in the cluster before it. Raises NotRecorded, InputError."""
+    answer, key = explained(run, row), f"{row.namespace}/{row.name}"
 
     def ask() -> list[Fix]:
         simulation = _before(run, row)
-        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        if pod is None:
-            return []
-        alike = [one for one in simulation.pending if not one.node and kind_of(one) == kind_of(pod)]
-        return fixes_of(simulation, explain(trace_of(row), simulation, pod, names=row.nodes), alike)
+        pods = next((pods for pods in workloads_of(simulation).values() if key in {pod.key for pod in pods}), [])
+        return fixes_of(simulation, answer, first_of(pods, key))
 
     return _cached((key_of(run), row.number, "fixes"), ask)
 

@@ -204,8 +204,7 @@ def explained_of(run: Run, row: Cycle, trace: CycleTrace, last: bool) -> Answer:
     For the last one of a pod that has no node it is about the end of the run, as on the run's page; for an earlier one
     about that attempt, from the trace alone if nothing was recorded.
     """
-    nominated = trace.postfilter is not None and trace.postfilter.nominated_node
-    if last and not (trace.node or trace.group or nominated):
+    if last and not trace.node and not trace.group:
         stored = answers.answer_of_pod(run, row.namespace, row.name)
         if stored is not None:
             return msgspec.convert(stored, Answer)
