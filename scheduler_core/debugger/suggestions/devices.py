@@ -1,4 +1,4 @@
-"""Steps for DynamicResources: reduce a claim's requests, free devices of others, or run the pod without its claims."""
+"""Steps for DynamicResources: reduce a claim's requests, or free devices of others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scheduler_core.api.devices import DeviceRequest, ResourceClaim
 from scheduler_core.cluster import formatting
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, containers_of, patch_of
+from scheduler_core.debugger.suggestions.steps import EVICT, POD, Raw, Step, patch_of
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.dra.devices import Devices
 from scheduler_core.dra.explain import TAINT, TAKEN, RequestReport, node_report
@@ -21,7 +21,7 @@ SHOWN = 80  # maximum length of an expression in a text
 
 
 def steps(context: NodeContext) -> list[Step]:
-    """Return steps for the requests of each unallocated claim, and the step without any claims."""
+    """Return steps for the requests of each unallocated claim."""
     devices = Devices.of_cluster(context.cluster)
     wanted = [c for c in claims_used(context.pod, context.cluster.device_claims) if c.status.allocation is None]
     found: list[Step] = []
@@ -31,7 +31,7 @@ def steps(context: NodeContext) -> list[Step]:
                 found += _less(claim, j, k, request)
                 found += _free_devices(context, claim, request)
         found += _without_constraints(claim)
-    return [*found, *_without_claims(context)]
+    return found
 
 
 def _less(claim: ResourceClaim, j: int, k: int, evaluated: RequestReport) -> Iterator[Step]:
@@ -119,13 +119,3 @@ def _delete(context: NodeContext, chosen: list[ResourceClaim], pods: list[str]) 
     holding = formatting.some([claim.key for claim in chosen], 4)
     text = f"delete {formatting.some(names, 4)}: {what} {holding} {verb} devices on {context.name}"
     return Step(text, EVICT, float(len(there)) or 1.0, None, tuple(changes), frozenset(there))
-
-
-def _without_claims(context: NodeContext) -> list[Step]:
-    def edit(document: Raw) -> None:
-        document["spec"].pop("resourceClaims", None)
-        for container in containers_of(document):
-            container.get("resources", {}).pop("claims", None)
-
-    found = context.pod.pod.spec.resource_claims
-    return [Step("run without resource claims (devices)", POD, 6.0, edit)] if found else []

@@ -11,7 +11,7 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
 from scheduler_core.cluster import formatting
-from scheduler_core.debugger.mutations import Change, Skip
+from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.node_context import (
     BROKEN,
     CORDONED,
@@ -21,7 +21,7 @@ from scheduler_core.debugger.suggestions.node_context import (
     likeness,
     nearest,
 )
-from scheduler_core.debugger.suggestions.steps import CONFIG, POD, Part, Raw, Step, combined, node_step, patch_of
+from scheduler_core.debugger.suggestions.steps import POD, Part, Raw, Step, combined, node_step, patch_of
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import NodeTaint
 
@@ -48,14 +48,6 @@ def affinity(context: NodeContext) -> list[Step]:
         dropped.append(("drop the required node affinity, which no node can meet", 4.0, _drop_required))
     found = [combined([part for part in parts if part]) for parts in (fitted, dropped) if parts and all(parts)]
     labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
-    added = getattr(next((p for p in context.framework.filter if p.name == "NodeAffinity"), None), "added", None)
-    if not labels and added is not None and added.required is not None:
-        labels = missing(context.node, added.required.node_selector_terms)
-        if labels:
-            wanted = formatting.listing([requirement(req) for req in labels])
-            text = f"its profile requires {wanted} of every node: leave plugin NodeAffinity out for this pod"
-            change = Change(skip=Skip(pod=context.pod.key, plugin="NodeAffinity"))
-            found.append(Step(text, CONFIG, 6.0, None, (change,)))
     return [*found, *_labelled(context, labels)]
 
 

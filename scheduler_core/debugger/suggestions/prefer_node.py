@@ -11,7 +11,7 @@ import numpy as np
 
 from scheduler_core.cluster import formatting
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.mutations import Change, Skip, Weight
+from scheduler_core.debugger.mutations import Change, Weight
 from scheduler_core.debugger.suggestions.search import FixSearch, shortened
 from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Raw, Remedy, Step
 from scheduler_core.debugger.suggestions.what_if import WhatIf
@@ -155,12 +155,6 @@ class _PreferNodeSearch(FixSearch):
             yield Step(text, POD, 1.0 + weight / 100, partial(_prefer, term, weight))
         yield from self._selected()
         yield from self._weights(trace)
-        for entry in gap(trace, self.row):
-            plugin = entry["plugin"]
-            if entry["difference"] > 0:
-                change = Change(skip=Skip(pod=self.what_if.pod.key, plugin=plugin))
-                what = "priority" if self.what_if.simulation.release.predicates else "plugin"
-                yield Step(f"leave {what} {plugin} out of the profile for this pod", CONFIG, 5.0, None, (change,))
         rows = trace.feasible_rows()
         total = trace.total()
         mine = int(total[np.flatnonzero(rows == self.row)[0]]) if trace.scores else 0

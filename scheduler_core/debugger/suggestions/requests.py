@@ -48,41 +48,21 @@ def steps(context: NodeContext) -> list[Step]:
     nodes = context.cluster.nodes
     if len(context.pods()) + len(context.ahead()) >= int(nodes.allowed_pods[context.row]):
         return []
-    if over := _overcommitted(context):
-        text = f"request nothing: more {formatting.listing(over)} is requested on {context.name} than it has"
-        return [Step(text + _overhead_text(context.pod), POD, 7.0, _empty)]
     if not lacking:
         return []
+    overhead = amounts(context.pod.pod.spec.overhead)
     nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
     if nowhere:
         parts = [step for name in nowhere for step in _misspelt(context, name)]
         others = [name for name in lacking if name not in nowhere]
-        if not others:
+        if not others or not parts:
             return parts
         both = parts[0], _less(context, {name: lacking[name] for name in others})
         return [combined([(step.text, step.cost, step.edit) for step in both if step.edit is not None], ", and ")]
-    return [_less(context, lacking)]
-
-
-def _overcommitted(context: NodeContext) -> list[str]:
-    """Return overcommitted resources of the node, in releases where they exclude any pod that requests something."""
-    if context.cluster.release.fit_skips_zero_requests:
+    # a pod must request some of each, and admission sets the overhead
+    if any(round_down(name, left - overhead.get(name, 0)) <= 0 for name, left in lacking.items()):
         return []
-    return [name for name in (CPU, MEMORY, EPHEMERAL) if free(context, name) < 0]
-
-
-def _empty(document: Raw) -> None:
-    document["spec"].pop("overhead", None)
-    for holder in (*containers_of(document), document["spec"]):
-        resources = holder.get("resources") or {}
-        for name in [*resources.get("requests", {})]:
-            _set(resources, name, 0)
-
-
-def _overhead_text(pod: PodInfo) -> str:
-    overhead = sorted(amounts(pod.pod.spec.overhead).items())
-    text = formatting.listing([f"{formatting.amount(name, amount)} {name}" for name, amount in overhead])
-    return f"; and run without its RuntimeClass, whose overhead is {text}" if text else ""
+    return [_less(context, lacking)]
 
 
 def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
@@ -94,7 +74,6 @@ def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
     for other in nearest(name, known):
         if free(context, other) >= context.pod.requests[name]:
             yield Step(f"{has}: request {other}", POD, 0.0, partial(rename, name, other))
-    yield Step(f"{has}: do not request it", POD, 2.5, partial(_drop, name))
 
 
 def _amounts(document: Raw) -> Iterator[Raw]:
@@ -114,39 +93,26 @@ def rename(name: str, other: str, document: Raw) -> None:
             listed[other] = listed.pop(name)
 
 
-def _drop(name: str, document: Raw) -> None:
-    for listed in _amounts(document):
-        listed.pop(name, None)
-
-
 def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
     requested, release = context.pod.requests, context.cluster.release
     document: Raw = msgspec.to_builtins(context.pod.pod)
     shrink(lacking, release, document)
     now = _requests(document, release)
-    dropped = "overhead" not in document["spec"] and bool(context.pod.pod.spec.overhead)
     parts = []
     for name in sorted(lacking):
         most, reduced = context.cluster.nodes.allocatable[name], now.get(name, 0)
         largest = int(np.max(most)) if len(most) else 0
         beyond = f" (no node has more than {_like(name, reduced, largest)})" if requested[name] > largest else ""
-        less = f"{_exact(name, reduced) if reduced else 'no'} {name}"
-        parts.append(f"{less} instead of {_like(name, reduced, requested[name])}{beyond}")
+        parts.append(f"{_exact(name, reduced)} {name} instead of {_like(name, reduced, requested[name])}{beyond}")
     cuts = sum(1 - max(left, 0) / requested[name] for name, left in lacking.items())
-    cost = 2.0 + 2.0 * cuts + 4.0 * sum(left <= 0 for left in lacking.values()) + 3.0 * dropped
-    some = any(now.get(name) for name in lacking)
-    where = f", which {context.name} has left" if some else f": {context.name} has none left"
-    text = f"request {formatting.listing(parts)}{where}{_overhead_text(context.pod) if dropped else ''}"
-    return Step(text, POD, cost, partial(shrink, lacking, release))
+    text = f"request {formatting.listing(parts)}, which {context.name} has left"
+    return Step(text, POD, 2.0 + 2.0 * cuts, partial(shrink, lacking, release))
 
 
 def shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
-    """Reduce the largest requests to what fits. Remove the overhead if it alone is too large."""
+    """Reduce the largest requests to what fits with the overhead."""
     spec = document["spec"]
     overhead = amounts(spec.get("overhead", {}))
-    if any(overhead.get(name, 0) > max(left, 0) for name, left in lacking.items()):
-        del spec["overhead"]
-        overhead = {}
     for name, left in lacking.items():
         reduced = round_down(name, max(left - overhead.get(name, 0), 0))
         if _own(spec, name) > reduced:

@@ -13,17 +13,16 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.mutations import Change, Skip
+from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node
+from scheduler_core.debugger.suggestions.never import forbidden
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Remedy, Step, cheapest
+from scheduler_core.debugger.suggestions.steps import ADD, EVICT, NODE, POD, Combination, Remedy, Step, cheapest
 from scheduler_core.debugger.suggestions.strategies import steps_for
 from scheduler_core.debugger.suggestions.targets import worth_trying
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
-from scheduler_core.plugins import REGISTRY
 from scheduler_core.simulation import Simulation
 
 MOST = 8  # maximum number of fixes
@@ -34,9 +33,6 @@ ALTERNATIVES = 4  # steps per obstacle
 RUNS_TIMES_NODES = 600_000  # cycles x nodes; about a second
 LEAST_RUNS, MOST_RUNS = 60, 300
 NANOSECONDS = 1_500_000_000  # measured by the scheduler's timer
-# The kubelet rejects pods that violate these plugins: without the plugin, the pod goes where it cannot run.
-KUBELETS = frozenset(name for name, plugin in REGISTRY.items() if plugin.kubelet_admits)
-_LAST = ("Volume", "Node", "EBS", "GCE", "Azure", "Dynamic")
 
 
 def remedies(simulation: Simulation, pod: str, most: int = MOST, attempt: int = 1) -> list[Remedy]:
@@ -84,7 +80,6 @@ class FixSearch:
         if POD not in pure or len(pure) < 2:
             self._within(0.4, frozenset({POD, NODE, ADD}), targets[:6])
             self._within(0.4, frozenset({POD, NODE, ADD, EVICT}), targets[:6])
-        self._configure(targets)
         return self.ranked()
 
     def _within(self, share: float, kinds: frozenset[str], targets: Sequence[str]) -> None:
@@ -166,6 +161,10 @@ class FixSearch:
             fewer = plan.without(step)
             if fewer.steps and (other := self._fits(fewer)):
                 plan, node = fewer, other
+        changes = plan.changes(self.what_if.document)
+        deleted = [change for change in changes if change.delete is not None and change.delete.kind == "Pod"]
+        if forbidden(self.what_if.cluster, [self.what_if.pod], deleted):
+            return
         remedy = plan.remedy(self.what_if.document, node)
         if len(remedy.changes) > 1 and not self._minimal(plan.changes(self.what_if.document)):
             return
@@ -217,30 +216,6 @@ class FixSearch:
                 name = str(step.changes[0].create["metadata"]["name"]) if step.changes[0].create else ""
                 end = self.what_if.runs + 12
                 self._solve(Combination((step,)), name, frozenset({POD}), DEPTH, end)
-
-    def _configure(self, targets: Sequence[str]) -> None:
-        """Try the profile without a rejecting plugin; leave out a rule of the kubelet only if nothing else helps.
-
-        Not for a pod that PreEnqueue holds: the API server refuses to bind a pod with gates, the kubelet to start one
-        without its claims, and a gang would run in part.
-        """
-        trace, pod = self.trace, self.what_if.pod
-        if trace.preenqueue is not None:
-            return
-        whole = trace.prefilter
-        names = [whole.plugin] if whole is not None else list(trace.verdicts)
-        names += [plugin for status, _ in trace.decisive_statuses() if (plugin := status.plugin) not in names]
-        for name in dict.fromkeys(names):
-            new = successor(name)
-            last = new in KUBELETS or new.startswith(_LAST)
-            if (last and self.found and new != "NodeUnschedulable") or name not in self.what_if.framework.plugin_names:
-                continue
-            change = Change(skip=Skip(pod=pod.key, plugin=name))
-            what = "predicate" if self.what_if.simulation.release.predicates else "plugin"
-            step = Step(f"leave {what} {name} out of the profile for this pod", CONFIG, 6.0, None, (change,))
-            plan = Combination((step,))
-            if node := self._fits(plan):
-                self._show(plan, node)
 
     def ranked(self) -> list[Remedy]:
         """Return the smallest fixes, a few per kind, without those for other nodes that a smaller one replaces."""

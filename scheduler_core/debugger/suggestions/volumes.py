@@ -37,33 +37,19 @@ def claims(context: NodeContext) -> Iterator[tuple[int, Volume, str, PersistentV
 
 
 def volumes(context: NodeContext) -> list[Step]:
-    """All volume plugins: steps for each claim, and as a last resort the pod without the affected volumes."""
-    found: list[Step] = []
-    there = context.pod.pod.spec.volumes
-    affected: dict[int, str] = {}
-    for place, volume, name, claim in claims(context):
-        found += _claim_steps(context, place, volume, name, claim)
-        affected[place] = volume.name
-    for place, volume in enumerate(there):
-        if any(getattr(volume, kind) is not None for kind in _DISKS):
-            affected[place] = volume.name
-    for place, name in affected.items() if len(affected) > 1 else ():
-        found.append(Step(f"run without volume {name}", POD, 7.0, partial(_drop_volumes, (place,))))
-    if affected:
-        text = f"run without volume{'s' if len(affected) > 1 else ''} {formatting.listing(list(affected.values()))}"
-        found.append(Step(text, POD, 6.0 + len(affected), partial(_drop_volumes, tuple(affected))))
-    return found
-
-
-def _drop_volumes(places: tuple[int, ...], document: Raw) -> None:
-    volumes = [volume for i, volume in enumerate(document["spec"]["volumes"]) if i not in places]
-    document["spec"]["volumes"] = volumes
-    if not volumes:
-        del document["spec"]["volumes"]
+    """All volume plugins: steps for each claim."""
+    return [step for found in claims(context) for step in _claim_steps(context, *found)]
 
 
 def _use_claim(place: int, name: str, document: Raw) -> None:
     document["spec"]["volumes"][place]["persistentVolumeClaim"]["claimName"] = name
+
+
+def _is_used(context: NodeContext, name: str) -> bool:
+    """Return whether another pod uses a claim."""
+    pods = (pod for pods in context.cluster.volume_users.by_node.values() for pod in pods.values())
+    mine = (pod for pod in pods if pod.namespace == context.pod.namespace and pod.key != context.pod.key)
+    return any(claim_name(pod, volume) == name for pod in mine for volume in pod.pod.spec.volumes)
 
 
 def _claim_steps(
@@ -73,7 +59,7 @@ def _claim_steps(
     mine = [c for c in context.cluster.claims.values() if c.namespace == context.pod.namespace]
     if claim is None:
         if volume.persistent_volume_claim is not None:
-            known = [c.name for c in mine]
+            known = [c.name for c in mine if not _is_used(context, c.name)]
             for other in nearest(name, known)[:2]:
                 text = f"claim {key} does not exist; there is {formatting.some(sorted(known), 3)}: use claim {other}"
                 yield Step(text, POD, 0.2, partial(_use_claim, place, other))
@@ -93,10 +79,6 @@ def _claim_steps(
         yield from _classes(context, key, claim)
         yield from _bindings(context, key, claim)
     yield from _users(context, key, claim)
-    if volume.persistent_volume_claim is not None:
-        usable = (c for c in mine if fully_bound(c) and c.spec.volume_name in context.cluster.volumes)
-        if other := next((c.name for c in usable if c.name != name), ""):
-            yield Step(f"use claim {other} instead of {name}", POD, 5.5, partial(_use_claim, place, other))
 
 
 def _served_class(context: NodeContext) -> StorageClass | None:

@@ -35,6 +35,9 @@ def test_each_fix_places_the_pod_and_undoing_the_mistake_comes_first(path: Path,
     simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
     trace, again = next(iter(unplaced(simulation)))
     found = remedies(again(), trace.pod)
+    if kind == "unknown device":  # no cluster has such a device, and none is dropped from the request
+        assert not found
+        return
     assert found, trace.message
     assert any(one.undoes(remedy.changes) for remedy in found[:2]), [remedy.text for remedy in found]
     check(again, trace.pod, found)

@@ -29,7 +29,7 @@ def texts(*objects: Raw) -> list[str]:
 def test_fewer_devices() -> None:
     found = texts(resource_slice("s1", device("a"), device("b"), on="n1"), claim("new", exactly(3)), pod("p", "new"))
     assert found[0] == "request 2 devices instead of 3 (request r0 of claim default/new)"
-    assert found[-1] == "run without resource claims (devices)"
+    assert not any("without" in text for text in found)
 
 
 def test_a_selector_is_removed() -> None:

@@ -30,7 +30,8 @@ def test_each_fix_is_proved_and_minimal(case: Raw) -> None:
         before = core_state(rewound.cluster, set(), set())
         found = remedies(rewound, trace.pod)
         assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
-        assert found, f"{trace.pod}: {trace.message}"
+        # a resource that no node has enough of is the one thing that may have no fix
+        assert found or "Insufficient" in trace.message, f"{trace.pod}: {trace.message}"
         check(again, trace.pod, found)
 
 
@@ -115,30 +116,11 @@ def test_memory_has_one_unit() -> None:
     assert first.text.startswith("request 1536Mi memory instead of 12288Mi (no node has more than 1536Mi), which a has")
 
 
-def test_the_request_becomes_zero_if_a_limit_stays() -> None:
-    wanted = pod()
-    wanted["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
-    first = next(one for one in suggestions(node("a"), pod("full", "4", "a"), wanted) if one.kind == "pod")
-    assert first.text == "request no cpu instead of 1: a has none left"
-    patched = first.changes[0]["patch"]["patch"]["spec"]["containers"][0]["resources"]
-    assert patched == {"requests": {"cpu": "0"}, "limits": {"cpu": "2"}}, "a limit alone would be taken for the request"
-
-
-def test_too_large_an_overhead_is_removed() -> None:
+def test_no_fix_requests_nothing() -> None:
+    assert of_pod(suggestions(node("a"), pod("full", "4", "a"), pod())) == []
     sandboxed = pod(overhead={"cpu": "250m", "memory": "100Mi"})
-    texts = of_pod(suggestions(node("a"), pod("full", "3900m", "a"), sandboxed))
-    assert texts[0] == (
-        "request 0.1 cpu instead of 1.25, which a has left; "
-        "and run without its RuntimeClass, whose overhead is 0.25 cpu and 100Mi memory"
-    )
-
-
-def test_old_releases_place_pods_without_requests_on_overcommitted_nodes() -> None:
-    wanted = pod()
-    wanted["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
-    objects = [node("a"), pod("full", "5", "a"), wanted]
-    assert "request nothing: more cpu is requested on a than it has" in of_pod(suggestions(*objects, release="1.27"))
-    assert "request no cpu instead of 1: a has none left" in of_pod(suggestions(*objects, release="1.34"))
+    assert of_pod(suggestions(node("a"), pod("full", "3900m", "a"), sandboxed)) == []
+    assert of_pod(suggestions(node("a"), pod("full", "5", "a"), pod(), release="1.27")) == []
 
 
 def test_a_gated_pod_gets_the_verdicts_without_its_gates() -> None:
@@ -165,19 +147,10 @@ def away(*expressions: Raw) -> Raw:
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def test_labels_are_changed_to_avoid_anti_affinity() -> None:
+def test_labels_are_not_changed_to_avoid_anti_affinity() -> None:
     only_web = away({"key": "tier", "operator": "NotIn", "values": ["web"]})
     found = suggestions(node("a"), pod("e", on="a", affinity=only_web), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["label it tier=web: default/e keeps pods with its labels away"]
-    neither = away({"key": "app", "operator": "DoesNotExist"}, {"key": "app", "operator": "In", "values": ["x"]})
-    found = suggestions(node("a"), pod("e", on="a", affinity=neither), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["label it app=x-other: default/e keeps pods with its labels away"]
-    gone = away({"key": "app", "operator": "Exists"})
-    found = suggestions(node("a"), pod("e", on="a", affinity=gone), pod(labels={"app": "x"}))
-    assert of_pod(found) == ["remove label app from it: default/e keeps pods with its labels away"]
-    unmatched = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
-    everybody = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [unmatched]}}
-    assert of_pod(suggestions(node("a"), pod("e", on="a", affinity=everybody), pod())) == []
+    assert of_pod(found) == []
 
 
 def test_the_best_fix_of_each_kind_is_shown_in_long_lists() -> None:
@@ -270,14 +243,10 @@ def test_static_pods_are_not_deleted() -> None:
     assert not [remedy for remedy in suggestions(node("a"), static, pod(cpu="3")) if remedy.kind == "evict"]
 
 
-def test_devices_are_removed_from_the_pod_and_its_containers() -> None:
+def test_a_pod_does_not_run_without_its_devices() -> None:
     uses = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
     uses["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
-    found = next(remedy for remedy in suggestions(node("a"), uses) if remedy.kind == "pod")
-    assert found.text == "run without resource claims (devices)"
-    patched = found.changes[0]["patch"]["patch"]["spec"]
-    assert patched["resourceClaims"] is None
-    assert "claims" not in patched["containers"][0]["resources"]
+    assert of_pod(suggestions(node("a"), uses)) == []
 
 
 def test_gates_are_removed() -> None:
