@@ -39,14 +39,18 @@ def owner_of(cluster: Cluster, pod: PodInfo) -> Target:
 
 
 def kind_of(pod: PodInfo) -> bytes:
-    """Return a key that is equal for pods that the scheduler treats equally."""
+    """Return a key that is equal for pods of one workload that the scheduler treats equally."""
+    return equality_of(pod) + (b"" if pod.pod.metadata.owner_references else pod.name.encode())
+
+
+def equality_of(pod: PodInfo) -> bytes:
+    """Return a key that is equal for pods that the scheduler treats equally, also for several without a controller."""
     metadata, spec = pod.pod.metadata, pod.pod.spec
     labels = {key: value for key, value in pod.labels.items() if key not in _OF_ONE_POD}
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     for name in ("hostname", "subdomain"):
         plain.pop(name, None)
-    owners = metadata.owner_references or pod.name
-    return _ENCODE((pod.namespace, labels, owners, plain, pod.nominated_node))
+    return _ENCODE((pod.namespace, labels, metadata.owner_references, plain, pod.nominated_node))
 
 
 def names(pods: Sequence[PodInfo]) -> list[str]:

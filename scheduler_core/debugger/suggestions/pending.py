@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -16,11 +17,11 @@ from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.add_node import another, kinds, shape
-from scheduler_core.debugger.suggestions.trial import reverted
-from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
+from scheduler_core.debugger.suggestions.owner import equality_of
+from scheduler_core.debugger.suggestions.placing import Placing, fewest
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.simulation import Simulation
 
-MOST_NODES = 16  # maximum number of added nodes
 MOST_KINDS = 6
 CYCLES_TIMES_NODES = 3_000_000
 AS_NODES = 250  # fixed cost of a cycle, in nodes
@@ -79,7 +80,7 @@ class _PendingPods:
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self.cluster = simulation.cluster
-        self.budget = max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100)
+        self.placing = Placing(simulation, max(CYCLES_TIMES_NODES // (len(self.cluster.nodes) + AS_NODES), 100))
         scheduler = simulation.scheduler
         waiting = [pod for pod in simulation.pending if not pod.node and not pod.terminating]
         mine = [pod for pod in waiting if pod.pod.spec.scheduler_name in scheduler.profiles]
@@ -88,7 +89,6 @@ class _PendingPods:
         self.waiting.sort(key=lambda pod: -pod.priority)
         self.members = len(mine) - len(self.waiting)
         self.stuck: list[PodInfo] = []
-        self.kinds: dict[str, bytes] = {}  # pod -> a key that is equal for pods that the scheduler treats equally
 
     def answer(self) -> AllPending:
         reasons: Counter[tuple[str, str]] = Counter()
@@ -97,12 +97,11 @@ class _PendingPods:
         known: dict[bytes, tuple[str, str] | None] = {}
         looked = 0
         for pod in self.waiting:
-            owners = pod.pod.metadata.owner_references
-            kind = self.kinds[pod.key] = msgspec.json.encode((pod.namespace, pod.labels, owners, pod.pod.spec))
+            kind = equality_of(pod)
             if kind not in known:
-                if self.budget <= 0:
+                if self.placing.cycles <= 0:
                     continue
-                self.budget -= 1
+                self.placing.cycles -= 1
                 known[kind] = bottleneck(WhatIf(self.simulation, pod.key).run(()))
             looked += 1
             found = known[kind]
@@ -127,11 +126,11 @@ class _PendingPods:
         there = [like for turn in turns for like in turn if like is not None][:MOST_KINDS]
         found: dict[object, list[MoreNodes]] = {}
         for like in there if self.stuck else ():
-            if self.budget <= 0:
+            if self.placing.cycles <= 0:
                 break
-            number, placed = self._grow(like)
+            number, placed = fewest(partial(self._place, like), len(self.stuck))
             if number and placed and self._place(like, number) >= placed:
-                changes = [{"create": another(self.cluster.nodes.entries, like, i)} for i in range(1, number + 1)]
+                changes = [msgspec.to_builtins(change) for change in self._changes(like, number)]
                 text = f"{number} more {'node' if number == 1 else 'nodes'} like {like.name} "
                 text += f"{'places' if number == 1 else 'place'} {placed} of {formatting.count(len(self.stuck), 'pod')}"
                 more = MoreNodes(text, like.name, number, placed, changes, disturbs={"pods": 0, "nodes": number})
@@ -149,51 +148,13 @@ class _PendingPods:
         has = {name: int(column[row]) for name, column in self.cluster.nodes.allocatable.items()}
         return sum(all(has.get(name, 0) >= n for name, n in pod.requests.items()) for pod in self.stuck)
 
-    def _grow(self, like: Node) -> tuple[int, int]:
-        """Return (the smallest number of such nodes that places as many pods as possible, how many pods they place)."""
-        low, best = 0, (0, 0)
-        for number in (1, 2, 4, 8, MOST_NODES):
-            placed = self._place(like, number)
-            if placed <= best[1]:
-                break
-            low, best = best[0], (number, placed)
-            if placed == len(self.stuck) or self.budget <= 0:
-                break
-        high, placed = best
-        while high - low > 1 and self.budget > 0:
-            middle = (low + high) // 2
-            if self._place(like, middle) >= placed:
-                high = middle
-            else:
-                low = middle
-        return high, placed
-
     def _place(self, like: Node, number: int) -> int:
-        """Return how many of the pods are placed, in order, with this many more nodes. All changes are reverted."""
-        scheduler = self.simulation.scheduler
-        added = [another(self.cluster.nodes.entries, like, i) for i in range(1, number + 1)]
-        done = []
-        nowhere: set[bytes] = set()  # kinds of pods that were not placed since the last success
-        with reverted(self.simulation) as trial:
-            for raw in added:
-                trial.apply(Change(create=raw))
-            try:
-                with dry_cycles(scheduler):
-                    for pod in self.stuck:
-                        if self.kinds[pod.key] in nowhere:
-                            continue
-                        self.budget -= 1
-                        trial.keep_claims(pod)
-                        framework, state, trace = scheduler.try_pod(pod)
-                        if trace.placed_on:
-                            done.append((framework, state, pod, trace.node))
-                            nowhere.clear()
-                        else:
-                            nowhere.add(self.kinds[pod.key])
-            finally:
-                for framework, state, pod, node in reversed(done):
-                    scheduler.forget(framework, state, pod, node)
-        return len(done)
+        """Return how many of the pods are placed, in order, with this many more nodes."""
+        return len(self.placing.place(self._changes(like, number), self.stuck))
+
+    def _changes(self, like: Node, number: int) -> list[Change]:
+        entries = self.cluster.nodes.entries
+        return [Change(create=another(entries, like, i)) for i in range(1, number + 1)]
 
 
 def _rank(more: MoreNodes) -> tuple[int, int, str]:

@@ -11,7 +11,7 @@ from scheduler_core.api import patches
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.owner import kind_of
+from scheduler_core.debugger.suggestions.owner import equality_of
 from scheduler_core.debugger.suggestions.trial import reverted
 from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.simulation import Simulation
@@ -65,7 +65,7 @@ class Placing:
         found = []
         for pod in pods:
             if pod.key not in self._kinds:
-                self._kinds[pod.key] = kind_of(pod)
+                self._kinds[pod.key] = equality_of(pod)
             edit = edits.get(pod.key)
             if edit is not None:
                 document = patches.merge_patch(msgspec.to_builtins(pod.pod), edit.patch)
