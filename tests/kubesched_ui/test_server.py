@@ -7,7 +7,8 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from pathlib import Path
 
@@ -90,9 +91,10 @@ port = pytest.fixture(free_port)
 FILES = 6000  # that the server may open
 
 
-@pytest.fixture
-def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    (tmp_path / "pushing.py").write_text(textwrap.dedent(APPLICATION))
+@contextmanager
+def started(folder: Path, checkout: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server in a folder, where it writes `log`, `sent` and `all`."""
+    (folder / "pushing.py").write_text(textwrap.dedent(APPLICATION))
     command = [
         "prlimit",
         f"--nofile={FILES}:{FILES}",
@@ -105,14 +107,42 @@ def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Po
         str(port),
         "pushing:application",
     ]
-    environment = {"PYTHONPATH": f"{checkout}:{tmp_path}", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}
+    environment = {"PYTHONPATH": f"{checkout}:{folder}", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}
     environment |= {"INGEST_MAX_BYTES": "1000000", "UPLOADS_AT_ONCE": "2"}
-    with (tmp_path / "log").open("ab") as log:
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
     until(lambda: listens("127.0.0.1", port), "the start")
     yield process
     process.terminate()
     process.wait(30)
+
+
+@pytest.fixture
+def process(tmp_path: Path, checkout: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    with started(tmp_path, checkout, port) as process:
+        yield process
+
+
+@dataclass(frozen=True)
+class SharedServer:
+    """A server of all tests that leave it as it was."""
+
+    folder: Path
+    port: int
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator[SharedServer]:
+    folder, port = tmp_path_factory.mktemp("server"), free_port()
+    with started(folder, checkout, port):
+        yield SharedServer(folder, port)
+
+
+@pytest.fixture
+def shared_connection(shared: SharedServer) -> Iterator[HTTPConnection]:
+    connection = HTTPConnection("127.0.0.1", shared.port, timeout=60)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture
@@ -135,19 +165,21 @@ def settled(path: Path) -> int:
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_000_000, 200), (5_000_000, 413)])
-def test_a_body_beyond_the_largest_upload_is_discarded(connection: HTTPConnection, size: int, status: int) -> None:
+def test_a_body_beyond_the_largest_upload_is_discarded(
+    shared_connection: HTTPConnection, size: int, status: int
+) -> None:
     for body in (b"x" * size, iter([b"x" * 100_000] * (size // 100_000))):  # with a length, and in chunks
-        connection.request("POST", "/", body, USER)
-        answer = connection.getresponse()
+        shared_connection.request("POST", "/", body, USER)
+        answer = shared_connection.getresponse()
         assert answer.status == status, answer.read()
         assert (b"larger than" in answer.read()) is (status == 413)
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=x", "; boundary=" + "x" * 300])
-def test_an_incomplete_form_reaches_the_application(connection: HTTPConnection, boundary: str) -> None:
+def test_an_incomplete_form_reaches_the_application(shared_connection: HTTPConnection, boundary: str) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc'
-    connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
-    assert connection.getresponse().read() == b"taken"
+    shared_connection.request("POST", "/", body, {"Content-Type": f"multipart/form-data{boundary}"})
+    assert shared_connection.getresponse().read() == b"taken"
 
 
 @pytest.mark.long
@@ -198,8 +230,8 @@ def test_the_access_log_contains_no_secret(connection: HTTPConnection, server: s
     assert "s3cret" not in log
 
 
-def test_a_socket_that_the_server_gives_up_is_closed(server: str) -> None:
-    with connect(f"{server}broken") as socket:
+def test_a_socket_that_the_server_gives_up_is_closed(shared: SharedServer) -> None:
+    with connect(f"ws://127.0.0.1:{shared.port}/broken") as socket:
         assert socket.recv(timeout=5) == "seen"
         with pytest.raises(ConnectionClosedError) as closed:
             socket.recv(timeout=5)
@@ -319,20 +351,20 @@ def test_slow_bodies_leave_disk_space_to_others(port: int, connection: HTTPConne
         assert b"arrives too slowly" in crowd[9].recv(4096)
 
 
-def test_a_body_sent_with_its_headers_is_accepted(connection: HTTPConnection, tmp_path: Path) -> None:
-    connection.connect()
+def test_a_body_sent_with_its_headers_is_accepted(shared_connection: HTTPConnection, shared: SharedServer) -> None:
+    shared_connection.connect()
     for _ in range(3):  # on one connection
-        connection.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + b"x" * 20_000)
-        response = HTTPResponse(connection.sock)
+        shared_connection.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + b"x" * 20_000)
+        response = HTTPResponse(shared_connection.sock)
         response.begin()
         assert response.read() == b"taken"
-    assert "Traceback" not in (tmp_path / "log").read_text()
+    assert "Traceback" not in (shared.folder / "log").read_text()
 
 
-def test_a_body_for_a_public_url_is_short(connection: HTTPConnection) -> None:
+def test_a_body_for_a_public_url_is_short(shared_connection: HTTPConnection) -> None:
     for size, status in ((10_000, 200), (200_000, 413)):
-        connection.request("POST", "/login", b"x" * size)
-        answer = connection.getresponse()
+        shared_connection.request("POST", "/login", b"x" * size)
+        answer = shared_connection.getresponse()
         assert (answer.status, b"larger than 16384" in answer.read()) == (status, status == 413)
 
 

@@ -23,16 +23,22 @@ from tests.kubesched_ui.recordings import node, pod, ran, scenario
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def fresh_pools() -> Iterator[None]:
+    """Tests share a worker, which takes a second to start."""
+    stop_pools()
+    yield
+    stop_pools()
+
+
 @pytest.fixture
-def live_class(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClassClient]:
+def live_class(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ClassClient:
     """Open a class at a pending pod. The pool reads the database of the test."""
     if connection.vendor == "sqlite":
         monkeypatch.setenv("DATABASE_URL", f"sqlite:///{connection.settings_dict['NAME']}")
     run = ran(scenario(node("n1"), pod("a"), pod("big", cpu="64")))
     settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
-    stop_pools()
-    yield opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
-    stop_pools()
+    return opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
 
 
 def wait_for_part(live_class: ClassClient, what: str, words: str) -> str:
@@ -73,7 +79,9 @@ def test_a_part_that_times_out_shows_a_message(
 ) -> None:
     monkeypatch.setattr(request_worker, "respond", misbehaving.hang)
     settings.OFFLOAD_MAX_SECONDS = 0.2
+    stop_pools()
     assert 'id="t-why"' in wait_for_part(live_class, "why", "took longer")
+    stop_pools()
 
 
 def test_a_part_of_an_old_page_is_not_announced(live_class: ClassClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,14 @@ FORMATS = ("jsonl", "run", "simulator", "parquet")
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def fresh_pools() -> Iterator[None]:
+    """Tests share the workers, which take a second to start."""
+    stop_pools()
+    yield
+    stop_pools()
+
+
 @pytest.fixture
 def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Let workers read the database of the test."""
@@ -39,9 +47,10 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     found = ran(scenario(node("n1"), *(pod(f"p{i}", cpu="3") for i in range(3)), name="beside"))
     settings.OFFLOAD, settings.OFFLOAD_PROCESSES = True, 1
     stored_cluster._kept.cache_clear()
-    stop_pools()
+    before = {name: get_pool(name).config for name in ("requests", "exports")}
     yield found
-    stop_pools()
+    for name, config in before.items():
+        get_pool(name).config = config
 
 
 def url_patterns(resolver: Any, base: str = "") -> Iterator[str]:
@@ -144,6 +153,7 @@ def test_an_unreadable_export_breaks(client: Client, run: Run, settings: Any, wh
 def test_a_request_that_takes_too_long_is_stopped(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = get_pool("requests")
     pool.config = replace(pool.config, seconds=0.2)
+    pool.stop()  # the next worker has this configuration
     with monkeypatch.context() as patched:
         patched.setattr(request_worker, "respond", misbehaving.hang)
         answer = client.get(f"/api/runs/{run.pk}/remedies")
@@ -179,7 +189,9 @@ def test_a_client_that_does_not_read_blocks_no_worker(
 
 def test_a_request_that_needs_too_much_memory_is_rejected(client: Client, run: Run, settings: Any) -> None:
     settings.OFFLOAD_MAX_MEMORY = 8 << 20
+    stop_pools()
     answer = client.get(f"/runs/{run.pk}/together/")
+    stop_pools()
     assert answer.status_code == 503
     assert "8 MB of memory" in answer.content.decode()
 
