@@ -145,13 +145,6 @@ def cluster_pod(cluster_id: int, key: str) -> str:
 
 
 @register.filter
-def without_category(sentence: str) -> str:
-    """Return the answer about a pending pod without its category, which a badge shows."""
-    category, colon, rest = sentence.partition(": ")
-    return rest if colon and category.lower() in ("never", "not now", "not asked") else sentence
-
-
-@register.filter
 def as_query(key: str) -> str:
     """Return `namespace/name` as a URL query."""
     return urlencode({"namespace": namespace_of(key), "name": name_of(key)})

@@ -29,8 +29,8 @@ TONES = {
 }
 # Category -> style of its badge, and what it means for a number of pods.
 CATEGORIES = {
-    PendingPod.Category.NEVER: ("bad", "never fits", "never fit"),
-    PendingPod.Category.NOT_NOW: ("warn", "does not fit now", "do not fit now"),
+    PendingPod.Category.NEVER: ("bad", "needs a change", "need a change"),
+    PendingPod.Category.NOT_NOW: ("warn", "waits for other pods", "wait for other pods"),
     PendingPod.Category.NOT_TRIED: (
         "held",
         "waits for something other than a node",
@@ -38,8 +38,8 @@ CATEGORIES = {
     ),
 }
 MEANINGS = {
-    "never": "No node of the cluster could take the pod, even if it were empty.",
-    "not now": "Some node could take the pod if other pods left.",
+    "never": "No node takes the pod until the pod, a node or a claim changes.",
+    "not now": "Other pods hold what the pod needs.",
     "not asked": "The scheduler has not decided about the pod.",
     "": "The pod is new or the cluster has changed; the answer follows.",
 }
@@ -176,7 +176,8 @@ def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
         "pod": waiting,
         "badge": waiting and category_badge(waiting.category),
         "details": details,
-        "in_the_way": in_the_way(details),
+        "leaving": leaving(details),
+        "fixes": fixes(details),
         "reported": reported,
         "reports": details.get("reports") or [],
         "changes": changes,
@@ -185,11 +186,17 @@ def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
     }
 
 
-def in_the_way(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the pods that stand in the way of a pending pod, each with the time at which it should be gone."""
+def fixes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the suggested fixes as of a `ShownFix`; without changes, because nothing is tried on a live cluster."""
+    found = (details.get("answer") or {}).get("fixes", [])
+    return [{"fix": one | {"changes": []}, "id": f"fix-{number}"} for number, one in enumerate(found)]
+
+
+def leaving(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pods that end before a pending pod fits, each with the time at which it should be gone."""
     return [
         one | {"gone_at": cluster_pod_history.at(one["until"]) if one.get("until") else None}
-        for one in details.get("in_the_way", [])
+        for one in details.get("leaving", [])
     ]
 
 

@@ -1,15 +1,15 @@
 """python -m scheduler_core simulate: runs a scenario file and writes its events, as a table or as JSON lines."""
 
 import argparse
+from collections.abc import Collection
 from typing import IO, Any
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.console import choices_of, print_json, print_notes, scenario_release
 from scheduler_core.commands.progress import shown
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
-from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.errors import InputError
-from scheduler_core.explain.explain import explain
 from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.files import read_bytes, read_snapshot
@@ -40,14 +40,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         choices=choices_of(args),
     )
     print_notes(run.notes, run.simulation.warnings)
-    evicted, nodes = 0, list(run.simulation.nodes)
-    last: dict[str, tuple[CycleTrace, list[str]]] = {}  # pod -> its last cycle, and the nodes in the order of its rows
+    evicted = 0
     for record in shown(run.run(), "records", out=out):
         evicted += record.kind == "pod.evicted"
-        if record.kind == "nodes.listed":
-            nodes = record.data["names"]
-        elif record.trace is not None:
-            last[record.trace.pod] = record.trace, nodes
         if args.format == "jsonl":
             print_json(as_json(record), out)
         else:
@@ -58,24 +53,20 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         waiting = ", ".join(f"{list(left.values()).count(part)} {part}" for part in sorted(set(left.values())))
         nominated = sum(pod in left for pod in run.simulation.cluster.nominator.nominations())
         totals = "".join(f", {n} {what}" for n, what in ((nominated, "nominated"), (evicted, "evicted")) if n)
-        write_sentences(run, {pod: last[pod] for pod in left if pod in last}, out)
+        write_sentences(run, left, out)
         out.write(f"\nat {run.until:g} s: {count(bound, 'pod')} bound{totals}; waiting: {waiting or 'none'}\n")
     return 1 if left else 0
 
 
-def write_sentences(run: ScenarioRun, last: dict[str, tuple[CycleTrace, list[str]]], out: IO[str]) -> None:
+def write_sentences(run: ScenarioRun, left: Collection[str], out: IO[str]) -> None:
     """Write why pods are pending at the end: a sentence for each workload and reason, with the number of its pods."""
-    pods = run.api.pods
+    simulation, pods = run.simulation, run.api.pods
+    simulation.pending = [pods[key] for key in left if key in pods]
     workload_of = workloads(pod.pod for pod in pods.values())
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for key, (trace, _) in last.items():
-        alike.setdefault((workload_of.get(key, key), trace.result, trace.message, trace.error), []).append(key)
-    for number, ((workload, *_), keys) in enumerate(alike.items()):
-        out.write("\n" if not number else "")
-        trace, nodes = last[keys[0]]
-        sentence = explain(trace, run.simulation, pods.get(keys[0]), names=nodes).sentence
-        whose = keys[0] if len(keys) == 1 else f"{workload} ({count(len(keys), 'pod')})"
-        out.write(f"{whose}: {sentence}\n")
+    for number, group in enumerate(answers_of(simulation, fixes=False)):
+        key, pending = group.answer.pod, len(group.pods)
+        whose = key if pending == 1 else f"{workload_of.get(key, key)} ({count(pending, 'pod')})"
+        out.write(f"{'' if number else chr(10)}{whose}: {group.answer.sentence}\n")
 
 
 def _refuse_snapshot(source: bytes, path: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.group_waits import group_of, why_group_waits
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.owner import kind_of, owner_of
@@ -92,6 +93,8 @@ def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = N
     answer, trace = _tried(simulation, what_if, ())
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
         _wait_for_victims(simulation, pod, answer)
+    if group_of(pod):
+        _describe_group(simulation, pod, answer, trace)
     answer.message = last.message if last is not None else answer.message
     if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
         _look_behind(simulation, what_if, answer)
@@ -131,6 +134,17 @@ def _wait_for_victims(simulation: Simulation, pod: PodInfo, answer: Answer) -> N
         answer.cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
         verb = "has" if len(ending) == 1 else "have"
         answer.sentence = f"It is nominated to {pod.nominated_node} and waits until {some(ending, NAMED)} {verb} ended."
+
+
+def _describe_group(simulation: Simulation, pod: PodInfo, answer: Answer, trace: CycleTrace) -> None:
+    """Say why the pod's group keeps it waiting; a member of a group that fits as a whole waits for its next attempt."""
+    if text := why_group_waits(simulation, pod, trace):
+        nodes = [trace.placed_on] if trace.placed_on else []
+        plugin = answer.cause.plugin if answer.cause is not None else ""
+        answer.cause, answer.sentence = Cause(causes.POD_GROUP, plugin, nodes, [group_of(pod)]), text
+    elif trace.placed_on:
+        answer.cause = Cause(causes.WAITS, "", [trace.placed_on])
+        answer.sentence = f"{trace.placed_on} takes it now, and its group fits; the pod waits for its next attempt."
 
 
 def _takes(names: list[str], node: str) -> str:

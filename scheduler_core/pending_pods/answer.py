@@ -17,19 +17,20 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.suggestions.immutable_fields import remark
+from scheduler_core.debugger.group_waits import group_of, may_have_group
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Fix
+from scheduler_core.framework import causes as kinds
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.objects import Event
 from scheduler_core.pending_pods import pending_answer as causes
+from scheduler_core.pending_pods.claims import claim_waits
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
-from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe_fit
-from scheduler_core.pending_pods.groups import group_of, may_have_group, why_group_waits
-from scheduler_core.pending_pods.held import READS, answer_of_held
+from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe
 from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
-from scheduler_core.pending_pods.pending_answer import Fix, PendingAnswer, PendingDetails
+from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.pending_pods.pod_state import (
     RECENT,
     Activity,
@@ -39,7 +40,6 @@ from scheduler_core.pending_pods.pod_state import (
     provisioning,
     since,
     untried,
-    waiting_for_claims,
 )
 from scheduler_core.pending_pods.scheduler_message import reports_of
 
@@ -48,7 +48,11 @@ logger = logging.getLogger(__name__)
 OF_SCHEDULERS = {causes.NO_SCHEDULER, causes.OTHER_SCHEDULER, causes.NOT_TRIED}
 SCHEDULERS_EVERY = 30.0  # seconds after which it is checked again whether a scheduler has acted
 
-WITH_FIX = {causes.NO_NODE_FITS, causes.PODS_IN_THE_WAY, causes.GATED, causes.CLAIM, causes.DEVICE_CLAIM}
+READS = {
+    "DynamicResources": frozenset({"ResourceClaim"}),
+    "GangScheduling": frozenset({"PodGroup.scheduling.k8s.io"}),
+}
+"""PreEnqueue plugin -> kinds without which its result is not known."""
 _STORAGE = frozenset(
     {
         *("PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
@@ -63,8 +67,7 @@ WORKLOADS_EVERY = 5.0  # seconds
 UNKNOWN_PODS = "Nodes look emptier than they are, because only the pods of one namespace can be read:"
 RECHECK_EVERY = 2.0  # seconds
 FIX_EVERY = 300.0  # seconds after which the fix of a result is searched again
-FIX_LIMIT, FIX_PAUSE = 0.3, 1.0  # seconds of one search while the cluster is followed, and until the next one
-FIX_PATIENCE = 3.0  # seconds of a search that a command waits for
+FIX_PAUSE = 1.0  # seconds between two searches while the cluster is followed
 
 
 def why_pending(
@@ -79,7 +82,7 @@ def why_pending(
     """Return why a pod is pending.
 
     `pod`: namespace/name. `now`: Unix seconds. `refused`: kinds that the API server does not let us read. `fix`: also
-    search for a suggested fix, which takes seconds in a large cluster. Raises InputError if the pod does not exist.
+    search for suggested fixes, which takes seconds in a large cluster. Raises InputError if the pod does not exist.
     """
     return PendingAnswers(mirror, configuration, refused).answer(pod, now, fix=fix)
 
@@ -95,20 +98,18 @@ class AnswerChanges(NamedTuple):
 class _Template:
     """Pending pods that the scheduler cannot tell apart, and their common result.
 
-    `stale`: pods on nodes have changed since. `stale_never`: what decides whether nodes could ever take the pods has.
+    `stale`: pods on nodes have changed since. `invalid`: other objects have, that the result depends on.
     """
 
     def __init__(self, pod: PodInfo) -> None:
         spec = pod.pod.spec
         self.pods: set[str] = set()
         self.fit: Fit | None = None
-        self.stale = self.stale_never = True
+        self.stale = self.invalid = True
         self.computed_at = -math.inf  # monotonic seconds
-        self.group: str | None = None  # why the pods wait for their group; None if that is not known
-        self.fix: Fix | None = None
+        self.fixes: list[Fix] = []
         self.fix_at = -math.inf  # monotonic seconds of the last search
         self.kinds = set(_NODES)
-        self.needs_pods = bool(pod.required_affinity)
         self.has_group = bool(group_of(pod))
         if pod.volumes:
             self.kinds |= _STORAGE
@@ -118,21 +119,16 @@ class _Template:
             self.kinds |= _GROUPS
 
     def set_fit(self, fit: Fit) -> None:
-        """Set the result. A suggested fix stays if the new one is alike."""
+        """Set the result. The suggested fixes stay if the new one is alike."""
         before, self.fit, self.computed_at = self.fit, fit, time.monotonic()
-        self.stale, self.stale_never, self.group = False, False, None
-        if before is None or (before.never, before.fits, before.node) != (fit.never, fit.fits, fit.node):
-            self.fix, self.fix_at = None, -math.inf
+        self.stale = self.invalid = False
+        if before is None or (before.cause, before.answer.sentence) != (fit.cause, fit.answer.sentence):
+            self.fixes, self.fix_at = [], -math.inf
 
     @property
     def current(self) -> bool:
         """Whether the result still holds."""
-        return self.fit is not None and not self.stale_never and (self.fit.never or not self.stale)
-
-    def outdate(self, never: bool) -> None:
-        """Mark the result as stale. `never`: also if it says that no node can ever take the pods."""
-        self.stale = True
-        self.stale_never = self.stale_never or never or self.needs_pods
+        return self.fit is not None and not self.invalid and not self.stale
 
 
 class PendingAnswers:
@@ -182,8 +178,8 @@ class PendingAnswers:
         self._prepare()
         found = self._answer(pod, now, tried)
         info = self.mirror.pending.get(key)
-        if fix and info is not None and found.cause in WITH_FIX and "Node" not in self.refused:
-            found.details.fix = self._fix(info)
+        if fix and info is not None and found.details.answer is not None and "Node" not in self.refused:
+            found.details.answer = replace(found.details.answer, fixes=self._fixes(info))
         return found
 
     def _prepare(self) -> None:
@@ -192,14 +188,12 @@ class PendingAnswers:
             self._prepared = True
             self.analysis.set_pending(self.mirror.pending.values())
 
-    def _fix(self, pod: PodInfo, limit: float = FIX_PATIENCE) -> Fix | None:
+    def _fixes(self, pod: PodInfo) -> list[Fix]:
         template = self._template(pod)
         if template.fix_at < time.monotonic() - FIX_EVERY:
-            remedy = self.analysis.best_fix(pod, limit)
-            text = remedy.text + remark(pod.pod, remedy.changes) if remedy else ""
-            template.fix = Fix(text, remedy.kind, remedy.changes, remedy.node) if remedy else None
+            template.fixes = self.analysis.fixes(pod, self._fit(pod).answer)
             template.fix_at = time.monotonic()
-        return template.fix
+        return template.fixes
 
     # ---- all pods
 
@@ -239,28 +233,30 @@ class PendingAnswers:
             self._outdate("Pod")
         if change.matters and any(isinstance(one, Pod) and may_have_group(one) for one in (old, new)):
             for template in self._templates.values():
-                if template.has_group:
-                    template.outdate(never=True)
+                template.invalid |= template.has_group
 
     def _outdate(self, kind: str) -> None:
         self._kinds_changed.add(kind)
         for template in self._templates.values():
-            if kind != "Pod" and kind not in template.kinds:
-                continue
-            template.outdate(never=kind != "Pod")
+            template.stale |= kind == "Pod"
+            template.invalid |= kind in template.kinds
 
     def _due(self) -> Iterator[str]:
         """Yield the pods whose common result must be computed again."""
         before = time.monotonic() - self.recheck_every
         for template in self._templates.values():
-            if not template.current and (template.stale_never or template.computed_at <= before):
+            if not template.current and (template.invalid or template.computed_at <= before):
                 yield from template.pods
 
     def _concerned(self) -> Iterator[str]:
         """Yield the pods with an answer that is not about nodes, but about objects that changed."""
-        causes_of_kinds = {causes.BOUND: _NODES | _STORAGE, causes.CLAIM: _STORAGE, causes.GROUP: _GROUPS}
+        causes_of_kinds = {
+            causes.BOUND: _NODES | _STORAGE,
+            **dict.fromkeys((kinds.CLAIM_MISSING, kinds.CLAIM_UNBOUND, causes.PROVISIONING), _STORAGE),
+            kinds.POD_GROUP: _GROUPS,
+        }
         changed, self._kinds_changed = self._kinds_changed, set()
-        concerned = {cause for cause, kinds in causes_of_kinds.items() if kinds & changed}
+        concerned = {cause for cause, those in causes_of_kinds.items() if those & changed}
         for key, answer in self.answers.items() if concerned else ():
             if answer.cause in concerned:
                 yield key
@@ -271,7 +267,7 @@ class PendingAnswers:
         if self._everything:
             self._everything = False
             for template in self._templates.values():
-                template.outdate(never=True)
+                template.invalid = True
             pods = self.mirror.store.by_key("Pod").items()
             waiting = [key for key, pod in pods if isinstance(pod, Pod) and _is_pending(pod)]
             known = [key for key in self.answers if key not in self._workloads]
@@ -303,17 +299,19 @@ class PendingAnswers:
         return AnswerChanges(list({one.key: one for one in changed}.values()), gone, len(self._check))
 
     def _search_fix(self) -> Iterator[PendingAnswer]:
-        """Search a fix for one result, for a short time; yield the answers that get it."""
+        """Search the fixes of one result; yield the answers that get them."""
         for template in self._templates.values():
             keys = [key for key in template.pods if key in self.answers]
-            waiting = [key for key in keys if self.answers[key].cause in WITH_FIX]
+            waiting = [key for key in keys if self.answers[key].details.answer is not None]
             info = self.mirror.pending.get(waiting[0]) if waiting else None
             if info is None or template.fix_at > time.monotonic() - FIX_EVERY:
                 continue
-            before, fix = template.fix, self._fix(info, FIX_LIMIT)
-            for key in waiting if fix != before else ():
-                answer = self.answers[key]
-                self.answers[key] = replace(answer, details=replace(answer.details, fix=fix))
+            before, fixes = template.fixes, self._fixes(info)
+            for key in waiting if fixes != before else ():
+                pending = self.answers[key]
+                assert pending.details.answer is not None
+                answer = replace(pending.details.answer, fixes=fixes)
+                self.answers[key] = replace(pending, details=replace(pending.details, answer=answer))
                 yield self.answers[key]
             return
 
@@ -350,34 +348,31 @@ class PendingAnswers:
             self._check_at[pod.key] = now + SCHEDULERS_EVERY
         found.details.limits = self._limits(pod, found.cause)
         found.details.reports = reports_of(pod, around.events) if not pod.spec.node_name else []
-        if found.cause in WITH_FIX and (known := self._template_of.get(pod.key)) is not None:
-            found.details.fix = self._templates[known[1]].fix
+        known = self._template_of.get(pod.key)
+        if found.details.answer is not None and known is not None and (fixes := self._templates[known[1]].fixes):
+            found.details.answer = replace(found.details.answer, fixes=fixes)
         return found
 
     def _in_the_queue(self, pod: Pod, now: float, around: Surroundings, tried: bool) -> PendingAnswer:
         info = self.mirror.pending[pod.key]
         new = None if tried else untried(pod, around, now)
         fit = self._fit(info)
-        if (held := fit.trace.preenqueue) is not None:
-            if READS.get(held.plugin, frozenset()) & self.refused:
-                return new or answer_without_nodes(pod)
-            return answer_of_held(info, held, self._why_group_waits(info, fit), around)
-        if "Node" in self.refused:
+        plugin = fit.answer.cause.plugin if fit.answer.cause is not None else ""
+        held = fit.answer.result == "gated" and not READS.get(plugin, frozenset()) & self.refused
+        if not held and (fit.answer.result == "gated" or "Node" in self.refused):
             return new or answer_without_nodes(pod)
-        kept, claims = waiting_for_claims(info, around)
-        if kept is not None and not self.refused & _STORAGE:
-            return kept
+        if held or fit.cause in (kinds.CLAIM_MISSING, kinds.CLAIM_UNBOUND):
+            new = None  # a scheduler reports nothing about such a pod, or what it reports is the same
+        claims = claim_waits(around.cluster, info, around.events) if info.volumes else []
         if new is not None:
-            describe_fit(new, fit)
+            new.sentence += f" {fit.answer.sentence}"
+            describe(new, fit)
             return new
         if self.namespace and fit.fits:
             return answer_without_nodes(pod)  # pods of other namespaces may hold what it lacks
-        if text := self._why_group_waits(info, fit):
-            kept = answer_of(pod, causes.GROUP, text, PendingDetails(group=group_of(info)))
-        elif fit.fits:
-            kept = provisioning(info, claims)
-        found = kept or answer_of_fit(info, fit, now)
-        found.details.claims = found.details.claims or claims
+        found = (provisioning(info, claims) if fit.fits else None) or answer_of_fit(info, fit, now)
+        found.details.claims = claims
+        found.details.group = group_of(info) if found.cause == kinds.POD_GROUP else ""
         return found
 
     def _surroundings(self) -> Surroundings:
@@ -389,18 +384,11 @@ class PendingAnswers:
 
     def _fit(self, pod: PodInfo) -> Fit:
         template = self._template(pod)
-        fresh = not template.stale_never and template.computed_at > time.monotonic() - self.recheck_every
+        fresh = not template.invalid and template.computed_at > time.monotonic() - self.recheck_every
         if not template.current and not (fresh and template.fit is not None):
-            previous = None if template.stale_never else template.fit
-            template.set_fit(self.analysis.fit(pod, previous))
+            template.set_fit(self.analysis.fit(pod, "Node" not in self.refused))
         assert template.fit is not None
         return template.fit
-
-    def _why_group_waits(self, pod: PodInfo, fit: Fit) -> str:
-        template = self._template(pod)
-        if template.group is None:
-            template.group = why_group_waits(self.analysis.simulation, pod, fit.trace) if group_of(pod) else ""
-        return template.group
 
     def _template(self, pod: PodInfo) -> _Template:
         known = self._template_of.get(pod.key)
@@ -434,7 +422,7 @@ class PendingAnswers:
             wanted |= _DEVICES
         if pod.spec.scheduling_group is not None:
             wanted |= _GROUPS
-        if cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, causes.CLAIM):
+        if cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, kinds.CLAIM_UNBOUND):
             wanted.add("Event")
         limits = [f"{UNKNOWN_PODS} {self.namespace}."] if self.namespace else []
         return [*limits, *(KINDS[kind].consequence for kind in KINDS if kind in self.refused & wanted)]

@@ -13,10 +13,6 @@ from scheduler_core.plugins.volumes import NO_PROVISIONER, SELECTED_NODE, claim_
 MESSAGE = 300  # characters of a provisioner's message
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 WAITS_FOR_CONSUMER = "waits-for-consumer"
-# Causes with which the scheduler rejects the pod before it looks at any node.
-REJECTING = {
-    *("missing", "lost", "deleted", "no-class", "class-missing", "no-provisioner", "immediate", "waits-for-volume"),
-}
 
 
 def claim_waits(cluster: Cluster, pod: PodInfo, events: EventIndex) -> list[ClaimWait]:

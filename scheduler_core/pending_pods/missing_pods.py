@@ -70,7 +70,7 @@ def _answer(
 ) -> PendingAnswer | None:
     wanted, there = _wanted(workload), pods[kind, workload.namespace, workload.name]
     if isinstance(workload, Job) and workload.spec.suspend and not there:
-        text = "it is suspended (spec.suspend), so no pod is created."
+        text = "It is suspended (spec.suspend), so no pod is created."
         return _missing(workload, kind, causes.SUSPENDED, text, _parallel(workload))
     missing = wanted - there
     if missing <= 0:
@@ -93,7 +93,14 @@ def _answer(
 def _missing(workload: Object, kind: str, cause: str, text: str, missing: int) -> PendingAnswer:
     details = PendingDetails(since=seconds(workload.metadata.creation_timestamp), missing=missing)
     key = f"{workload.namespace}/{kind} {workload.name}"
-    return PendingAnswer(key, UNDECIDED, cause, f"Not asked: {text}", subject=kind, details=details)
+    return PendingAnswer(
+        key,
+        UNDECIDED,
+        cause,
+        text,
+        subject=kind,
+        details=details,
+    )
 
 
 def _wanted(workload: Object) -> int:

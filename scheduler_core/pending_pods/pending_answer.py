@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from scheduler_core.explain.answer import NodeObjections, Part, RejectedNodes
+from scheduler_core.explain.answer import Answer, Part
 
 NEVER: Literal["never"] = "never"
 NOT_NOW: Literal["not now"] = "not now"
 UNDECIDED: Literal["not asked"] = "not asked"
 Category = Literal["never", "not now", "not asked"]
 
-# Identifiers of causes. Pages and clients may rely on them.
-NO_NODES = "no-nodes"
-NO_NODE_FITS = "no-node-fits"  # never: every node rejects the pod, even without its pods
-PODS_IN_THE_WAY = "pods-in-the-way"
-WAITS_FOR_VICTIMS = "waits-for-victims"
+# Identifiers of causes besides those of `framework.causes`. Pages and clients may rely on them.
+WAITS_FOR_VICTIMS = "waits-for-victims"  # pods that are being deleted
 NODES_UNKNOWN = "nodes-unknown"
-GATED = "gated"
 OTHER_SCHEDULER = "other-scheduler"
 NO_SCHEDULER = "no-scheduler"
 REFUSED = "creation-refused"  # of a workload's pod: quota, limit range, admission
@@ -28,10 +24,7 @@ WAITS_FOR_POD = "waits-for-pod"  # a StatefulSet that creates its pods in order
 NOT_CREATED = "not-created"
 JUST_CREATED = "just-created"
 NOT_TRIED = "not-tried"
-FITS_NOW = "fits-now"
-CLAIM = "claim"
-DEVICE_CLAIM = "device-claim"
-GROUP = "group"
+PROVISIONING = "provisioning"  # of a volume, for the node that the pod has been given
 SCHEDULER_ERROR = "scheduler-error"
 BOUND = "bound"
 DELETED = "deleted"
@@ -39,19 +32,14 @@ NOT_PENDING = "not-pending"
 UNEXPLAINED = "unexplained"  # an error of KubeSched
 
 
-class InTheWay(Part):
-    """A pod in the way. `until`: Unix seconds at which its grace period ends; 0 if it is not being deleted.
-
-    `returns`: whether it comes back at once when it is deleted (a DaemonSet's or static pod). `nominated`: whether it
-    is not on the node yet, but nominated to it.
-    """
+class LeavingPod(Part):
+    """A pod that is being deleted, without which a pending pod fits. `until`: Unix seconds at which its grace period
+    ends."""
 
     pod: str
     node: str
     priority: int = 0
     until: float = 0.0
-    returns: bool = False
-    nominated: bool = False
 
 
 class ClaimWait(Part):
@@ -66,15 +54,6 @@ class ClaimWait(Part):
     cause: str
     sentence: str
     storage_class: str = ""
-
-
-class Fix(Part):
-    """A suggested fix (`debugger/suggestions`). `changes`: in the format of forks. `node`: where the pod then goes."""
-
-    text: str
-    kind: str
-    changes: list[dict[str, Any]] = []
-    node: str = ""
 
 
 class SchedulerMessage(Part):
@@ -104,30 +83,27 @@ class Report(Part):
 class PendingDetails(Part):
     """Details of an answer; which fields are set depends on the cause.
 
-    `since`: Unix seconds of the pod's creation. `fits_on`: a node where the pod fits now. `node`: the node of
-    `in_the_way`, or where the pod is bound or nominated. `in_the_way`: the pods without which the pod fits on that
-    node. `until`: Unix seconds at which the last of them should be gone. `groups`: reasons of the nodes, most nodes
-    first. `closest`: nodes that lack least. `even_empty`: reasons that remain if all nodes are empty (for never).
-    `limits`: what the answer lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not
-    exist. `reports`: the last event of each other component, such as an autoscaler.
+    `answer`: why no node takes the pod now, with the ladder and the suggested fixes; None if no node was looked at.
+    `note`: a further sentence, about time or messages. `since`: Unix seconds of the pod's creation. `fits_on`: a node
+    where the pod fits now. `node`: the node of `leaving`, or where the pod is bound. `leaving`: the pods without which
+    the pod fits on that node. `until`: Unix seconds at which the last of them should be gone. `limits`: what the answer
+    lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not exist. `reports`: the last
+    event of each other component, such as an autoscaler.
     """
 
+    answer: Answer | None = None
+    note: str = ""
     since: float = 0.0
     scheduler: str = ""
-    gates: list[str] = []
     nodes: int = 0
     fits_on: str = ""
     node: str = ""
-    in_the_way: list[InTheWay] = []
+    leaving: list[LeavingPod] = []
     until: float = 0.0
     claims: list[ClaimWait] = []
     finalizers: list[str] = []
     group: str = ""
-    groups: list[RejectedNodes] = []
-    closest: list[NodeObjections] = []
-    even_empty: list[RejectedNodes] = []
     scheduler_message: SchedulerMessage | None = None
-    fix: Fix | None = None
     limits: list[str] = []
     missing: int = 0
     reports: list[Report] = []
@@ -137,9 +113,9 @@ class PendingAnswer(Part):
     """Why a pod is pending, or why a workload lacks pods.
 
     `key`: namespace/name of a pod; for a workload that lacks pods with its kind, such as `team/ReplicaSet web`.
-    `subject`: Pod, or the kind of the workload. `category`: `never` (no node, even empty, could take it), `not now`
-    (pods stand in the way) or `not asked` (no node was asked, or the last answer is outdated). `cause`: one of the
-    identifiers above. `sentence`: the answer in one sentence, category first.
+    `subject`: Pod, or the kind of the workload. `category`: `never` (no node takes it until the pod, a node or a claim
+    changes), `not now` (other pods hold what it needs) or `not asked` (no node was asked, or one takes it by now).
+    `cause`: a kind of `framework.causes`, or one of the identifiers above. `sentence`: the answer in one sentence.
     """
 
     key: str

@@ -11,12 +11,10 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.node_context import is_ready, nearest
 from scheduler_core.live.store import Store
 from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.claims import REJECTING, claim_waits
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import UNDECIDED, ClaimWait, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.scheduler_message import SCHEDULING_GATED, condition_of, scheduler_message
 from scheduler_core.pending_pods.times import clock, seconds
-from scheduler_core.plugins.scheduling_gates import gates_of_controllers
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
 SHOWN = 3
@@ -75,11 +73,11 @@ def since(pod: Pod) -> float:
 
 
 def answer_of(pod: Pod, cause: str, text: str, details: PendingDetails | None = None) -> PendingAnswer:
-    """Return an answer of the category `not asked`. `text`: the sentence after the category."""
+    """Return an answer of the category `not asked`. `text`: the sentence."""
     details = details or PendingDetails()
     details.since, details.scheduler = since(pod), pod.spec.scheduler_name
     details.scheduler_message = scheduler_message(pod) if not pod.spec.node_name else None
-    return PendingAnswer(pod.key, UNDECIDED, cause, f"Not asked: {text}", details=details)
+    return PendingAnswer(pod.key, UNDECIDED, cause, text, details=details)
 
 
 def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:
@@ -88,17 +86,9 @@ def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:
         return _deleted(pod)
     if pod.terminated or (pod.spec.node_name and pod.status.phase not in ("", "Pending")):
         where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
-        found = answer_of(pod, causes.NOT_PENDING, "")
-        found.sentence = f"Not pending: its phase is {pod.status.phase}{where}."
-        return found
+        return answer_of(pod, causes.NOT_PENDING, f"Its phase is {pod.status.phase}{where}.")
     if pod.spec.node_name:
         return _bound(pod, around)
-    if pod.spec.scheduling_gates:
-        gates = [gate.name for gate in pod.spec.scheduling_gates]
-        text = f"it waits until scheduling gate{'s' if len(gates) > 1 else ''} {listing(gates)} "
-        text += f"{'are' if len(gates) > 1 else 'is'} removed."
-        text = f"{text} {gates_of_controllers(pod)}".rstrip()
-        return answer_of(pod, causes.GATED, text, PendingDetails(gates=gates))
     if pod.spec.scheduler_name not in around.schedulers:
         return _of_another_scheduler(pod, around)
     return None
@@ -106,9 +96,9 @@ def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:
 
 def _deleted(pod: Pod) -> PendingAnswer:
     until, finalizers = seconds(pod.metadata.deletion_timestamp), pod.metadata.finalizers
-    text = "it is being deleted, and the scheduler skips it"
+    text = "It is being deleted, and the scheduler skips it"
     if pod.spec.node_name:
-        text = f"it is being deleted; the kubelet of {pod.spec.node_name} ends it, by {clock(until)} at the latest"
+        text = f"It is being deleted; the kubelet of {pod.spec.node_name} ends it, by {clock(until)} at the latest"
     if finalizers:
         text += f"; finalizer{'s' if len(finalizers) > 1 else ''} {listing(finalizers)} keep"
         text += f"{'' if len(finalizers) > 1 else 's'} the object"
@@ -121,7 +111,7 @@ def _bound(pod: Pod, around: Surroundings) -> PendingAnswer:
     condition = condition_of(pod)
     at = seconds((condition.last_transition_time if condition is not None else "") or "")
     when = f" at {clock(at)}" if at else ""
-    text = f"it was bound to {name}{when}; "
+    text = f"It was bound to {name}{when}; "
     entry = around.cluster.nodes.entries.get(name)
     node = entry.node if entry is not None else None
     if node is None:
@@ -158,7 +148,7 @@ def _unready(pod: Pod) -> str:
 
 def _of_another_scheduler(pod: Pod, around: Surroundings) -> PendingAnswer:
     name, activity = pod.spec.scheduler_name, around.activity
-    text = f"scheduler {name} decides about it, not {listing(sorted(around.schedulers), 'or')}"
+    text = f"Scheduler {name} decides about it, not {listing(sorted(around.schedulers), 'or')}"
     placed, last = activity.placed.get(name, 0), around.last_act(name)
     cause = causes.OTHER_SCHEDULER
     if placed or last:
@@ -182,14 +172,14 @@ def untried(pod: Pod, around: Surroundings, now: float) -> PendingAnswer | None:
         return None
     if created and now - created < RECENT:
         return answer_of(
-            pod, causes.JUST_CREATED, f"it was created at {clock(created)}; no scheduler has tried it yet."
+            pod, causes.JUST_CREATED, f"It was created at {clock(created)}; no scheduler has tried it yet."
         )
     stopped = sorted(pod for pod, runs in activity.ours.items() if not runs)
     last = around.last_act(name)
     if last and last >= created:
         text = f"{name} has not tried it{_since_creation(created)}, but acted at {clock(last)}."
         return answer_of(pod, causes.NOT_TRIED, text)
-    text = f"no scheduler has tried it{_since_creation(created)}"
+    text = f"No scheduler has tried it{_since_creation(created)}"
     acted = f"last acted at {clock(last)}" if last else "has never acted in this cluster"
     text += f"; {name} {acted}."
     if stopped and not any(activity.ours.values()):
@@ -201,22 +191,10 @@ def _since_creation(created: float) -> str:
     return f" since its creation at {clock(created)}" if created else ""
 
 
-def waiting_for_claims(pod: PodInfo, around: Surroundings) -> tuple[PendingAnswer | None, list[ClaimWait]]:
-    """Return an answer if claims keep the pod from being tried on nodes, and why each claim has no volume."""
-    if not pod.volumes:
-        return None, []
-    waits = claim_waits(around.cluster, pod, around.events)
-    rejecting = [wait for wait in waits if wait.cause in REJECTING]
-    if not rejecting:
-        return None, waits
-    first, rest = rejecting[0], len(rejecting) - 1
-    more = f" (and {count(rest, 'other claim')})" if rest else ""
-    return answer_of(pod.pod, causes.CLAIM, f"{first.sentence}{more}.", PendingDetails(claims=waits)), waits
-
-
 def provisioning(pod: PodInfo, waits: list[ClaimWait]) -> PendingAnswer | None:
     """Return an answer if the pod has a node and waits there for the volume of a claim."""
     found = next((wait for wait in waits if wait.cause == "provisioning"), None)
     if found is None:
         return None
-    return answer_of(pod.pod, causes.CLAIM, f"{found.sentence}.", PendingDetails(claims=waits))
+    text = found.sentence[:1].upper() + found.sentence[1:]
+    return answer_of(pod.pod, causes.PROVISIONING, f"{text}.", PendingDetails(claims=waits))

@@ -12,8 +12,9 @@ from scheduler_core.pending_pods.times import seconds
 
 SCHEDULING_GATED = "SchedulingGated"
 """Reason of a condition that the API server writes in a new pod with gates, and leaves when the gates are removed."""
-REPORTS = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
-"""Reasons of events about the scheduling of a pod: of schedulers, Karpenter and cluster-autoscaler."""
+REPORTS = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedResourceClaimCreation")
+"""Reasons of events about the scheduling of a pod: of schedulers, Karpenter, cluster-autoscaler and
+kube-controller-manager."""
 MOST_WRITERS = 5
 MOST = 2_000  # characters of a message that are kept
 _NODES = re.compile(r"^0/(\d+) nodes are available:? (.*)$", re.S)

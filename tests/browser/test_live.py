@@ -178,7 +178,7 @@ def nominated(live: LiveCluster, name: str) -> None:
     live.pod(name, "3", status=status, priority=10)
 
 
-def in_the_way(live: LiveCluster, name: str) -> None:
+def held_by_a_pod(live: LiveCluster, name: str) -> None:
     live.create(PODS, pod(f"{name}-other", "4", on="n2") | {"status": {"phase": "Running"}})
     live.pod(name, "2", status=rejected("0/2 nodes are available: 2 Insufficient cpu."), priority=10)
 
@@ -188,15 +188,15 @@ def not_started(live: LiveCluster, name: str) -> None:
 
 
 CASES: list[tuple[Callable[[LiveCluster, str], None], str, str]] = [
-    (gated, "not asked", "scheduling gate example.com/quota is removed"),
+    (gated, "not asked", "example.com/quota"),
     (of_another_scheduler, "not asked", "volcano"),
-    (untried, "not asked", "no scheduler has tried it since its creation"),
-    (deleted, "not asked", "it is being deleted"),
-    (without_claim, "not asked", "claim default/data does not exist"),
-    (with_unbound_claim, "not asked", "waits for ebs.example.com to create a volume of class fast"),
-    (too_large, "never", "2 lack cpu"),
-    (nominated, "not now", "nominated to n2"),
-    (in_the_way, "not now", "would take it without default/"),
+    (untried, "not asked", "No scheduler has tried it since its creation"),
+    (deleted, "not asked", "It is being deleted"),
+    (without_claim, "not asked", "default/data"),
+    (with_unbound_claim, "not asked", "ebs.example.com"),
+    (too_large, "never", "cpu; the largest node has"),
+    (nominated, "not now", "It fits on n2 when"),
+    (held_by_a_pod, "not now", "could take the pod, but"),
     (not_started, "not asked", "the kubelet of n2 has not started it"),
 ]
 
@@ -221,7 +221,7 @@ def test_a_pending_pod_appears_changes_and_leaves(
     expect(watched.page.locator("#q")).to_be_focused()
     for other in (name, f"{name}-victim", f"{name}-other"):
         if begin is not deleted and (
-            other == name or (begin in (nominated, in_the_way) and other.endswith(("victim", "other")))
+            other == name or (begin in (nominated, held_by_a_pod) and other.endswith(("victim", "other")))
         ):
             remove(live, other)
     expect(watched.page.locator("#live .answer")).to_contain_text("1 pod; none is pending", timeout=WITHIN_MS)
@@ -272,7 +272,7 @@ def test_the_reason_changes_in_place(watched: Watched, live: LiveCluster) -> Non
     scrolled = page.evaluate("scrollTo(0, 400); scrollY")
     larger = {"schedulingGates": None, "containers": pod("changing", "64")["spec"]["containers"]}
     live.patch("changing", {"spec": larger, "status": rejected("0/2 nodes are available: 2 Insufficient cpu.")})
-    watched.shows("changing", "never", "2 lack cpu")
+    watched.shows("changing", "never", "cpu; the largest node has")
     expect(page.locator("#choose")).to_have_attribute("open", "")
     expect(page.locator("#config")).to_have_value("# half typed")
     assert page.evaluate("scrollY") == scrolled
@@ -316,13 +316,13 @@ def test_a_busy_cluster_causes_at_most_sixty_updates_a_minute(watched: Watched, 
 
 def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, live_site: Instance) -> None:
     with watched.page.context.new_page() as page:
-        in_the_way(live, "paged")
-        watched.shows("paged", "not now", "would take it")
+        held_by_a_pod(live, "paged")
+        watched.shows("paged", "not now", "cpu")
         page.goto(f"{watched.page.url.partition('?')[0]}pods/default/paged/")
-        expect(page.get_by_role("heading", name="Pods in the way on n1")).to_be_visible()
+        expect(page.get_by_role("heading", name="Nodes")).to_be_visible()
         expect(page.get_by_text("2 Insufficient cpu").first).to_be_visible()
         remove(live, "paged-other")
-        expect(page.locator(".answer")).to_contain_text("fits on", timeout=WITHIN_MS)
+        expect(page.locator(".answer")).to_contain_text("takes it now", timeout=WITHIN_MS)
         live.bind("paged", "n2")
         expect(page.locator(".answer")).to_contain_text("This pod is not pending: bound to n2", timeout=WITHIN_MS)
         expect(page.get_by_text("bound to n2").first).to_be_visible(timeout=WITHIN_MS)

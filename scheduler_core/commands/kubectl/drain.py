@@ -57,7 +57,8 @@ def drain(cluster: ReadCluster, name: str, fix: bool) -> Drain:
     if "PodDisruptionBudget" in cluster.refused:
         found.notes.append("Disruption budgets cannot be read, so it is unknown which evictions they refuse.")
     now, version = time.time(), mirror.resource_version
-    mirror.apply(WatchEvent("Node", MODIFIED, name, version, patches.cordoned(node, True), now))
+    cordoned = patches.cordoned(node, True)
+    mirror.apply(WatchEvent("Node", MODIFIED, name, version, cordoned, now))
     again: list[Pod] = []
     for info in evicted:
         pod = info.pod
@@ -72,5 +73,5 @@ def drain(cluster: ReadCluster, name: str, fix: bool) -> Drain:
         spec = replace(pod.spec, node_name="")
         status = PodStatus(resource_claim_statuses=pod.status.resource_claim_statuses)
         again.append(replace(pod, metadata=metadata, spec=spec, status=status))
-    found.placements = place(cluster, again, fix) if again else []
+    found.placements = place(cluster, again, fix, cordoned) if again else []
     return found

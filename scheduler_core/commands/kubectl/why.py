@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from scheduler_core.api.objects import Object, Pod, PriorityClass, StorageClass
+from scheduler_core.api.objects import Node, Object, Pod, PriorityClass, StorageClass
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.kubectl.cluster_reader import ReadCluster
 from scheduler_core.controllers.pod_template import KINDS as CREATORS
 from scheduler_core.errors import InputError
-from scheduler_core.live.watch_events import ADDED, MODIFIED, WatchEvent
+from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods.answer import PendingAnswers
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.missing_pods import missing_pods, missing_pods_of, pods_of
@@ -38,6 +38,8 @@ KINDS = {
 """Kinds as kubectl names them -> Kind."""
 FIXES = 3  # answers for which a fix is searched
 PENDING = ("", "Pending")
+_UNREADY = re.compile(r"(?<=has not started it)(?:: | \().*$", re.S)
+"""What the kubelet of a bound pod reports."""
 _TIME = re.compile(r"(?: (?:at|by))? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC(?: at the latest)?")
 
 
@@ -91,7 +93,7 @@ def all_answers(cluster: ReadCluster, namespace: str, fix: bool) -> list[Pending
     waiting = [pod for pod in pods if not pod.terminated and (not pod.spec.node_name or pod.status.phase in PENDING)]
     found = [answers.answer(pod.key, now) for pod in sorted(waiting, key=lambda pod: pod.key)]
     for group in grouped(found)[:FIXES] if fix else ():
-        group.answer.details.fix = answers.answer(group.answer.key, now, fix=True).details.fix
+        group.answer.details.answer = answers.answer(group.answer.key, now, fix=True).details.answer
     missing = missing_pods(store, EventIndex(store.objects("Event")))
     return [*found, *(one for one in missing if namespace in ("", one.key.partition("/")[0]))]
 
@@ -117,27 +119,29 @@ def grouped(answers: Iterable[PendingAnswer]) -> list[AnswerGroup]:
 
 
 def _common_text(answer: PendingAnswer) -> str:
-    """Return the sentence without times and, for a bound pod, without its node."""
+    """Return the sentence without times and, for a bound pod, without its node and its state."""
     text = _TIME.sub("", answer.sentence)
-    return text.replace(f" {answer.details.node}", "") if answer.cause == BOUND and answer.details.node else text
+    if answer.cause != BOUND or not answer.details.node:
+        return text
+    return _UNREADY.sub(".", text).replace(f" {answer.details.node}", "")
 
 
 def _of_all(group: Sequence[PendingAnswer]) -> PendingAnswer:
-    """Return the first answer with a sentence that holds for all."""
+    """Return the first answer with a sentence and a note that hold for all."""
     first = group[0]
-    if len({answer.sentence for answer in group}) == 1:
+    if len({(answer.sentence, answer.details.note) for answer in group}) == 1:
         return first
-    sentence = _TIME.sub("", first.sentence)
+    sentence, details = _TIME.sub("", first.sentence), replace(first.details, note=_TIME.sub("", first.details.note))
     if first.cause == BOUND:
         node = first.details.node
-        sentence = sentence.replace(f"it was bound to {node}", f"they were bound to {_nodes(group)}")
+        sentence = _UNREADY.sub(".", sentence).replace(f"It was bound to {node}", f"They were bound to {_nodes(group)}")
         for one, all_ in (
             (f"the kubelet of {node} has not started it", "the kubelets have not started them"),
             (f"{node} is not ready, so its kubelet does not start the pod", "none of these is ready to start them"),
             ("no node of that name exists", "no nodes of these names exist"),
         ):
             sentence = sentence.replace(one, all_)
-    return replace(first, sentence=sentence)
+    return replace(first, sentence=sentence, details=details)
 
 
 def _nodes(group: Sequence[PendingAnswer]) -> str:
@@ -223,8 +227,11 @@ def _apply(cluster: ReadCluster, obj: Object) -> None:
         mirror.apply(WatchEvent(kind, ADDED, obj.key, mirror.resource_version, obj, time.time()))
 
 
-def place(cluster: ReadCluster, pods: Sequence[Pod], fix: bool) -> list[PodPlacement]:
-    """Schedule new pods in queue order, and explain those that stay pending. They replace pods of the same names."""
+def place(cluster: ReadCluster, pods: Sequence[Pod], fix: bool, drained: Node | None = None) -> list[PodPlacement]:
+    """Schedule new pods in queue order, and explain those that stay pending. They replace pods of the same names.
+
+    `drained`: a cordoned node, which the explanations leave out.
+    """
     mirror, now = cluster.mirror, time.time()
     keys = {pod.key for pod in pods}
     before = [info for key, info in mirror.pending.items() if key not in keys]
@@ -246,6 +253,8 @@ def place(cluster: ReadCluster, pods: Sequence[Pod], fix: bool) -> list[PodPlace
     for info in new:
         if info.node:
             del mirror.pending[info.key]
+    if drained is not None:
+        mirror.apply(WatchEvent("Node", DELETED, drained.name, mirror.resource_version, drained, now))
     left = [info for info in new if not found[info.key].node]
     _explain(answers, left, found, fix, now)
     return list(found.values())

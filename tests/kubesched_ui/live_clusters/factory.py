@@ -17,9 +17,9 @@ from tests.kubesched_ui import clusters
 FIRST, LAST = 1000, 1200  # resourceVersions of the stored history
 GAP = (1100, 1120)
 ANSWERS = {
-    "never": ("no-node-fits", "Never: 4 of 4 nodes, even without their pods, do not match its node selector disk=ssd."),
-    "not now": ("pods-in-the-way", "Not now: n1 would take it without default/bound-1; 4 lack cpu (closest: n1)."),
-    "not asked": ("gated", "Not asked: it waits until scheduling gate example.com/wait is removed."),
+    "never": ("node-selector", "No node has disk=ssd."),
+    "not now": ("insufficient-resource", "n1 could take the pod, but is short by 2 cpu."),
+    "not asked": ("gated", "It waits until the scheduling gate example.com/wait is removed."),
 }
 
 

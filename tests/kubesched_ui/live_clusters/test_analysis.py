@@ -134,7 +134,7 @@ def test_a_kind_that_is_served_again_counts_again() -> None:
     items = list(cluster_items())
     node = next(item for item in items if isinstance(item, Listed) and item.kind == "Node")
     analyse(PendingAnalysis, claimed(), [Forget("Node"), *items[1:], node, *items[1:]], pause=0.5)
-    assert PendingPod.objects.get(key="default/fits-nowhere").cause == "no-node-fits"
+    assert PendingPod.objects.get(key="default/fits-nowhere").cause == "request-exceeds-nodes"
     Cluster.everything.all().delete()
     analyse(PendingAnalysis, claimed(), [*items, Forget("Node")], pause=0.5)
     assert PendingPod.objects.get(key="default/fits-nowhere").cause == "nodes-unknown"

@@ -69,7 +69,7 @@ def test_no_answer_rests_on_missing_nodes(tmp_path: Path) -> None:
                     if found["counts"]["nodes"] != 5:
                         assert found["limits"], found
                     answer = instance.api("GET", "/clusters/1/pods/default/waits/why")
-                    assert answer["cause"] == "no-node-fits"
+                    assert answer["cause"] == "request-exceeds-nodes"
                     if any(one["stale_since"] for one in found["kinds"]):
                         assert found["limits"]
                         assert found["message"] != "Up to date."

@@ -61,7 +61,7 @@ def test_without_clusters_the_list_says_how_to_connect_one(client: Client) -> No
 def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Cluster) -> None:
     page = get(client, address(cluster))
     assert page.answer == (
-        "3 of 7 pods are pending: 1 never fits, 1 does not fit now and 1 waits for something other than a node."
+        "3 of 7 pods are pending: 1 needs a change, 1 waits for other pods and 1 waits for something other than a node."
     )
     assert "Pods that a quota refuses are not explained." in page.source
     for category in PendingPod.Category.values:
@@ -72,7 +72,7 @@ def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Clu
     ("counts", "text"),
     [
         ({"nodes": 1, "pods": 2, "pending": 0}, "The cluster has 1 node and 2 pods; none is pending."),
-        ({"nodes": 1, "pods": 2, "pending": 1, "never": 1}, "1 of 2 pods is pending: 1 never fits."),
+        ({"nodes": 1, "pods": 2, "pending": 1, "never": 1}, "1 of 2 pods is pending: 1 needs a change."),
         ({"nodes": 1, "pods": 2, "pending": 2}, "2 of 2 pods are pending: 2 are not analyzed yet."),
         ({}, "Up to date, without resourcequotas, which cannot be read."),
     ],
@@ -112,11 +112,11 @@ def test_pending_pods_are_filtered_and_paged(client: Client) -> None:
 def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Cluster) -> None:
     details = {
         "node": "n1",
-        "in_the_way": [{"pod": "default/bound-1", "node": "n1", "priority": 5, "until": 1e9}],
-        "groups": [
-            {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "count": 4, "nodes": [], "words": ""}
-        ],
-        "fix": {"text": "Request 2 cpu less", "kind": "pod", "node": "n1"},
+        "leaving": [{"pod": "default/bound-1", "node": "n1", "priority": 5, "until": 1e9}],
+        "answer": {
+            "ladder": [{"changes": 1, "count": 4, "nodes": ["n1"], "text": "4 nodes are short by 2 cpu"}],
+            "fixes": [{"text": "request 2 cpu less", "command": "kubectl patch x", "places": 1, "of": 2, "node": "n1"}],
+        },
         "limits": ["ResourceQuotas cannot be read."],
         "scheduler_message": {
             "reason": "Unschedulable",
@@ -127,7 +127,9 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
     }
     PendingPod.objects.filter(cluster=cluster, key="default/waiting-1").update(details=details)
     page = source(client, address(cluster, "pods/default/waiting-1/"))
-    for text in ("Pods in the way on n1", "default/bound-1", "Insufficient cpu", "Request 2 cpu less", "0/4 fit"):
+    for text in ("Pods that end on n1", "default/bound-1", "4 nodes are short by 2 cpu", "0/4 fit"):
+        assert text in page
+    for text in ("Request 2 cpu less", "Places 1 of 2 pods", "kubectl patch x"):
         assert text in page
     assert "ResourceQuotas cannot be read." in page
     assert "other reasons" in page
@@ -135,12 +137,12 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
 
 
 def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
-    text = "Not asked: 2 of 2 pods do not exist: the API server refuses them: exceeded quota."
+    text = "2 of 2 pods do not exist: the API server refuses them: exceeded quota."
     row = {"namespace": "default", "since": timezone.now(), "category": "not asked", "sentence": text}
     PendingPod.objects.create(cluster=cluster, key="default/ReplicaSet web", **row)
     assert f'href="/clusters/{cluster.pk}/pods/default/ReplicaSet%20web/"' in source(client, address(cluster))
     page = get(client, address(cluster, "pods/default/ReplicaSet web/"))
-    assert page.answer.split() == f"not asked {text.removeprefix('Not asked: ')}".split()
+    assert page.answer.split() == f"not asked {text}".split()
     get(client, address(cluster, "pods/default/Job web/"), 404)
 
 
@@ -413,7 +415,7 @@ def test_decisions_in_gaps_count_as_not_checked(client: Client, cluster: Cluster
 def test_pods_that_wait_for_the_kubelet_count_as_pending(client: Client, cluster: Cluster) -> None:
     counts = {"nodes": 4, "pods": 30, "pending": 3, "never": 2, "not now": 1, "not asked": 2}
     Cluster.everything.filter(pk=cluster.pk).update(counts=counts)
-    assert get(client, address(cluster)).answer.startswith("5 of 30 pods are pending: 2 never fit, 1 does not fit now")
+    assert get(client, address(cluster)).answer.startswith("5 of 30 pods are pending: 2 need a change, 1 waits")
 
 
 def test_the_most_important_missing_kinds_come_first(client: Client, cluster: Cluster) -> None:

@@ -24,14 +24,12 @@ def objects_of(mirror: ClusterMirror) -> list[Object]:
 
 def check(mirror: ClusterMirror, found: PendingAnswer) -> None:
     objects = objects_of(mirror)
-    if found.category == NOT_NOW:
-        named = {one.pod for one in found.details.in_the_way}
+    if found.details.leaving:
+        named = {one.pod for one in found.details.leaving}
         left = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in named)]
-        assert named, found.sentence
         assert fits(left, found.key, mirror.release.name), found.sentence
-    elif found.category == NEVER:
-        alone = [obj for obj in objects if not isinstance(obj, Pod) or obj.key == found.key]
-        assert not fits(alone, found.key, mirror.release.name), found.sentence
+    elif found.category in (NEVER, NOT_NOW):
+        assert not fits(objects, found.key, mirror.release.name), found.sentence
 
 
 def differences(answers: PendingAnswers, now: float) -> list[tuple[str, str, str]]:

@@ -28,14 +28,14 @@ ROWS = [
     {
         "pod": f"shop/web-{number}",
         "category": "not now",
-        "cause": "pods-in-the-way",
-        "sentence": "Not now: n1 would take it without shop/db.",
-        "details": {"in_the_way": [{"pod": "shop/db", "node": "n1"}], "nodes": 4, "since": 1767225600.0},
+        "cause": "waits-for-victims",
+        "sentence": "It fits on n1 when shop/db is gone.",
+        "details": {"leaving": [{"pod": "shop/db", "node": "n1"}], "nodes": 4, "since": 1767225600.0},
     }
     for number in range(3)
 ]
 QUOTA = {"pod": "shop/ReplicaSet web", "category": "not asked", "cause": "creation-refused", "details": {}}
-QUOTA["sentence"] = "Not asked: 1 of 2 pods does not exist: the API server refuses them: exceeded quota."
+QUOTA["sentence"] = "1 of 2 pods does not exist: the API server refuses them: exceeded quota."
 
 
 class Api(BaseHTTPRequestHandler):
@@ -89,8 +89,8 @@ def test_a_pod(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESCHED_TOKEN", "ks_secret")
     code, text = run(f"why web-1 -n shop --server {server.url}/")
     assert code == plugin.EXIT_NOT_NOW
-    assert text.startswith("shop/web-1\nNot now: n1 would take it without shop/db.\n")
-    assert "In the way:  shop/db on n1" in text
+    assert text.startswith("shop/web-1\nNot now: It fits on n1 when shop/db is gone.\n")
+    assert "Ending:      shop/db on n1" in text
     assert f"Page: {server.url}/clusters/3/pods/shop/web-1/" in text
     assert "Note: It does not answer." in text
     assert {token for _, _, token in server.requests} == {"Bearer ks_secret"}

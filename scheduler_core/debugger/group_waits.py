@@ -26,13 +26,13 @@ def why_group_waits(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -> 
     if held is not None and key and held.plugin in ("GangScheduling", "Coscheduling"):
         members, wanted = _members(simulation, key), _wanted(simulation, pod, key)
         if wanted is None:
-            text = f"its group {key} does not exist."
+            text = f"Its group {key} does not exist."
         elif len(members) < wanted:
             text = (
-                f"its group {key} needs {count(wanted, 'pod')}, and {len(members):,} exist{'s' * (len(members) == 1)}."
+                f"Its group {key} needs {count(wanted, 'pod')}, and {len(members):,} exist{'s' * (len(members) == 1)}."
             )
         else:
-            text = f"its group {key} waits: {reason_text(held)}."
+            text = f"Its group {key} waits: {reason_text(held)}."
         return text
     if held is None and trace.placed_on and pod.group:
         return _together(simulation, pod)
@@ -77,7 +77,7 @@ def _together(simulation: Simulation, pod: PodInfo) -> str:
     fitting += len(undo)
     if fitting >= wanted:
         return ""
-    return f"its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
+    return f"Its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
 
 
 def group_of(pod: PodInfo) -> str:
