@@ -49,7 +49,9 @@ class CycleLinks:
         """Return the links of the answer, of what followed it, and of the message of the FailedScheduling event."""
         cause, found = answer.cause, []
         if cause is not None and cause.plugin:
-            found = [self.at(text, "filter", cause.plugin) for text in cause.objects]
+            rejected = (point for point, status in decided(trace).items() if status.plugin == cause.plugin)
+            point = next(rejected, "filter")
+            found = [self.at(text, point, cause.plugin) for text in cause.objects]
         found += [self.at(reason, "filter", group.plugin) for group in answer.groups for reason in group.reasons]
         for point, status in decided(trace).items():
             found += [self.at(reason, point, status.plugin) for reason in (*status.reasons, status.plugin)]

@@ -6,13 +6,13 @@ from typing import Any
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.queries.shortfalls import headroom_of
-from scheduler_core.cluster.formatting import some
+from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
 from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
-from scheduler_core.explain.summary import reason_text, refusals
+from scheduler_core.explain.summary import reason_text
 
 NAMED = 3
 GANG = "GangScheduling"
@@ -35,14 +35,14 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     if trace.reserve is not None:
         return f"is rejected by {trace.reserve.plugin} after {trace.node} was chosen ({reason_text(trace.reserve)})"
     headroom = None if run.active else headroom_of(run, row, trace)
-    inside = [group for group in explain(trace, names=nodes).groups if group.reasons != [OUTSIDE]]
-    if headroom is not None:
-        headroom.complete(inside)
+    answer = explain(trace, names=nodes)
+    inside = [group for group in answer.groups if group.reasons != [OUTSIDE]]
     names = [name for group in inside for name in group.nodes]
     everywhere = ""
     if headroom is not None and inside and all(group.plugin == FIT for group in inside):
         everywhere = headroom.everywhere(names)
-    return keeps_out(everywhere, domain, refusals(inside))
+    reasons = [rung.text for rung in answer.ladder if set(rung.nodes) <= set(names)]
+    return keeps_out(everywhere, domain, listing(reasons[:NAMED]))
 
 
 def note_of(run: Run, row: Cycle) -> str:

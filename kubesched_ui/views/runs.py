@@ -121,16 +121,12 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 
 
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
-    """Return the suggested fixes; without a node, also the closest nodes.
-
-    Raises InputError, NotRecorded.
-    """
+    """Return the fixes that place the pod, on a node if one is given. Raises InputError, NotRecorded."""
     if node:
         return {"fixes": pod_fixes.shown_remedies(row, remedies.winning_of(run, row, node).remedies)}
     if row.result not in ("unschedulable", "gated"):
         return {}
-    note, explained = groups.note_of(run, row), remedies.explained(run, row)
-    return {"pending": True, "note": note, "explained": explained, "fixes": pod_fixes.fixes_of(run, row)}
+    return {"pending": True, "note": groups.note_of(run, row), "fixes": pod_fixes.fixes_of(run, row)}
 
 
 @require_GET

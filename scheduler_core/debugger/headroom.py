@@ -14,12 +14,9 @@ import numpy as np
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.cluster.formatting import amount, balance, count, free_amount, listing
-from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint, nominated_at
 from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
-from scheduler_core.explain.answer import RejectedNodes, Shortfall
-from scheduler_core.explain.failure_details import short_by
 from scheduler_core.explain.matrix import Matrix
 from scheduler_core.plugins.node_resources_fit import PODS, lacking
 
@@ -132,14 +129,6 @@ class Headroom:
                 each = self.each(group.reasons, group.nodes)
                 group.each = each if len(set(each)) > 1 else []
 
-    def complete(self, groups: Sequence[RejectedNodes]) -> None:
-        """Add to groups of an answer the node that lacks least, or the taints."""
-        for group in groups:
-            if successor(group.plugin) == FIT and lacking(group.reasons):
-                group.closest = self.closest(group.nodes)
-            elif group.reasons == [UNNAMED] and (taints := self.taints(group.nodes)):
-                group.words = f"refuse it by {'taint' if len(taints) == 1 else 'taints'} {listing(taints)}"
-
     def taints(self, nodes: Sequence[str], most: int = 3) -> list[str]:
         """Return the first untolerated taint of each node, such as `dedicated=a:NoSchedule`, most frequent first."""
         found = Counter(map(self._first_taint, nodes))
@@ -157,19 +146,6 @@ class Headroom:
             self._taints[number] = first_untolerated(nodes.at("taints", version), self._tolerations)
         return self._taints[number]
 
-    def closest(self, nodes: Sequence[str]) -> str:
-        """Return the node that lacks least, relative to the requests, such as `n4, short by 0.25 cpu`."""
-        known = [node for node in nodes if node in self._rows]
-        rows = [self._rows[node] for node in known]
-        lacks = np.zeros(len(rows))
-        for resource, number in self.requests.items():
-            if number:
-                lacks += np.clip((number - self.columns(resource)[0][rows]) / number, 0.0, None)
-        if not lacks.any():
-            return ""
-        place = int(np.where(lacks > 0, lacks, np.inf).argmin())
-        return f"{known[place]}, short by {short_by(self._shortfalls(rows[place]))}"
-
     def everywhere(self, nodes: Sequence[str]) -> str:
         """Return what all nodes lack, such as `2 cpu` or `at least 2 cpu`; "" unless exactly one resource is short."""
         rows = [self._rows[node] for node in nodes if node in self._rows]
@@ -186,15 +162,6 @@ class Headroom:
             return "a free pod slot"
         least = int(missing.min())
         return f"{'' if least == missing.max() else 'at least '}{amount(resource, least)} {resource}"
-
-    def _shortfalls(self, row: int) -> list[Shortfall]:
-        found = []
-        for resource, number in self.requests.items():
-            free, of = (int(column[row]) for column in self.columns(resource))
-            if number and free < number:
-                short = number - free
-                found.append(Shortfall(resource, number, free, of, short, amount(resource, short, like=number)))
-        return found
 
 
 def first_untolerated(taints: Sequence[str], tolerations: Sequence[Toleration]) -> str:

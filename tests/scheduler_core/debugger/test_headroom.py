@@ -82,7 +82,6 @@ def test_one_node_and_several_nodes() -> None:
     assert headroom.with_amounts(both[:1], ["n1", "n2"]) == ["Insufficient cpu: requests 9, at most 8 of 8 free"]
     assert headroom.each(both[:1], ["n1", "n2"]) == [cpu, "Insufficient cpu: requests 9, 8 of 8 free"]
     assert headroom.with_amounts(both[:1], ["n1", "big"]) == both[:1], "what the numbers do not bear out stays as it is"
-    assert headroom.closest(["n1", "n2"]) == "n1, short by 6.5 cpu and 1 example.com/gpu"
 
 
 def test_a_full_node() -> None:
