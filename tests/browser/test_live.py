@@ -288,7 +288,7 @@ def test_the_map_follows(watched: Watched, live: LiveCluster) -> None:
     page.locator("#live-map canvas").scroll_into_view_if_needed()
     expect(page.locator("#live-map [data-wait]")).to_be_hidden()
     gated(live, "mapped")
-    expect(page.locator("#live-map [data-hand]")).to_have_text("1 pending pod", timeout=WITHIN_MS)
+    expect(page.locator("#live-map [data-hand]")).to_have_text("1 gated", timeout=WITHIN_MS)
     live.bind("mapped", "n2")
     expect(page.locator("#live-map [data-hand]")).to_be_hidden(timeout=WITHIN_MS)
     answers = [url for url in watched.requests if "/map/?" in url]
