@@ -46,7 +46,7 @@ def test_every_command_places_what_its_fix_says(name: str, release: str) -> None
 def _check_commands(case: Case, release: str) -> None:
     for fix in explained(case.objects)[case.pods[0]].get("fixes", []):
         if fix["command"]:
-            placed = placed_with(case.objects, case.pods, fix["command"], kubectl(release))
+            placed = placed_with(case.objects, case.pods, fix, kubectl(release))
             assert len(placed) == fix["places"], f"{case.name}: {fix['text']}\n{fix['command']}"
 
 

@@ -19,10 +19,14 @@ BETWEEN = {"Deployment": "ReplicaSet", "CronJob": "Job"}  # kind -> kind of what
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 
 
-def placed_with(objects: list[Raw], pods: list[str], command: str, kubectl: Path) -> list[str]:
-    """Return which of the pods get a node in a new run after the command. Raises AssertionError if it fails."""
+def placed_with(objects: list[Raw], pods: list[str], fix: Raw, kubectl: Path) -> list[str]:
+    """Return which of the pods get a node in a new run after the fix's command, and what its remark says to do then.
+
+    Raises AssertionError if the command fails.
+    """
+    command = fix["command"]
     after = applied(objects, command, kubectl)
-    _remake(objects, after, pods)
+    _remake(objects, after, pods, all_pods="replaced as well" in fix["remark"])
     found = explained(after)
     return [pod for pod in pods if pod in found and found[pod]["result"] == "scheduled"]
 
@@ -44,10 +48,10 @@ def applied(objects: list[Raw], command: str, kubectl: Path) -> list[Raw]:
         return changed
 
 
-def _remake(before: list[Raw], after: list[Raw], pods: list[str]) -> None:
+def _remake(before: list[Raw], after: list[Raw], pods: list[str], all_pods: bool) -> None:
     """Make the pending pods of each changed workload anew from its template, as its controller does.
 
-    A rollout also replaces its running pods. They stay on their nodes here.
+    A rollout also replaces its running pods, as a person does with `all_pods`. They stay on their nodes here.
     """
     old = {_title(obj): obj for obj in before}
     made = {}
@@ -59,7 +63,7 @@ def _remake(before: list[Raw], after: list[Raw], pods: list[str]) -> None:
     for pod in [obj for obj in after if obj["kind"] == "Pod"]:
         references = pod["metadata"].get("ownerReferences") or [{}]
         maker = (references[0].get("kind", ""), pod["metadata"]["namespace"], references[0].get("name", ""))
-        if maker in owners and (_key(pod) in pods or owners[maker][0] in ROLLED_OUT):
+        if maker in owners and (_key(pod) in pods or all_pods or owners[maker][0] in ROLLED_OUT):
             template = copy.deepcopy(made[owners[maker]])
             on = {"nodeName": pod["spec"]["nodeName"]} if pod["spec"].get("nodeName") else {}
             pod["spec"] = {"schedulerName": "default-scheduler", "priority": 0, **template["spec"], **on}
