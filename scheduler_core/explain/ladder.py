@@ -6,6 +6,7 @@ the classes are ordered by the effort that their obstacles take together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,7 @@ from scheduler_core.plugins import PLUGINS
 RUNGS, NODES = 8, 5  # at most
 AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
 _OF_REASON = {reason: plugin for plugin in PLUGINS.values() for reason in plugin.phrases}
+_POD, _NODES = re.compile(r"\b(its|it)\b"), re.compile(r"\btheir\b")
 KEPT = Obstacle(causes.NOMINATED, 1.2, "are kept for pods that are nominated to them")
 _ONCE = (causes.CORDONED, causes.NODE_NOT_READY)  # stated by several plugins or taints
 _OTHERS = {  # of the predicates that checked conditions
@@ -218,7 +220,13 @@ def _obstacles(
 
 def words_of(plugin: str, status: Status) -> str:
     """Return what a status of a Filter plugin says about a node, a singular verb first: `is cordoned`, `lacks cpu`."""
-    return listing([agree(1, one.phrase) for one in _obstacles(plugin, None, [-1], status)[0]])
+    return listing([of_one_node(one.phrase) for one in _obstacles(plugin, None, [-1], status)[0]])
+
+
+def of_one_node(phrase: str) -> str:
+    """Return a phrase about nodes for a sentence whose subject is one node; it then names the pod."""
+    text = _POD.sub(lambda word: "the pod's" if word[0] == "its" else "the pod", phrase)
+    return _NODES.sub("its", agree(1, text))
 
 
 def rungs(classes: Sequence[NodeClass]) -> list[Rung]:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.formatting import agree, count, listing
+from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import scores
 from scheduler_core.explain.answer import NodeAnswer, Objection
 from scheduler_core.explain.explain import explainer
+from scheduler_core.explain.ladder import of_one_node
 from scheduler_core.explain.nowhere import DETAILED
 from scheduler_core.explain.placed import is_nominated, searched
 from scheduler_core.explain.scores import ScoreRules, ahead
@@ -75,7 +76,7 @@ def _words(obstacle: Obstacle, found: Objection) -> str:
     """Return what the node lacks, a verb first: `is cordoned`, `is short by 1.2 cpu (requests 8, 6.8 of 16 free)`."""
     if found.shortfalls and obstacle.kind == causes.INSUFFICIENT_RESOURCE:
         return f"is {found.detail.replace('; short by', ' and by')}"
-    words = agree(1, obstacle.phrase)
+    words = of_one_node(obstacle.phrase)
     return f"{words} ({found.detail})" if found.detail and obstacle.kind in DETAILED else words
 
 
@@ -83,7 +84,7 @@ def _refusal(node: str, obstacles: Sequence[Obstacle], objections: Sequence[Obje
     """Return the changes with which the node could take the pod, or why no change is enough."""
     never = [one for one in obstacles if one.effort == causes.NEVER]
     words = {one.plugin: one.words for one in objections}
-    parts = dict.fromkeys(words.get(one.plugin) or agree(1, one.phrase) for one in never or obstacles)
+    parts = dict.fromkeys(words.get(one.plugin) or of_one_node(one.phrase) for one in never or obstacles)
     what = "; it ".join(parts)
     if never:
         return f"{node} cannot take the pod: it {what}."

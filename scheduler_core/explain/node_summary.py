@@ -12,7 +12,7 @@ from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.system_taints import NEVER, NOT_READY
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.ladder import obstacles_at
+from scheduler_core.explain.ladder import obstacles_at, of_one_node
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
@@ -76,6 +76,9 @@ class _NodeSummary:
         rest = self._demand()
         if not state:
             return f"{rest[0].upper()}{rest[1:]}."
+        reason = f": the node is {state.lower()}", f": the node {state[0].lower()}{state[1:]}"
+        if rest.endswith(reason):
+            return f"{state}: {rest.removesuffix(reason[0]).removesuffix(reason[1])}."
         return f"{state}: {rest}." if self._single(_OF_NODE) else f"{state}; {rest}."
 
     def _share(self, number: int, verb: str) -> str:
@@ -131,7 +134,7 @@ class _NodeSummary:
             return f"{self._share(number, 'would fit')} here without the required {listing(found.objects)}"
         if found.kind in _AMOUNTS:
             return self._too_full()
-        return f"{self._share(number, 'would fit')} here after one change: the node {agree(1, found.phrase)}"
+        return f"{self._share(number, 'would fit')} here after one change: the node {of_one_node(found.phrase)}"
 
     def _too_full(self) -> str:
         lacking: dict[str, int] = {}
@@ -145,20 +148,21 @@ class _NodeSummary:
         used = [(name, self._percent(name)) for name in names]
         use = listing([f"{'pod slots' if name == PODS else name} {percent}%" for name, percent in used])
         what = listing(["a pod slot" if name == PODS else name for name in names], "or")
-        pods = f"{self._share(number, 'lack')} only {what} here"
+        clause = f"{self._share(number, 'lack')} only {what} here"
         if all(percent < FULL for _, percent in used):
-            return f"{pods} ({use} requested)"
+            return f"{clause} ({use} requested)"
         running = int(self.cluster.nodes.pod_count[self.row])
         moves = self.movable() if self.movable is not None else 0
-        could = f", and {moves:,} of its {count(running, 'pod')} would each fit on another node" if moves else ""
-        return f"full, with {use} requested: {pods}{could}"
+        each = "would" if moves == 1 else "would each"
+        could = f", and {moves:,} of its {count(running, 'pod')} {each} fit on another node" if moves else ""
+        return f"full, with {use} requested: {clause}{could}"
 
     def _none(self) -> str:
         """Return why no pod fits after one change: what keeps most of them away."""
         reasons: dict[str, int] = {}
         for obstacles, number in self.refused:
             never = [one for one in obstacles if one.effort == causes.NEVER]
-            words = listing([agree(1, one.phrase) for one in never[:1] or obstacles])
+            words = listing([of_one_node(one.phrase) for one in never[:1] or obstacles])
             reasons[words] = reasons.get(words, 0) + number
         most = sorted(reasons, key=lambda words: -reasons[words])[:NAMED]
         if self.pending == 1 or len(reasons) == 1:

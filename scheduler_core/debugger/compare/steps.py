@@ -268,8 +268,8 @@ class Pair:
         step = self._differs("filter", plugin, "", masks, text_of)
         if step.node and step.kind == VERDICT:
             place = self.common.index(step.node)
-            found = [statuses[column[place]] for column in columns]
-            one, other = (words_of(plugin, Status(s[0], tuple(s[1:]), plugin)) if s else "" for s in found)
+            there = [statuses[column[place]] for column in columns]
+            one, other = (words_of(plugin, Status(s[0], tuple(s[1:]), plugin)) if s else "" for s in there)
             step.words = one, other
         summary = []
         for side, verdict in enumerate(verdicts):

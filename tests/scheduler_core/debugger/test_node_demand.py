@@ -65,7 +65,10 @@ def test_the_state_of_the_node() -> None:
     gone["spec"]["taints"][0]["timeAdded"] = "2026-01-01T00:00:00Z"
     assert summary(gone, pod("a")) == "Unreachable since 2026-01-01T00:00:00Z: the pending pod would fit without that."
     control = node("n1", taints=(("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))
-    assert summary(control, pod("a")).startswith("Belongs to the control plane; the pending pod does not fit here")
+    assert summary(control, pod("a")) == "Belongs to the control plane: the pending pod does not fit here."
+    assert summary(control, pod("a", requests={"cpu": "9"})) == (
+        "Belongs to the control plane: the pending pod does not fit here."
+    )
 
 
 def test_a_full_node_and_the_pods_that_could_move() -> None:
@@ -91,6 +94,15 @@ def test_too_little_is_free() -> None:
 def test_a_selector() -> None:
     assert summary(node("n1"), pod("a", nodeSelector={"pool": "batch"})) == (
         "The pending pod would fit here without the required pool=batch."
+    )
+
+
+def test_the_words_name_the_pod() -> None:
+    away = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [away]}}
+    there = pod("old", on="n1", labels={"app": "x"})
+    assert summary(node("n1"), there, pod("a", affinity=affinity)) == (
+        "The pending pod would fit here after one change: the node has a pod that the pod wants to be away from."
     )
 
 
