@@ -403,6 +403,8 @@ class Nowhere:
         every = len(names) == self.trace.there
         all_of_them = {1: "The only node", 2: "Both nodes"}.get(len(names), f"All {count(len(names))}")
         who = all_of_them if every else self._subject(names)
+        if every and found.phrase.startswith("have no device "):
+            return f"{'Neither' if len(names) == 2 else 'No'} node has a {found.phrase.removeprefix('have no ')}."
         return f"{who} {agree(len(names), found.phrase)}."
 
     def _too_large(self, found: Obstacle) -> str:
@@ -438,24 +440,24 @@ class Nowhere:
         counts: Counter[str] = Counter()
         pinned = self.domain()
         for one in self.classes:
-            if one in self.near or found in one.obstacles:
+            if one in self.near or (not self.near and found in one.obstacles):
                 continue
-            main = next((o for o in one.obstacles if o.effort == NEVER), one.main)
-            if main is None or (main.kind, main.objects) == (found.kind, found.objects) or _is_pinned(main):
+            others = [o for o in one.obstacles if (o.kind, o.objects) != (found.kind, found.objects)]
+            main = next((o for o in others if o.effort == NEVER), max(others, key=lambda o: o.effort, default=None))
+            if main is None or _is_pinned(main):
                 continue
             if pinned is not None and main.kind == pinned.kind and main.domain == pinned.domain:
                 key = main.domain.rpartition("/")[2]
-                if key != "hostname":
-                    counts[f"are in another {key}"] += len(one.names)
+                elsewhere = "cannot reach its volume" if key == "hostname" else f"are in another {key}"
+                counts[elsewhere] += len(one.names)
             else:
                 counts[main.phrase] += len(one.names)
-        parts = _counted(counts)
-        if not parts:
+        if not counts:
             return ""
-        if len(parts) == 1:
-            ((phrase, number),) = counts.items()
-            return f"{number:,} other {'node' if number == 1 else 'nodes'} {agree(number, phrase)}."
-        return f"Of the other nodes, {listing(parts)}."
+        first, *rest = _counted(counts)
+        number, _, phrase = first.partition(" ")
+        who = f"{number} other {'node' if number == '1' else 'nodes'}"
+        return f"{listing([f'{who} {phrase}', *rest])}."
 
 
 def _is_pinned(main: Obstacle) -> bool:

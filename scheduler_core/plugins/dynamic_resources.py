@@ -119,7 +119,10 @@ class DynamicResources(
         used = (Obstacle(cls.cause, cls.effort, cls.obstacle(context, status).phrase, keys),)
         if context is None or status.reasons != REFUSALS[CANNOT].reasons:
             return [used] * len(rows)
-        absent = (Obstacle(causes.DEVICE_ABSENT, causes.NEVER, "have no device for its claims", keys),)
+        names = formatting.listing(keys)
+        wanted = f"that its claims {names} request" if len(keys) > 1 else f"that its claim {names} requests"
+        used = (Obstacle(cls.cause, cls.effort, f"have no free device {wanted}", keys),)
+        absent = (Obstacle(causes.DEVICE_ABSENT, causes.NEVER, f"have no device {wanted}", keys),)
         devices = Devices.of_cluster(context.cluster)
         return [used if any(pool.entries for pool in devices.pools(row)) else absent for row in rows]
 
