@@ -14,7 +14,7 @@ from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.resources import amounts
 from scheduler_core.cluster.system_taints import NOT_READY
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions import commands, requests
+from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import CORDONED, NodeContext, is_ready, nearest
@@ -88,17 +88,26 @@ def capacity(situation: Situation, kind: str = "capacity") -> Candidates:
 
 
 def freed(situation: Situation) -> Candidates:
-    """Say what the nearest node has to free."""
-    if situation.cause.kind not in (causes.INSUFFICIENT_RESOURCE, causes.DOMAIN_FULL) or not situation.near:
+    """Say what the nearest node has to free, for pods that no other node takes, such as those of a DaemonSet."""
+    kinds = (causes.INSUFFICIENT_RESOURCE, causes.DOMAIN_FULL, causes.PODS_LIMIT, causes.HOST_PORT)
+    if situation.cause.kind not in kinds or not situation.near:
         return
     context = situation.near[0]
     lacking = {name: situation.pod.requests[name] - left for name, left in requests.short(context).items()}
-    if lacking:
-        parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
-        text = f"free {formatting.listing(parts)} on {context.name}"
-        note = "move pods that can run elsewhere, or give this workload a higher priority"
-        target, command = Target("Node", "", context.name), commands.describe("node", context.name)
-        yield Candidate("capacity", target, text, command, [], None, note, always=True, shows=True)
+    parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
+    if len(context.pods()) + len(context.ahead()) >= int(situation.cluster.nodes.allowed_pods[context.row]):
+        parts.append("a pod slot")
+    ports = pod_constraints.taken_ports(context)
+    parts += [f"host port {port}/{protocol}" for protocol, port in sorted(ports)]
+    if not parts:
+        return
+    text = f"free {formatting.listing(parts)} on {context.name}"
+    users = sorted({pod.key for pods in ports.values() for pod in pods})
+    note = f"{formatting.some(users, 2)} has the port; " if users else ""
+    note += "move pods that can run elsewhere, or give this workload a higher priority"
+    target, command = Target("Node", "", context.name), commands.describe("node", context.name)
+    kind = situation.cause.kind if users or situation.cause.kind == causes.PODS_LIMIT else "capacity"
+    yield Candidate(kind, target, text, command, [], None, note, always=True, shows=True)
 
 
 def pods_limit(situation: Situation) -> Candidates:
