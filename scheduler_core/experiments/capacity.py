@@ -7,6 +7,7 @@ pod at once, until none fits (`_fill`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput, apply_changes
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import RejectedNodes
-from scheduler_core.explain.summary import merged, refusals
+from scheduler_core.explain.summary import merged
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.groups import MAX_GROUPS, node_groups
@@ -99,7 +100,7 @@ class Capacity(ExperimentQuestion):
             "pods": [{"name": one.name, "fit": filled.placed[one.name]} for one in templates],
             "complete": filled.complete,
             "at_once": filled.at_once,
-            **_reason(simulation, filled, members if group is not None else None),
+            **_reason(simulation, filled, group, members),
         }
         if group is None and filled.complete:
             landed: Counter[str] = Counter()
@@ -263,17 +264,21 @@ def _fill(simulation: Simulation, made: PodCopies, filled: FillResult, limit: in
 # ---- sentences
 
 
-def _reason(simulation: Simulation, filled: FillResult, members: Iterable[str] | None) -> Result:
-    """Return why the next pod stays pending: a sentence, and the decisive reasons with their nodes."""
+def _reason(simulation: Simulation, filled: FillResult, group: str | None, members: Iterable[str]) -> Result:
+    """Return why the next pod stays pending: a sentence, and the decisive reasons with their nodes.
+
+    `members`: the nodes of `group`, which is None for the whole cluster.
+    """
     trace, pod = filled.trace, filled.pod
     if trace is None or pod is None:
         return {"reason": f"the search ended at {count(filled.placed.total(), 'pod')}", "reasons": []}
     answer = explain(trace, simulation, pod)
     groups, sentence = answer.groups, answer.sentence
-    if members is not None and groups and answer.preemption is None:
+    if group is not None and groups and answer.preemption is None:
         inside = set(members)
         groups = [within for one in groups if (within := _within(one, inside)).count]
-        sentence = f"No node of the group fits: {refusals(groups)}." if groups else sentence
+        parts = re.split(r"(?<=\.) ", sentence.replace(f" with {GROUP_LABEL}={group}", " of the group"))
+        sentence = " ".join(part for part in parts if GROUP_LABEL not in part) or sentence
     reasons = [
         {"words": text, "plugin": one.plugin, "nodes": one.count, "reasons": one.reasons}
         for text, one in merged(groups)[:8]

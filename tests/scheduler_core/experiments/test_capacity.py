@@ -160,7 +160,10 @@ def test_requests_fill_every_node_at_once_and_the_reason_names_what_is_short() -
     assert whole["at_once"]
     assert whole["landed"] == {"no pool": 4, "small": 4}
     assert [(row["group"], row["fit"], row["nodes"]) for row in groups] == [("small", 4, 2), ("no pool", 4, 1)]
-    assert groups[0]["reason"] == "No node of the group fits: 2 lack cpu (closest: b, short by 0.7 cpu)."
+    assert groups[0]["reason"] == (
+        "None of the 2 nodes of the group has 0.9 cpu free: the closest, b, is short by 0.7 cpu "
+        "(requests 0.9, 0.2 of 2 free)."
+    )
 
 
 def test_a_mix_arrives_by_weight() -> None:
