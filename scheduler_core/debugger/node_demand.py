@@ -9,13 +9,14 @@ import msgspec
 from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.answers import kind_of
-from scheduler_core.debugger.mutations import Change, Reference
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.debugger.suggestions.owner import kind_of
 from scheduler_core.debugger.suggestions.trial import reverted
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.errors import InputError
 from scheduler_core.explain.node_summary import Demand, node_summary
 from scheduler_core.simulation import Simulation
+from scheduler_core.virtual_time.scenario import Reference
 
 MOST_TRIED = 24
 """Kinds of pods of a node that are tried on other nodes."""
