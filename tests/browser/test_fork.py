@@ -32,7 +32,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
 @pytest.mark.parametrize("part", ["", "why/"])
 def test_from_a_pending_pod_by_a_suggested_fix_to_its_node(page: Page, recorded: dict[str, Any], part: str) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/{part}")
-    page.locator(".remedies").get_by_role("button", name="Try it").first.click()
+    page.locator(".fixes").get_by_role("button", name="Prove it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2Fsearch-1"))
     expect(page.locator("#pod")).to_contain_text("gained")
     fork = re.search(r"/compare/\d+/(\d+)/", page.url)
@@ -50,7 +50,7 @@ def test_why_not_another_node(page: Page, recorded: dict[str, Any], pod: str, no
     page.wait_for_url(re.compile(rf"/why/.*node={node}"))
     page.reload()  # the URL has the question
     expect(page.get_by_role("textbox", name="Why not")).to_have_value(node)
-    page.get_by_role("button", name="Try it").first.click()
+    page.get_by_role("button", name="Prove it").first.click()
     page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/\?pod=shop%2F{pod}"))
     expect(page.locator("#pod").get_by_role("link", name=f"B: {node}")).to_be_visible()
 

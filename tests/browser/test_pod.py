@@ -116,10 +116,10 @@ def test_the_next_pod_opens_at_the_same_point(page: Page, recorded: dict[str, An
     page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
     page.get_by_role("link", name="Next pod").click()
     page.wait_for_url(f"**{second}?point=filter&plugin=NodeResourcesFit")
-    page.locator('[data-step="reserve"] a').click()
+    page.locator('[data-step="prefilter"] a').click()
     page.get_by_role("link", name="Previous pod").click()
-    page.wait_for_url(f"**{first}?point=reserve")
-    expect(page.locator("#stepper [aria-current]")).to_contain_text("Reserve")
+    page.wait_for_url(f"**{first}?point=prefilter")
+    expect(page.locator("#stepper [aria-current]")).to_contain_text("PreFilter")
 
 
 def test_an_irreversible_action_needs_a_confirmation(page: Page, site: Instance, unlucky: str) -> None:

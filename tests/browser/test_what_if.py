@@ -105,8 +105,11 @@ def test_each_change_is_a_fork(page: Page, run: int, act: Press) -> None:
     act(button(on_node(page, run, "n1"), "Drain"))
     compared(page, run, "drain n1", "3 pods lose their node")
 
-    act(button(on_pod(page, run, "web-1"), "Double requests"))
-    compared(page, run, "double the requests of web-1", "1 pod loses its node")
+    what_if = on_pod(page, run, "web-1")
+    act(what_if.get_by_text("Change requests", exact=True).first)
+    what_if.get_by_label(re.compile("cpu of")).fill("3")
+    act(button(what_if, "Change requests"))
+    compared(page, run, "3 cpu for web-1", "1 pod loses its node")
 
     act(button(on_node(page, run, "n2"), "Remove taint dedicated=gpu:NoSchedule"))
     compared(page, run, "no taint dedicated=gpu:NoSchedule on n2", "1 pod is placed")
