@@ -19,7 +19,7 @@ from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.node_resources_fit import PODS
 
 FULL = 90  # percent of a resource or of the pod slots
-NAMED = 2  # reasons
+NAMED = 3  # reasons
 _OF_NODE = (causes.CORDONED, causes.NODE_NOT_READY)
 _AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
 
@@ -158,18 +158,20 @@ class _NodeSummary:
         return f"full, with {use} requested: {clause}{could}"
 
     def _none(self) -> str:
-        """Return why no pod fits after one change: what keeps most of them away."""
+        """Return why no pod fits after one change: what keeps most of them away, with the pods unless it is all."""
         reasons: dict[str, int] = {}
+        changeable = False
         for obstacles, number in self.refused:
             never = [one for one in obstacles if one.effort == causes.NEVER]
-            words = listing([of_one_node(one.phrase) for one in never[:1] or obstacles])
-            reasons[words] = reasons.get(words, 0) + number
+            changeable |= not never
+            for words in dict.fromkeys(of_one_node(one.phrase) for one in never[:1] or obstacles):
+                reasons[words] = reasons.get(words, 0) + number
         most = sorted(reasons, key=lambda words: -reasons[words])[:NAMED]
-        if self.pending == 1 or len(reasons) == 1:
-            who = "the pending pod does not fit" if self.pending == 1 else "no pending pod fits"
-            return f"{who} here: the node {most[0]}"
-        parts = [f"{words} ({count(reasons[words], 'pod')})" for words in most]
-        return f"no pending pod fits here after one change: the node {listing(parts)}"
+        every = sum(number for _, number in self.refused)
+        parts = [words if reasons[words] == every else f"{words} ({count(reasons[words], 'pod')})" for words in most]
+        after = " after one change" if changeable and self.pending > 1 else ""
+        who = "the pending pod does not fit" if self.pending == 1 else "no pending pod fits"
+        return f"{who} here{after}: the node {listing(parts)}"
 
     def _percent(self, name: str) -> int:
         """Return how much of a resource is requested, in whole percent, rounded down."""

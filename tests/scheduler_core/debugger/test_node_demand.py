@@ -114,6 +114,16 @@ def test_no_change_is_enough() -> None:
     )
 
 
+def test_each_reason_is_stated_once_with_its_pods() -> None:
+    big = pod("big", requests={"cpu": "3"})
+    picky = pod("picky", requests={"cpu": "3"}, nodeSelector={"disk": "ssd"})
+    busy = pod("old", on="n1", requests={"cpu": "2"})
+    assert summary(node("n1", taints=SPOT), busy, big, picky) == (
+        "No pending pod fits here after one change: the node has the untolerated taint spot=true:NoSchedule, lacks cpu "
+        "and does not have disk=ssd (1 pod)."
+    )
+
+
 def test_pods_that_wait_for_something_else() -> None:
     gated = pod("a", schedulingGates=[{"name": "quota"}])
     assert summary(node("n1"), gated) == "The pending pod waits for something other than a node."
