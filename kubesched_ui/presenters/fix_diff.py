@@ -26,8 +26,8 @@ def diff_of(before: Mapping[str, Any], patch: Any) -> list[DiffLine]:
     if not isinstance(patch, dict):
         return []
     narrowed = (_narrowed(one, patch) for one in (before, merged(before, patch)))
-    texts = [[line.removesuffix(" {}") for line in to_yaml(one).splitlines()] for one in narrowed]
-    lines = list(difflib.unified_diff(*texts, n=len(texts[0]), lineterm=""))[3:]
+    old, new = ([line.removesuffix(" {}") for line in to_yaml(one).splitlines()] for one in narrowed)
+    lines = list(difflib.unified_diff(old, new, n=len(old), lineterm=""))[3:]
     return [DiffLine(line[:1], line[1:]) for line in lines]
 
 
