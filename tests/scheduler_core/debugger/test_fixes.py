@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.fixes import fixes_of
+from scheduler_core.debugger.answers import answers_of
+from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
 from scheduler_core.explain.answer import Answer, Cause, Fix
 from scheduler_core.simulation import Simulation
 from tests import kubernetes_tools
+from tests.scheduler_core import build
 from tests.scheduler_core.debugger.applied_commands import applied, placed, placed_with, settled
 from tests.scheduler_core.explain.planted.case import Case, faults
 from tests.scheduler_core.explain.planted.causes import CAUSES, planted
@@ -85,3 +87,21 @@ def test_command_does_what_was_simulated(name: str, release: str, tmp_path: Path
         if fix.command:
             after = settled(case.objects, applied(fix.command, case.objects, kubectl, tmp_path))
             assert placed(after, case.pods) == fix.places, fix.command
+
+
+def test_fixes_are_ranked_over_workloads() -> None:
+    """One uncordon places the pods of two workloads; a toleration those of one."""
+    taint = (("team", "red", "NoSchedule"),)
+    nodes = [build.node("a", unschedulable=True), build.node("b", taints=taint, labels={"pool": "red"}, cpu="1")]
+    waiting = [
+        build.pod(f"web-{i}", requests={"cpu": "1"}, nodeSelector={"kubernetes.io/hostname": "a"}) for i in (0, 1)
+    ]
+    waiting.append(build.pod("red", requests={"cpu": "1"}, nodeSelector={"pool": "red"}))
+    simulation = Simulation([*nodes, *waiting], release="1.34", pods=[])
+    found = [
+        (group.answer.fixes, [pod for pod in simulation.pending if pod.key in group.pods])
+        for group in answers_of(simulation)
+    ]
+    best = ranked_over(simulation, found)
+    assert [(fix.kind, fix.places, fix.of) for fix in best] == [("uncordon", 2, 3), ("toleration", 1, 1)]
+    assert best[0].command == "kubectl uncordon a"
