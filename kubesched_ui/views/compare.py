@@ -71,14 +71,12 @@ def compare(request: HttpRequest, a: int, b: int) -> HttpResponse:
         comparison = comparison_of(*runs)
     except NotRecorded as problem:
         return render(request, "compare.html", context | {"problem": str(problem)})
-    context |= summarized(comparison) | listed(comparison, request) | {"changes_of_forks": fork_changes(runs)}
+    context |= summarized(comparison) | listed(runs, comparison, request) | {"changes_of_forks": fork_changes(runs)}
     if compare_maps.related(*runs):  # the changes of the fork say what differs
         context |= {"objects": [], "more_objects": 0}
     if any(run.cycles_done for run in runs):
         shared = any(pod.a and pod.b for pod in comparison.pods.values())
         context["maps"] = compare_maps.maps(request.GET.get("together", ""), *runs, shared)
-    if context.get("chosen"):
-        context["sentences"] = sentences(runs, context["chosen"])
     if context.get("chosen") and request.GET.get("which"):
         context |= caused(runs, context["chosen"].name)
     return render(request, "compare.html", context)
@@ -185,7 +183,7 @@ def cause_of(pod: PodComparison) -> str:
     return " ".join(filter(None, (pod.first["point"], pod.first["plugin"], wording)))
 
 
-def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
+def listed(runs: Sequence[Run], comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
     """Return the pods that the query selects, their groups, and the steps of the chosen pod."""
     names = ("q", "change", "owner", "cause", "sort", "group", "by", "pod")
     params = {key: request.GET.get(key, "").replace("\0", "")[:600] for key in names}
@@ -216,7 +214,7 @@ def listed(comparison: Comparison, request: HttpRequest) -> dict[str, Any]:
         "kept": [(key, params[key]) for key in ("owner", "cause", "sort", "by", "pod") if params[key]],
         "unknown": sum(not pod.known for pod in comparison.pods.values()),
     }
-    return found | one(comparison, params["pod"])
+    return found | one(runs, comparison, params["pod"])
 
 
 def sentences(runs: Sequence[Run], pod: PodComparison) -> list[tuple[str, str]]:
@@ -264,7 +262,7 @@ def labels_of(comparison: Comparison) -> list[str]:
     return sorted(key for key, found in groups.items() if 2 <= len(found) <= MAX_GROUPS)[:LABELS]
 
 
-def one(comparison: Comparison, name: str) -> dict[str, Any]:
+def one(runs: Sequence[Run], comparison: Comparison, name: str) -> dict[str, Any]:
     """Return both cycles of a pod, plugin by plugin."""
     if name not in comparison.pods:
         return {"missing": name} if name else {}
@@ -275,6 +273,7 @@ def one(comparison: Comparison, name: str) -> dict[str, Any]:
     namespace, _, short = name.partition("/")
     return {
         "chosen": pod,
+        "sentences": sentences(runs, pod),
         "namespace": namespace,
         "short": short,
         "steps": steps,
