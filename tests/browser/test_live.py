@@ -195,8 +195,8 @@ CASES: list[tuple[Callable[[LiveCluster, str], None], str, str]] = [
     (without_claim, "not asked", "default/data"),
     (with_unbound_claim, "not asked", "ebs.example.com"),
     (too_large, "never", "cpu; the largest node has"),
-    (nominated, "not now", "It fits on n2 when"),
-    (held_by_a_pod, "not now", "could take the pod, but"),
+    (nominated, "not now", "It is nominated to n2"),
+    (held_by_a_pod, "not now", "cpu free: the closest"),
     (not_started, "not asked", "the kubelet of n2 has not started it"),
 ]
 
