@@ -56,8 +56,8 @@ def shown_remedies(row: Cycle, found: Iterable[Remedy]) -> list[ShownFix]:
     """Return fixes that place a pod on a given node."""
     listed = []
     for number, one in enumerate(found):
-        others = ((one.disturbs.get("pods", 0), "other pod", "deleted"),)
-        others += ((one.disturbs.get("nodes", 0), "node", "added" if one.kind == ADD else "changed"),)
+        changed = "added" if one.kind == ADD else "changed"
+        others = (one.disturbs.get("pods", 0), "other pod", "deleted"), (one.disturbs.get("nodes", 0), "node", changed)
         remark = " ".join(f"{count(many, what)} {how}." for many, what, how in others if many)
         fix = {"kind": one.kind, "target": None, "text": one.text, "command": "", "places": 0, "remark": remark}
         listed.append(ShownFix(fix | {"changes": one.changes}, row.number, f"fix-{number}"))

@@ -179,7 +179,13 @@ def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer) -> Non
     if behind.cause.kind == causes.WAITS:
         answer.sentence += f" {_then(behind.cause.nodes)}"
     elif behind.cause.kind != answer.cause.kind:
-        answer.sentence += f" Even then: {behind.sentence}"
+        answer.sentence += f" Even then, {_continued(behind.sentence)}"
+
+
+def _continued(sentence: str) -> str:
+    """Return a sentence as the continuation of another: without its capital, unless it begins with a name."""
+    first, _, rest = sentence.partition(" ")
+    return f"{first.lower()} {rest}" if first in ("No", "The", "All", "None", "There", "At", "It", "Its") else sentence
 
 
 def _then(names: list[str]) -> str:

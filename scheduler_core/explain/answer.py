@@ -150,7 +150,7 @@ class Preemption(Part):
     equals: list[str] = []
 
 
-class Target(Part, frozen=True):
+class Target(msgspec.Struct, frozen=True):
     """The object that a person edits. `namespace` is "" for nodes, volumes and storage classes."""
 
     kind: str

@@ -28,7 +28,7 @@ RUNGS, NODES = 8, 5  # at most
 AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
 _OF_REASON = {reason: plugin for plugin in PLUGINS.values() for reason in plugin.phrases}
 _POD, _NODES = re.compile(r"\b(its|it)\b"), re.compile(r"\btheir\b")
-KEPT = Obstacle(causes.NOMINATED, 1.2, "are kept for pods that are nominated to them")
+KEPT = Obstacle(causes.NOMINATED, 1.2, "are kept for nominated pods")
 _ONCE = (causes.CORDONED, causes.NODE_NOT_READY)  # stated by several plugins or taints
 _OTHERS = {  # of the predicates that checked conditions
     "node(s) were not ready": Obstacle(causes.NODE_NOT_READY, 1.1, "are not ready"),

@@ -161,6 +161,7 @@ def _selected_keys(pod: PodInfo) -> tuple[list[str], frozenset[str]]:
 
 def _not_selected(context: RejectionContext, node: objects.Node, lacks: Sequence[Requirement]) -> Obstacle:
     texts = [requirement(r) for r in lacks]
+    excluded = [text for text, r in zip(texts, lacks, strict=True) if r.operator in ("NotIn", "DoesNotExist")]
     named = [r for r in lacks if r.key in (NODE_NAME, "kubernetes.io/hostname")]
     effort = sum(_effort(context, node, r) for r in lacks)
     if named:
@@ -168,7 +169,10 @@ def _not_selected(context: RejectionContext, node: objects.Node, lacks: Sequence
         phrase = f"are not {formatting.listing([v for r in named for v in r.values][:3], 'or')}"
         phrase = f"{phrase} and do not have {formatting.listing(others)}" if others else phrase
     else:
-        phrase = f"do not have {formatting.listing(texts, 'and')}"
+        required = [text for text in texts if text not in excluded]
+        parts = [f"do not have {formatting.listing(required)}"] if required else []
+        parts += [f"are excluded by {formatting.listing(excluded)}"] if excluded else []
+        phrase = formatting.listing(parts)
     domain = lacks[0].key if len(lacks) == 1 and lacks[0].key in TOPOLOGY_LABELS else ""
     return Obstacle(causes.NODE_SELECTOR, effort, phrase, tuple(texts), domain)
 
