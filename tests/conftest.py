@@ -3,9 +3,11 @@
 import gc
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.management import call_command
 from django.db import connections
 from hypothesis import HealthCheck, settings
 
@@ -38,11 +40,23 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the test database in a file, so that all threads and processes of a test see the same rows."""
+    """Keep the test database in a file, so that all threads and processes of a test see the same rows.
+
+    Its tables are those of the models, because 30 migrations take seconds in each worker. `test_models` checks that the
+    migrations are complete, and stored recordings are migrated from each version.
+    """
     database = connections["default"].settings_dict
     if database["ENGINE"].endswith("sqlite3"):
         name = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
-        database["TEST"]["NAME"] = name
+        database["TEST"] |= {"NAME": name, "MIGRATE": False}
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Record the migrations, so that commands that migrate leave the tables as they are."""
+    with django_db_blocker.unblock():
+        if connections["default"].vendor == "sqlite":
+            call_command("migrate", fake=True, verbosity=0)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -137,6 +137,7 @@ def test_an_administrator_sees_all(world: World) -> None:
     assert client_of().get("/admin/login/").headers["Location"] == "/account/login/"
 
 
+@pytest.mark.long
 def test_a_group_member_sees_what_is_shared_with_the_group(world: World) -> None:
     share_links.share_with(world.scenario, world.ada, world.group)
     sees_all(reads(client_of(world.bob), world), but=readable_by(OWN, ADMINS))
@@ -208,6 +209,7 @@ def test_a_url_without_a_permission_is_denied(world: World, monkeypatch: pytest.
         assert client_of(world.ada).get(path).status_code == 404
 
 
+@pytest.mark.long
 def test_without_accounts_every_page_is_open(world: World, settings: Any) -> None:
     settings.ACCOUNTS = False
     sees_all(reads(client_of(), world))
