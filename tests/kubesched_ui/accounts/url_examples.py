@@ -81,6 +81,7 @@ OTHERWISE = {
     (OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1",
     ("api/" + CLUSTER + "pods/<namespace>/<name>/why", "<name>"): "waiting-0",
     (CLUSTER + "nodes/<str:name>/", "<str:name>"): "n1",
+    ("scenarios/<int:scenario_id>/nodes/<str:name>/", "<str:name>"): "n1",
     (CLUSTER + "pods/<str:namespace>/<str:name>/", "<str:name>"): "waiting-0",
     (CLUSTER + "report/<slug:key>/", "<slug:key>"): "bindings",
 }  # fmt: skip
