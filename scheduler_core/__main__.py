@@ -206,8 +206,8 @@ def _add_queries(commands: Commands) -> None:
         "remedies",
         "query:remedies",
         help="print suggested fixes for a pod of a run, each of them verified",
-        description="Runs a snapshot or a scenario and prints changes that make a pending pod fit, or go to a node; "
-        "without a pod, prints what all pending pods lack in total. See docs/debugger.md.",
+        description="Runs a snapshot or a scenario and prints changes that place the pending pods of a workload, or "
+        "make a pod go to a node; without a pod, why pods are pending and the best changes. See docs/debugger.md.",
         epilog="Exit code: 0, 1 if no fix was found, 2 for bad usage or input.",
     ).add_argument
     add("--pod", metavar="NS/NAME", help="the pod; without it, all pods pending at the end")

@@ -1,4 +1,4 @@
-"""Suggested fixes: changes that make a pod fit, place it on a node, or place all pending pods.
+"""Suggested fixes: changes that place the pods of a workload, a pod on a node, or most pending pods.
 
 See docs/debugger.md.
 """
@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
+from kubesched_ui.api.answers import FixOut
 from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
 from kubesched_ui.models import Run
-from kubesched_ui.queries.remedies import cycle_of, remedies_of, together_of, winning_of
+from kubesched_ui.queries.answers import best_fixes
+from kubesched_ui.queries.remedies import cycle_of, fixes_of_attempt, winning_of
 
 router = Router(tags=["debugger"])
 
@@ -36,48 +38,26 @@ class RemedyOut(Schema):
     cost: float = Field(description="The sort key: constraints removed from the pod, and disturbed pods and nodes")
 
 
-class BottleneckOut(Schema):
-    reason: str
-    plugin: str
-    pods: int
-    example: str
-
-
-class MoreNodesOut(Schema):
-    text: str
-    like: str
-    count: int
-    places: int
-    changes: list[dict[str, Any]]
-    kind: str
-    disturbs: Disturbed
-    proved: bool
-    alternatives: list["MoreNodesOut"] = Field(description="The same with nodes in other zones or regions")
-
-
-class TogetherOut(Schema):
-    pending: int
-    looked: int
-    lack: dict[str, int] = Field(description="Total requests of the pods that lack resources, in the units of `state`")
-    bottlenecks: list[BottleneckOut]
-    remedies: list[MoreNodesOut]
-
-
-@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[RemedyOut], **RECORDED})
+@router.get(
+    "/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[FixOut] | list[RemedyOut], **RECORDED}
+)
 def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
-    """List suggested fixes for a pod, smallest first; with `node`, those that place it on this node.
+    """List suggested fixes for a pod's workload, as in `answer`; with `node`, those that place the pod on this node.
 
-    Each fix was simulated, and all of its changes are necessary. The list is empty if the pod fits without a fix, or
-    if `node` is the only best node without a fix.
+    Each fix was simulated. Those for a node are the smallest first, and all of their changes are necessary. The list is
+    empty if the pod fits without a fix, or if `node` is the only best node without a fix.
     """
     run = find(Run, run_id)
     row = cycle_of(run, namespace, name, attempt)
-    return encoded(winning_of(run, row, node).remedies if node else remedies_of(run, row))
+    return encoded(winning_of(run, row, node).remedies if node else fixes_of_attempt(run, row))
 
 
-@router.get("/runs/{int:run_id}/remedies", response={200: TogetherOut, **RECORDED})
+@router.get("/runs/{int:run_id}/remedies", response={200: list[FixOut], **RECORDED})
 def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Return the bottlenecks of all pending pods, and how many more nodes of which kind would place them."""
-    return encoded(together_of(find(Run, run_id)))
+    """List the best fixes over all pods without a node, by the pods that each places for its effort and risk.
+
+    `answers` has the fixes of each workload.
+    """
+    return encoded(best_fixes(find(Run, run_id)))

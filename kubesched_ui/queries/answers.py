@@ -100,6 +100,13 @@ def answers_of_run(run: Run, fixes: bool = False) -> list[WorkloadAnswer]:
     return rows
 
 
+def best_fixes(run: Run) -> list[dict[str, Any]]:
+    """Return the best fixes over all pods without a node, as `msgspec.to_builtins` of the core's Fix. Raises
+    NotRecorded in the web process for a large run."""
+    answers_of_run(run, fixes=True)
+    return run.fixes or []
+
+
 def _stored(run: Run, namespace: str, key: str) -> WorkloadAnswer | None:
     rows = WorkloadAnswer.objects.filter(run=run, namespace=namespace)
     found = rows.filter(pod=key).first()

@@ -20,10 +20,7 @@ from scheduler_core.debugger.answers import first_of, workloads_of
 from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.suggestions.fixes import fixes_of
-from scheduler_core.debugger.suggestions.pending import AllPending, all_pending
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
-from scheduler_core.debugger.suggestions.search import remedies
-from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
 from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.scores import ScoreRules
@@ -53,12 +50,6 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
     return row
 
 
-def remedies_of(run: Run, row: Cycle) -> list[Remedy]:
-    """Return fixes that make the pod fit. Raises NotRecorded, InputError."""
-    pod = f"{row.namespace}/{row.name}"
-    return _cached((key_of(run), row.number), lambda: remedies(_before(run, row), pod, attempt=row.attempt))
-
-
 def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
     """Return fixes that place the pod on a node. Raises NotRecorded, InputError."""
     pod = f"{row.namespace}/{row.name}"
@@ -67,12 +58,6 @@ def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
         return prefer_node(_before(run, row), pod, node, attempt=row.attempt)
 
     return _cached((key_of(run), row.number, "to", node), ask)
-
-
-def together_of(run: Run) -> AllPending:
-    """Return the bottlenecks of all pods that are pending at the end. Raises NotRecorded, InputError."""
-    recording = recording_of(run)
-    return _cached((key_of(run), "together"), lambda: all_pending(_at(run, recording.end, 0)))
 
 
 def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:

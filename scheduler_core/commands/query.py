@@ -23,6 +23,7 @@ from scheduler_core.commands.progress import shown
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger import timepoints
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
@@ -36,12 +37,13 @@ from scheduler_core.debugger.recording import (
     objects_from,
 )
 from scheduler_core.debugger.search import CycleSearch
-from scheduler_core.debugger.suggestions import search
-from scheduler_core.debugger.suggestions.pending import all_pending
-from scheduler_core.debugger.suggestions.prefer_node import prefer_node
+from scheduler_core.debugger.suggestions.fixes import ranked_over
+from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Fix
+from scheduler_core.explain.render import fix_lines
 from scheduler_core.legacy.configuration import load
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
@@ -216,46 +218,54 @@ def find(args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def remedies(args: argparse.Namespace, out: IO[str]) -> int:
-    """Write the suggested fixes for a pod, or those for all pending pods.
+    """Write the suggested fixes for a pod and its workload, those that place it on a node, or the best over all pods.
 
     Returns 0, or 1 if there are none. Raises InputError.
     """
     played = play(args)
     if args.pod is None:
-        return _all_pending(played, out, args.json)
+        return _best(played, out, args.json)
     pod = args.pod if "/" in args.pod else f"default/{args.pod}"
     number = played.cycle_of(pod, args.attempt)
     simulation = played.restored().at(played.recording.before_cycle(number))
-    attempt = int(played.facts.table["attempt"][number - 1])
-    preference = prefer_node(simulation, pod, args.node, attempt=attempt) if args.node else None
-    found = preference.remedies if preference is not None else search.remedies(simulation, pod, attempt=attempt)
+    if args.node:
+        attempt = int(played.facts.table["attempt"][number - 1])
+        return _prefer(prefer_node(simulation, pod, args.node, attempt=attempt), args, out)
+    found = [fix for alike in answers_of(simulation, only={pod}) for fix in alike.answer.fixes]
+    return _write_fixes(found, f"{pod} needs no fix, or no fix was found.", out, args.json)
+
+
+def _prefer(found: PreferNode, args: argparse.Namespace, out: IO[str]) -> int:
     if args.json:
-        print_json(found, out)
-        return 0 if found else 1
-    if preference is not None:
-        print(preference.answer.sentence, file=out)
-    if found:
-        for remedy in found:
-            print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
-    elif preference is None:
-        print(f"{pod} needs no fix, or no fix was found.", file=out)
-    elif not preference.goes_there or preference.tied:
-        print(f"No fix was found that makes {args.node} the only best node.", file=out)
-    return 0 if found else 1
-
-
-def _all_pending(played: Played, out: IO[str], as_json: bool) -> int:
-    found = all_pending(played.restored().at(played.recording.end))
-    if as_json:
-        print_json(found, out)
+        print_json(found.remedies, out)
         return 0 if found.remedies else 1
-    print(f"{formatting.count(found.pending, 'pod')} pending.", file=out)
-    for one in found.bottlenecks:
-        print(f"{one.pods:>6} {one.plugin}: {one.reason} (such as {one.example})", file=out)
-    for more in found.remedies:
-        also = f" (or like {', '.join(one.like for one in more.alternatives)})" if more.alternatives else ""
-        print(f"add    {more.text}{also}", file=out)
+    print(found.answer.sentence, file=out)
+    for remedy in found.remedies:
+        print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
+    if not found.remedies and (not found.goes_there or found.tied):
+        print(f"No fix was found that makes {args.node} the only best node.", file=out)
     return 0 if found.remedies else 1
+
+
+def _best(played: Played, out: IO[str], as_json: bool) -> int:
+    simulation = played.restored().at(played.recording.end)
+    found = sorted(answers_of(simulation), key=lambda alike: -len(alike.pods))
+    pods = {pod.key: pod for pod in simulation.pending}
+    best = ranked_over(simulation, [(alike.answer.fixes, [pods[key] for key in alike.pods]) for alike in found])
+    if not as_json:
+        print(f"{formatting.count(sum(len(alike.pods) for alike in found), 'pod')} pending.", file=out)
+        for alike in found:
+            print(f"{len(alike.pods):>6} {alike.answer.sentence} (such as {alike.answer.pod})", file=out)
+    return _write_fixes(best, "No fix is needed, or none was found.", out, as_json)
+
+
+def _write_fixes(fixes: Sequence[Fix], none: str, out: IO[str], as_json: bool) -> int:
+    if as_json:
+        print_json(fixes, out)
+    else:
+        for line in fix_lines(fixes) if fixes else [none]:
+            print(line, file=out)
+    return 0 if fixes else 1
 
 
 def provenance(args: argparse.Namespace, out: IO[str]) -> int:

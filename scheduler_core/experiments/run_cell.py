@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import read_changes
-from scheduler_core.debugger.suggestions.pending import bottleneck
 from scheduler_core.experiments.cell import Cell, Check, Result
 from scheduler_core.experiments.outcomes import EVICTED, PodOutcome
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -136,8 +137,32 @@ def bottleneck_of(trace: CycleTrace) -> tuple[str, str]:
     for status in (trace.reserve, trace.permit, trace.prebind, trace.bind):
         if status is not None and status.code != WAIT:
             return status.plugin, status.message[:REASON_LENGTH]
-    plugin, reason = bottleneck(trace) or ("", trace.message or trace.error)
+    plugin, reason = _excluding(trace)
     return plugin, reason[:REASON_LENGTH]
+
+
+def _excluding(trace: CycleTrace) -> tuple[str, str]:
+    """Return the (plugin, reason) that excludes a pending pod from most nodes.
+
+    Nodes that only one plugin rejects count; if there are none, the first plugin that rejects each node.
+    """
+    whole = trace.preenqueue or trace.prefilter
+    if whole is not None:
+        return whole.plugin, whole.message
+    alone: Counter[tuple[str, str]] = Counter()
+    codes = {plugin: verdict.codes for plugin, verdict in trace.verdicts.items() if verdict.codes is not None}
+    number = sum((column > 0 for column in codes.values()), np.zeros(trace.nodes, np.int64))
+    for plugin, column in codes.items():
+        for code, status in enumerate(trace.verdicts[plugin].statuses, 1):
+            count = int(((column == code) & (number == 1)).sum())
+            if count:
+                alone[plugin, status.message] += count
+    if alone:
+        return alone.most_common(1)[0][0]
+    decisive: Counter[tuple[str, str]] = Counter()
+    for status, rows in trace.decisive_statuses():
+        decisive[status.plugin, status.message] += len(rows)
+    return decisive.most_common(1)[0][0] if decisive else ("", trace.message or trace.error)
 
 
 # ---- virtual time

@@ -1,9 +1,9 @@
 """Renders an answer as text for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.explain.answer import Answer, NodeObjections, Objection, Rung
+from scheduler_core.explain.answer import Answer, Fix, NodeObjections, Objection, Rung
 
 NODES_LISTED = 8
 
@@ -31,12 +31,17 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"  Preemption on {answer.preemption.nominated_node}, victims: {some(answer.preemption.victims, 10)}"
     if answer.fixes:
         yield "  Suggested fixes:"
-    for fix in answer.fixes:
-        places = f" (places {fix.places:,} of {fix.of:,})" if fix.of > 1 else ""
-        yield f"    {fix.text}{places}{f'; {fix.remark}' if fix.remark else ''}"
-        yield from (f"      {line}" for line in fix.command.splitlines())
+    yield from (f"    {line}" for line in fix_lines(answer.fixes))
     if answer.message:
         yield f"  Event: {answer.message}"
+
+
+def fix_lines(fixes: Iterable[Fix]) -> Iterator[str]:
+    """Yield the fixes as text, each with its command."""
+    for fix in fixes:
+        places = f" (places {fix.places:,} of {fix.of:,})" if fix.of > 1 else ""
+        yield f"{fix.text}{places}{f'; {fix.remark}' if fix.remark else ''}"
+        yield from (f"  {line}" for line in fix.command.splitlines())
 
 
 def _more(rung: Rung) -> str:

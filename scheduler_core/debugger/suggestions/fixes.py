@@ -112,7 +112,7 @@ def ranked_over(
             key = (fix.kind, fix.command or fix.text)
             if key in best:
                 continue
-            if len(found) > 1 and (fix.target is None or fix.target.kind == "Node"):
+            if len(everyone) > fix.of and (fix.target is None or fix.target.kind == "Node"):
                 try:
                     placed = placing.place(read_changes(fix.changes), everyone[: max(placing.cycles // 4, 1)])
                 except InputError:

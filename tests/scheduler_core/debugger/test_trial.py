@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from scheduler_core.api.objects import Metadata, Namespace
 from scheduler_core.cluster.pod_columns import ROLES
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.debugger.mutations import DECISIONS, OBJECTS, Edit, read_changes
-from scheduler_core.debugger.suggestions.pending import all_pending
-from scheduler_core.debugger.suggestions.search import remedies
+from scheduler_core.debugger.suggestions.fixes import ranked_over
+from scheduler_core.debugger.suggestions.placing import Placing
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import _LISTS, Framework
@@ -255,7 +256,7 @@ def test_random_trials_leave_the_simulation_as_it_was(seed: int, release: str, c
 
 
 def test_suggested_fixes_leave_the_run_as_it_was() -> None:
-    """The search tries deletions of pods that the run placed itself, which are among the pods to try."""
+    """Deletions of pods that the run placed itself, which are among the pods to try, are simulated."""
     simulation = Simulation(
         [node("n1"), *(pod(name, requests={"cpu": "3"}) for name in "abc")], tie_break="name", timer=lambda: 0
     )
@@ -264,16 +265,21 @@ def test_suggested_fixes_leave_the_run_as_it_was() -> None:
         tried.append(trace.pod)
         if trace.result != "scheduled":
             before = state(simulation)
-            texts = [remedy.text for remedy in remedies(simulation, trace.pod)]
-            assert "delete pod default/a (on n1)" in texts
+            (alike,) = answers_of(simulation, only={trace.pod})
+            assert alike.answer.fixes
+            waiting = [pod for pod in simulation.pending if pod.key == trace.pod]
+            deletion = read_changes([{"delete": {"kind": "Pod", "namespace": "default", "name": "a"}}])
+            assert Placing(simulation, 9).place(deletion, waiting) == ["n1"]
             assert state(simulation) == before
     assert tried == ["default/a", "default/b", "default/c"]
 
 
-def test_the_summary_of_pending_pods_leaves_the_run_as_it_was() -> None:
+def test_the_best_fixes_over_pending_pods_leave_the_run_as_it_was() -> None:
     simulation = begun(3, "1.34", 4)
     before = state(simulation)
-    all_pending(simulation)
+    pods = {pod.key: pod for pod in simulation.pending}
+    found = answers_of(simulation)
+    ranked_over(simulation, [(alike.answer.fixes, [pods[key] for key in alike.pods]) for alike in found])
     assert state(simulation) == before
 
 
