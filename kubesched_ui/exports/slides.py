@@ -11,7 +11,7 @@ import numpy as np
 from kubesched_ui.presenters.capacity_bars import BarRow
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Preemption
-from scheduler_core.explain.matrix import Matrix, NodeGroup
+from scheduler_core.explain.matrix import Matrix, MatrixGroup
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.explain.preemption import rejected_nodes
 
@@ -108,7 +108,7 @@ def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
     return places[0] if places else 0
 
 
-def out_by(verdicts: Matrix, plugin: str) -> list[NodeGroup]:
+def out_by(verdicts: Matrix, plugin: str) -> list[MatrixGroup]:
     """Return the groups of nodes that a plugin was the first to reject."""
     return [group for group in verdicts.groups if group.state == "refused" and (group.plugin or PREFILTER) == plugin]
 

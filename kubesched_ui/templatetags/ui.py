@@ -19,7 +19,7 @@ from kubesched_ui import static_files
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Duel, ScoreDifference
-from scheduler_core.explain.matrix import ALSO, DECISIVE, LATE, NOT_EVALUATED, PASSES, Cell
+from scheduler_core.explain.matrix import ALSO, DECISIVE, LATE, NOT_EVALUATED, PASSES, MatrixCell
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.framework.interface import Status
 
@@ -84,7 +84,7 @@ def effort(changes: int | None) -> str:
 
 
 @register.filter
-def cell_title(cell: Cell) -> str:
+def cell_title(cell: MatrixCell) -> str:
     """Return the verdict of a plugin in the matrix in words."""
     return f"{cell.plugin}: {CELLS[cell.kind][1]}" + (f" ({'; '.join(cell.reasons)})" if cell.reasons else "")
 

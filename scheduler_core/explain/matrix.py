@@ -16,7 +16,7 @@ FEASIBLE, REFUSED, UNSEEN = "feasible", "refused", "unseen"
 PASSES, DECISIVE, ALSO, LATE, NOT_EVALUATED = "pass", "hot", "also", "late", "skip"
 
 
-class Cell(Part):
+class MatrixCell(Part):
     """The verdict of a plugin on a group of nodes. `detailed`: the reasons with quantities, if they are known."""
 
     plugin: str
@@ -29,7 +29,7 @@ class Cell(Part):
         return "; ".join(self.detailed or self.reasons)
 
 
-class NodeGroup(Part):
+class MatrixGroup(Part):
     """Nodes with the same verdicts, in snapshot order.
 
     `state`: feasible, refused or unseen. `plugin`, `code`, `reasons`: of the decisive status; the plugin is "" for
@@ -41,7 +41,7 @@ class NodeGroup(Part):
     plugin: str
     code: str
     reasons: tuple[str, ...]
-    cells: list[Cell]
+    cells: list[MatrixCell]
     nodes: list[str]
     chosen: bool = False
     detailed: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Matrix(Part):
 
     plugins: list[str]
     skipped: list[str]
-    groups: list[NodeGroup]
+    groups: list[MatrixGroup]
     feasible: int
     looked_at: int
     nodes: int
@@ -128,29 +128,29 @@ def _decisive(trace: CycleTrace, nodes: int, ended: bool) -> tuple[np.typing.NDA
     return number, statuses
 
 
-def _group(state: str, status: Status | None, found: dict[str, tuple[str, ...]], plugins: Sequence[str]) -> NodeGroup:
+def _group(state: str, status: Status | None, found: dict[str, tuple[str, ...]], plugins: Sequence[str]) -> MatrixGroup:
     """Return a group without its nodes. `found`: the reasons of each plugin that rejects them."""
     decisive, reasons = (status.plugin, status.reasons) if status is not None else ("", ())
     unknown = state == UNSEEN or (state == REFUSED and not decisive)
     cells, decided = [], False
     for plugin in plugins:
         if plugin == decisive:
-            cells.append(Cell(plugin, DECISIVE, reasons or found.get(plugin, ())))
+            cells.append(MatrixCell(plugin, DECISIVE, reasons or found.get(plugin, ())))
             decided = True
         elif plugin in found:
-            cells.append(Cell(plugin, ALSO, found[plugin]))
+            cells.append(MatrixCell(plugin, ALSO, found[plugin]))
         else:
-            cells.append(Cell(plugin, NOT_EVALUATED if unknown else LATE if decided else PASSES))
-    return NodeGroup(state, decisive, status.code if status is not None else "", reasons, cells, [])
+            cells.append(MatrixCell(plugin, NOT_EVALUATED if unknown else LATE if decided else PASSES))
+    return MatrixGroup(state, decisive, status.code if status is not None else "", reasons, cells, [])
 
 
-def _in_order(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
+def _in_order(groups: Sequence[MatrixGroup]) -> list[MatrixGroup]:
     rank = {FEASIBLE: 0, REFUSED: 1, UNSEEN: 2}
     sizes: Counter[tuple[str, ...]] = Counter()
     for group in groups:
         sizes[group.plugin, *group.reasons] += len(group.nodes)
 
-    def place(group: NodeGroup) -> tuple[int, int, str, tuple[str, ...], int]:
+    def place(group: MatrixGroup) -> tuple[int, int, str, tuple[str, ...], int]:
         size = sizes[group.plugin, *group.reasons]
         return rank[group.state], -size, group.plugin, group.reasons, -len(group.nodes)
 

@@ -68,7 +68,7 @@ def explain_node(
         sentence = f"{node} has {-duel.margin:,} more points, but a change of the fork places the pod on {duel.winner}."
     else:
         first = next(one.plugin for one in duel.differences if one.difference > 0)
-        sentence = f"{node} fits, but it is not {base.rules.of(first)}: {duel.winner} is {ahead(duel)}."
+        sentence = f"{node} fits, but it is not {base.rules.best_of(first)}: {duel.winner} is {ahead(duel)}."
     return NodeAnswer(node, "outscored", sentence, SCORE, plugin, [], duel)
 
 

@@ -122,12 +122,12 @@ class _NodeSummary:
             any((one.kind, one.objects) == (found.kind, found.objects) for one in obstacles)
             for obstacles, _ in self.refused
         )
-        nobody = "the pending pod does not" if self.pending == 1 else "no pending pod"
+        none_does = "the pending pod does not" if self.pending == 1 else "no pending pod"
         part = f"{number:,} of {self.pending:,}" if number < self.pending else "all" if number > 1 else "it"
         would = f"{part} would fit here"
         if found.kind == causes.UNTOLERATED_TAINT and found.objects and everyone:
             verb = "tolerate" if self.pending == 1 else "tolerates"
-            return f"{nobody} {verb} {listing(found.objects)}; with that toleration {would}"
+            return f"{none_does} {verb} {listing(found.objects)}; with that toleration {would}"
         if found.kind == causes.UNTOLERATED_TAINT and found.objects:
             return f"{self._share(number, 'would fit')} here with a toleration of {listing(found.objects)}"
         if found.kind == causes.NODE_SELECTOR and found.objects:

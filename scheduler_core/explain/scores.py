@@ -93,7 +93,7 @@ class ScoreRules(NamedTuple):
                 best[name] = plugin.describe_best(profile.args.get(name))
         return ScoreRules(best, by)
 
-    def of(self, plugin: str) -> str:
+    def best_of(self, plugin: str) -> str:
         """Return the words for the node with the plugin's highest score."""
         return self.best.get(plugin) or f"the best for {plugin}"
 
@@ -118,16 +118,16 @@ def decision(trace: CycleTrace, rules: ScoreRules) -> Decision | None:
     having = [plugin for plugin in order if highest[plugin][chosen] and not highest[plugin].all()]
     for plugin in having:
         if not (highest[plugin] & others).any():
-            return Decision(rules.of(plugin), [plugin], rules.by)
+            return Decision(rules.best_of(plugin), [plugin], rules.by)
     for first, second in combinations(having, 2):
         if not (highest[first] & highest[second] & others).any():
-            return Decision(f"{rules.of(first)} and {rules.of(second)}", [first, second], rules.by)
+            return Decision(f"{rules.best_of(first)} and {rules.best_of(second)}", [first, second], rules.by)
     for first in having:
         among = highest[first]
         for plugin in order:
             most = columns[plugin][among].max()
             if columns[plugin][chosen] == most and not (among & others & (columns[plugin] == most)).any():
-                best = f"{rules.of(plugin)} of the {int(among.sum()):,} that {first} scores highest"
+                best = f"{rules.best_of(plugin)} of the {int(among.sum()):,} that {first} scores highest"
                 return Decision(best, [first, plugin], rules.by)
     return Decision("the one with the highest total", [], rules.by)
 

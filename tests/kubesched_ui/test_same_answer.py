@@ -72,7 +72,7 @@ SEEDS = range(8)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_places_say_the_same(client: Client, seed: int) -> None:
     objects = cluster(seed)
-    told = explained(objects, release="1.34")
+    answers = explained(objects, release="1.34")
     run = ran(scenario(*objects), release="1.34")
     pending = run.pod_results.without_node().pod_keys()
     assert len(pending) > 10
@@ -81,7 +81,7 @@ def test_all_places_say_the_same(client: Client, seed: int) -> None:
     on_page = answer_of(Run.objects.get(pk=run.pk))
     assert on_page.pending == sum(workload.count for workload in on_page.listed)
     for key in pending:
-        sentence = told[key]["sentence"]
+        sentence = answers[key]["sentence"]
         assert by_api[key]["sentence"] == sentence, key
         assert client.get(f"/api/runs/{run.pk}/pods/{key}/answer").json()["sentence"] == sentence, key
         assert sentence in page, key

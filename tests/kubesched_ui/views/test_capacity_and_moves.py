@@ -70,7 +70,7 @@ def test_a_mix_of_pods(client: Client, cluster: Scenario, first: dict, name: str
 
 def test_no_further_pod_fits(client: Client, cluster: Scenario) -> None:
     experiment = ask(client, cluster, "capacity", cpu="64", **CAPACITY)
-    assert experiment.sentence.startswith("No more of 64 cpu fit. No node fits: 3 lack cpu")
+    assert experiment.sentence.startswith("No more of 64 cpu fit. The pod requests 64 cpu; the largest node has 4.")
 
 
 @pytest.mark.parametrize(

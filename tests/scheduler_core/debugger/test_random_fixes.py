@@ -195,10 +195,10 @@ def check(wanted: int, folder: Path, every: int) -> None:
         seed += 1
 
 
-def test_fixes_do_what_they_say_and_harm_nobody(tmp_path: Path) -> None:
+def test_fixes_do_what_they_say_and_do_no_harm(tmp_path: Path) -> None:
     check(60, tmp_path, every=8)
 
 
 @pytest.mark.long
-def test_2000_fixes_do_what_they_say_and_harm_nobody(tmp_path: Path) -> None:
+def test_2000_fixes_do_what_they_say_and_do_no_harm(tmp_path: Path) -> None:
     check(2000, tmp_path, every=8)

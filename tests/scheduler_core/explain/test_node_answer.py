@@ -94,7 +94,7 @@ def test_outside_the_domain_of_a_pod_group() -> None:
     trace.subset = trace.placement = trace.feasible = np.array([0])
     found = explain_node(trace, "n2", names=["n1", "n2"])
     assert found.kind == "excluded"
-    assert found.sentence == "n2 cannot take the pod: it is outside the domain that its group was tried in."
+    assert found.sentence == "n2 cannot take the pod: it is outside the domain that the pod's group was tried in."
 
 
 def test_rejected_before_any_node() -> None:
