@@ -27,7 +27,7 @@ class Disturbed(Schema):
 class RemedyOut(Schema):
     text: str
     changes: list[dict[str, Any]] = Field(description="In the format of a fork")
-    kind: Literal["pod", "node", "evict", "config", "add"]
+    kind: Literal["pod", "node", "evict", "config"]
     disturbs: Disturbed
     node: str = Field(description="The node selected with the fix")
     proved: bool = Field(description="Always true: the cycle was simulated with the fix")

@@ -17,7 +17,7 @@ from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.owner import PATCHED
-from scheduler_core.debugger.suggestions.steps import ADD, Remedy
+from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -56,8 +56,8 @@ def shown_remedies(row: Cycle, found: Iterable[Remedy]) -> list[ShownFix]:
     """Return fixes that place a pod on a given node."""
     listed = []
     for number, one in enumerate(found):
-        changed = "added" if one.kind == ADD else "changed"
-        others = (one.disturbs.get("pods", 0), "other pod", "deleted"), (one.disturbs.get("nodes", 0), "node", changed)
+        disturbs = one.disturbs
+        others = (disturbs.get("pods", 0), "other pod", "deleted"), (disturbs.get("nodes", 0), "node", "changed")
         remark = " ".join(f"{count(many, what)} {how}." for many, what, how in others if many)
         fix = {"kind": one.kind, "target": None, "text": one.text, "command": "", "places": 0, "remark": remark}
         listed.append(ShownFix(fix | {"changes": one.changes}, row.number, f"fix-{number}"))

@@ -347,8 +347,6 @@ class Plugin:
     # What its rejections mean in an answer: the kind of the cause, and how much a change takes (`Obstacle.effort`).
     cause: ClassVar[str] = causes.PLUGIN
     effort: ClassVar[float] = 2.0
-    # Names of the strategies for suggested fixes (scheduler_core.debugger.suggestions.strategies).
-    fixes: ClassVar[tuple[str, ...]] = ()
     # The kubelet makes the same check when it admits a pod.
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.

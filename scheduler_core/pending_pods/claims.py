@@ -5,7 +5,7 @@ from __future__ import annotations
 from scheduler_core.api.objects import PersistentVolumeClaim, Volume
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.node_context import nearest
+from scheduler_core.cluster.spelling import nearest
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import ClaimWait
 from scheduler_core.plugins.volumes import NO_PROVISIONER, SELECTED_NODE, claim_name, class_of_claim, fully_bound

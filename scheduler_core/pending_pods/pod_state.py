@@ -8,7 +8,7 @@ from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.node_context import is_ready, nearest
+from scheduler_core.cluster.spelling import nearest
 from scheduler_core.live.store import Store
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.event_index import EventIndex
@@ -116,7 +116,7 @@ def _bound(pod: Pod, around: Surroundings) -> PendingAnswer:
     node = entry.node if entry is not None else None
     if node is None:
         text += "no node of that name exists."
-    elif not is_ready(node):
+    elif not node.ready:
         text += f"{name} is not ready, so its kubelet does not start the pod."
     else:
         text += f"the kubelet of {name} has not started it{_attached_elsewhere(pod, around.cluster) or _unready(pod)}."

@@ -137,7 +137,6 @@ class VolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
 
     cause = causes.VOLUME_LIMIT
     effort = 1.2
-    fixes = ("fewer-volumes", "volumes")
 
     @cached_property
     def _attached(self) -> AttachedVolumes:

@@ -74,7 +74,6 @@ class DynamicResources(
     best = "the one with the devices that the pod's claims prefer"
     args_class = DynamicResourcesArgs
     pod_fields = ("resourceClaims",)
-    fixes = ("devices",)
     ignores_labels = True
     phrases = {
         REFUSALS[CANNOT].message: "lack devices that the pod's claims request",

@@ -177,7 +177,6 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     best = "the one that affinity between pods prefers"
     args_class = InterPodAffinityArgs
     pod_fields = ("podAffinity", "podAntiAffinity")
-    fixes = ("pod-affinity",)
     precise_node_updates = "always"
     phrases = {
         NO_AFFINITY.message: "have no pod that it wants to be near",

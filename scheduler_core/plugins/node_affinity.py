@@ -207,7 +207,6 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
     best = "the one that the pod's node affinity prefers"
     args_class = NodeAffinityArgs
     pod_fields = ("nodeSelector", "nodeAffinity")
-    fixes = ("node-affinity",)
     precise_node_updates = "once"
     kubelet_admits = True
     ignores_labels = True

@@ -51,7 +51,6 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     cause = causes.HOST_PORT
     effort = 1.15
     pod_fields = ("hostPort",)
-    fixes = ("host-ports",)
     kubelet_admits = True
     ignores_labels = True
     phrases = {REJECTED.message: "have its host port taken"}

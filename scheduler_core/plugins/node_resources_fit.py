@@ -95,7 +95,6 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     effort = 1.2
     args_class = NodeResourcesFitArgs
     pod_fields = ("requests", "overhead")
-    fixes = ("requests", "evict-pods")
     reasons_name_resources = True
     precise_node_updates = "once"
     kubelet_admits = True

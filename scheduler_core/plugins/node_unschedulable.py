@@ -22,7 +22,6 @@ class NodeUnschedulable(fwk.FilterPlugin):
     cause = causes.CORDONED
     effort = 1.0
     pod_fields = ("tolerations",)
-    fixes = ("cordon",)
     precise_node_updates = "once"
     ignores_labels = True
     phrases = {REJECTED.message: "are cordoned"}

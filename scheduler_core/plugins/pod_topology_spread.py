@@ -192,7 +192,6 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     best = "the best for the pod's topology spread"
     args_class = PodTopologySpreadArgs
     pod_fields = ("topologySpreadConstraints",)
-    fixes = ("topology-spread",)
     precise_node_updates = "always"
     counts_terminating = False
     phrases = {

@@ -66,7 +66,6 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     effort = 1.0
     best = "the one with the fewest PreferNoSchedule taints that the pod does not tolerate"
     pod_fields = ("tolerations",)
-    fixes = ("taints",)
     precise_node_updates = "once"
     ignores_labels = True
     reverse = True

@@ -142,7 +142,6 @@ class VolumeBinding(
     effort = 1.8
     args_class = VolumeBindingArgs
     pod_fields = ("volumes",)
-    fixes = ("volumes",)
     precise_node_updates = "always"
     ignores_labels = True
     narrows_nodes = True

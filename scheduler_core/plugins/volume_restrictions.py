@@ -139,7 +139,6 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     cause = causes.VOLUME_CONFLICT
     effort = 1.5
     pod_fields = ("volumes",)
-    fixes = ("disk-users", "volumes")
     precise_node_updates = "always"
     ignores_labels = True
     phrases = {

@@ -57,7 +57,6 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "VolumeZone"
     cause = causes.VOLUME_ZONE
     pod_fields = ("volumes",)
-    fixes = ("volumes",)
     precise_node_updates = "always"
     ignores_labels = True
     phrases = {CONFLICT.message: "are outside its volume's zone"}

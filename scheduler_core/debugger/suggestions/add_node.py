@@ -9,11 +9,9 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.node_context import BROKEN, CORDONED, is_ready
-from scheduler_core.debugger.suggestions.steps import ADD, Step
+from scheduler_core.cluster.system_taints import LEAVING, NOT_READY, UNSCHEDULABLE
 
+TRANSIENT = {*NOT_READY, *LEAVING, UNSCHEDULABLE}  # taints that a new node does not have
 PLACES = ("zone", "region")  # names of labels, with any prefix: each CSI driver has its own
 
 
@@ -21,7 +19,7 @@ def kinds(nodes: Iterable[Node]) -> list[Node]:
     """Return one ready node for each set of allocatable resources, taints and labels except for the hostname."""
     found: dict[object, Node] = {}
     for node in nodes:
-        if is_ready(node):
+        if node.ready:
             found.setdefault(_kind(node), node)
     return list(found.values())
 
@@ -41,7 +39,7 @@ def _kind(node: Node) -> tuple[frozenset[Any], frozenset[tuple[str, str]], froze
 
 
 def _lasting(node: Node) -> Iterator[Any]:
-    return (taint for taint in node.spec.taints if taint.key not in (*BROKEN, CORDONED))
+    return (taint for taint in node.spec.taints if taint.key not in TRANSIENT)
 
 
 def another(taken: Container[str], like: Node, number: int = 1) -> dict[str, Any]:
@@ -57,10 +55,3 @@ def another(taken: Container[str], like: Node, number: int = 1) -> dict[str, Any
     status = {key: raw["status"][key] for key in ("allocatable", "capacity", "conditions") if key in raw["status"]}
     spec = {"taints": taints} if taints else {}
     return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}
-
-
-def step(cluster: Cluster, like: Node) -> Step:
-    """Return the step that adds one such node."""
-    raw = another(cluster.nodes.entries, like)
-    name = raw["metadata"]["name"]
-    return Step(f"add a node like {like.name}", ADD, 3.0, None, (Change(create=raw),), nodes=frozenset((name,)))

@@ -21,7 +21,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
 from scheduler_core.debugger.suggestions.immutable_fields import remark
-from scheduler_core.debugger.suggestions.node_context import NodeContext, is_ready
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_facts import of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
@@ -222,7 +222,7 @@ class Situation:
         """Yield nodes to add another of: those of the cause first, then each kind of ready node that is large
         enough, the smallest first."""
         if self.cause.nodes:
-            yield from (context.node for context in self.near if is_ready(context.node))
+            yield from (context.node for context in self.near if context.node.ready)
         table, wanted = self.cluster.nodes, self.pod.requests
         known = of_nodes(self.cluster, "kinds", add_node.kinds)
         kinds = [like for like in known if not any(taint.key in NEVER for taint in like.spec.taints)]

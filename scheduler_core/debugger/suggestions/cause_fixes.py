@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import NamedTuple
 
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.system_taints import UNSCHEDULABLE
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
-from scheduler_core.debugger.suggestions.node_context import CORDONED, NodeContext, is_ready
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import (
     absent,
     capacity,
@@ -27,7 +28,6 @@ from scheduler_core.debugger.suggestions.node_fixes import (
 )
 from scheduler_core.debugger.suggestions.pod_fixes import (
     anti_affinity,
-    drops,
     host_ports,
     imperative,
     pod_affinity,
@@ -76,17 +76,17 @@ def _together(situation: Situation) -> Candidates:
     """Yield the change of everything that keeps the pod from a near node, if that is more than one thing."""
     tried: set[str] = set()
     for context in situation.near:
-        found = _obstacles(situation, context)
+        found = obstacles_at(context)
         if found is None or len(found) < 2:
             continue
-        edits = [one for one in found if isinstance(one, _Edit)]
+        edits = [one for one in found if isinstance(one, TemplateEdit)]
         nodes = [one for one in found if isinstance(one, Candidate)]
         text = " and ".join(one.text for one in found)
         if text in tried:
             continue
         tried.add(text)
 
-        def edit(document: Raw, edits: list[_Edit] = edits) -> None:
+        def edit(document: Raw, edits: list[TemplateEdit] = edits) -> None:
             for one in edits:
                 one.edit(document)
 
@@ -101,49 +101,51 @@ def _together(situation: Situation) -> Candidates:
         yield whole
 
 
-class _Edit(NamedTuple):
+class TemplateEdit(NamedTuple):
     """A part of a fix that edits the pod's template."""
 
     kind: str
     text: str
-    edit: Callable[[Raw], object]
+    edit: Callable[[Raw], None]
 
 
-def _obstacles(situation: Situation, context: NodeContext) -> list[_Edit | Candidate] | None:
-    """Return what removes each obstacle at a node; None if there is one that no single change removes."""
-    found: list[_Edit | Candidate] = []
-    if context.node.spec.unschedulable and is_ready(context.node):
+def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[TemplateEdit | Candidate] | None:
+    """Return what removes each obstacle at a node; None if there is one that no single change removes.
+
+    `but`: plugins whose rejections are left out.
+    """
+    found: list[TemplateEdit | Candidate] = []
+    if context.node.spec.unschedulable and context.node.ready:
         change = uncordon(context.node)
         target = Target("Node", "", context.name)
         text, patch = f"uncordon {context.name}", {"spec": {"unschedulable": None}}
         found.append(Candidate("uncordon", target, text, commands.uncordon([context.name]), change, patch))
-    for plugin in context.statuses():
-        part: _Edit | None = None
-        name = successor(plugin)
+    for name in (successor(plugin) for plugin in context.statuses() if plugin not in but):
+        part: TemplateEdit | None = None
         if name == "TaintToleration":
-            hard = [taint for taint in labels.not_tolerated(context) if taint.key != CORDONED]
+            hard = [taint for taint in labels.not_tolerated(context) if taint.key != UNSCHEDULABLE]
             if any(taint.key in SYSTEM_TAINTS for taint in hard):
                 return None
             text = f"tolerate taint {formatting.listing(list(map(taint_text, hard)))}"
-            part = _Edit("toleration", text, partial(labels.tolerate, tuple(hard))) if hard else None
+            part = TemplateEdit("toleration", text, partial(labels.tolerate, tuple(hard))) if hard else None
         elif name in ("NodeAffinity", ""):
-            steps = [step for step in labels.affinity(context) if step.edit is not None and not drops(step)]
+            steps = [step for step in labels.affinity(context) if step.edit is not None]
             if not steps or steps[0].edit is None:
                 return None
-            part = _Edit("node-selector", imperative(steps[0].text), steps[0].edit)
+            part = TemplateEdit("node-selector", imperative(steps[0].text), steps[0].edit)
         elif name == "NodePorts":
             taken = frozenset(pod_constraints.taken_ports(context))
             text = f"drop host port {formatting.listing([f'{port}/{protocol}' for protocol, port in sorted(taken)])}"
-            part = _Edit("host-port", text, partial(pod_constraints.without_ports, taken))
+            part = TemplateEdit("host-port", text, partial(pod_constraints.without_ports, taken))
         elif name in ("PodTopologySpread", "InterPodAffinity"):
             prefix = "spread" if name == "PodTopologySpread" else "pod"
-            soft = [one for one in actions.relaxations(situation.document) if one.key.startswith(prefix)]
+            soft = [one for one in actions.relaxations(context.document) if one.key.startswith(prefix)]
             soft = [one for one in soft if not one.key.endswith("maxSkew")]
             if not soft:
                 return None
             kind = "topology-spread" if prefix == "spread" else "anti-affinity"
             text = formatting.listing([weaker(one) for one in soft])
-            part = _Edit(kind, text, partial(relax_all, [one.key for one in soft]))
+            part = TemplateEdit(kind, text, partial(relax_all, [one.key for one in soft]))
         elif name != "NodeUnschedulable":
             return None
         if part is not None:

@@ -1,4 +1,4 @@
-"""Steps that delete pods to free resources: given pods, or as few as possible."""
+"""Steps that delete pods to free resources."""
 
 from __future__ import annotations
 
@@ -14,14 +14,6 @@ from scheduler_core.virtual_time.scenario import Reference
 
 MOST = 30  # maximum number of pods deleted for one pod
 SYSTEM = ("kube-system",)
-
-
-def evict(pods: Iterable[PodInfo], number: int | None = None) -> list[Step]:
-    """Return a step that deletes all pods or the `number` least important; [] for none, too few or more than MOST."""
-    pods = list(pods)
-    wanted = len(pods) if number is None else number
-    chosen = sorted(deletable(pods), key=lambda pod: (_loss(pod), pod.priority, pod.key))[:wanted]
-    return [delete(chosen)] if 0 < len(chosen) == wanted <= MOST else []
 
 
 def deletable(pods: Iterable[PodInfo]) -> list[PodInfo]:

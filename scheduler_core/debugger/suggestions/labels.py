@@ -1,29 +1,18 @@
-"""Steps for NodeAffinity, TaintToleration and NodeUnschedulable, which change the pod or the node."""
+"""Steps for NodeAffinity and TaintToleration, which change the pod or the node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
 
-import msgspec
-
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
-from scheduler_core.api.selector_text import NODE_NAME, missing, requirement
+from scheduler_core.api.selector_text import NODE_NAME, missing
 from scheduler_core.cluster import formatting
-from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.node_context import (
-    BROKEN,
-    CORDONED,
-    GIVEN_LABELS,
-    NodeContext,
-    is_ready,
-    likeness,
-    nearest,
-)
-from scheduler_core.debugger.suggestions.steps import POD, Part, Raw, Step, combined, node_step, patch_of
-from scheduler_core.virtual_time.object_diff_text import taint_text
-from scheduler_core.virtual_time.scenario import NodeTaint
+from scheduler_core.cluster.node_labels import GIVEN_LABELS
+from scheduler_core.cluster.spelling import likeness, nearest
+from scheduler_core.debugger.suggestions.node_context import NodeContext
+from scheduler_core.debugger.suggestions.steps import Part, Raw, Step, combined, node_step, patch_of
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -40,13 +29,9 @@ def affinity(context: NodeContext) -> list[Step]:
     controller = context.pod.pod.metadata.controller_ref
     if controller is not None and controller.kind == "DaemonSet" and any(req.key == NODE_NAME for req in lacks):
         return []  # the DaemonSet controller made the pod for another node
-    fitted = [_selector_fitted(context, key, value) for key, value in selector.items()]
-    fitted += [_requirement_fitted(context, req, term) for req in lacks]
-    dropped = [_selector_dropped(context, key, value) for key, value in selector.items()]
-    dropped += [_requirement_dropped(context, req, term) for req in lacks]
-    if required is not None and not lacks and not _meets(context, required.node_selector_terms):
-        dropped.append(("drop the required node affinity, which no node can meet", 4.0, _drop_required))
-    found = [combined([part for part in parts if part]) for parts in (fitted, dropped) if parts and all(parts)]
+    parts = [_selector_fitted(context, key, value) for key, value in selector.items()]
+    parts += [_requirement_fitted(context, req, term) for req in lacks]
+    found = [combined([part for part in parts if part])] if parts and all(parts) else []
     labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
     return [*found, *_labelled(context, labels)]
 
@@ -91,18 +76,6 @@ def _select(key: str, other: str, value: str, document: Raw) -> None:
     selector = document["spec"].setdefault("nodeSelector", {})
     selector.pop(key, None)
     selector[other] = value
-
-
-def _selector_dropped(context: NodeContext, key: str, value: str) -> Part:
-    why = _absent(context, key, [value])
-    text = f"do not select {key}={value}"
-    return (f"{why}: {text}", 2.0, partial(_unselect, key)) if why else (text, 4.5, partial(_unselect, key))
-
-
-def _unselect(key: str, document: Raw) -> None:
-    document["spec"]["nodeSelector"].pop(key, None)
-    if not document["spec"]["nodeSelector"]:
-        del document["spec"]["nodeSelector"]
 
 
 def _terms(document: Raw) -> list[Raw]:
@@ -151,27 +124,6 @@ def _put(term: int, req: Requirement, field: str, value: str | list[str], docume
         one[field] = value
 
 
-def _requirement_dropped(context: NodeContext, req: Requirement, term: int) -> Part:
-    why = _absent(context, req.key, req.values) if req.operator == "In" and req.key != NODE_NAME else ""
-    text, edit = f"do not require {requirement(req)} in the node affinity", partial(_unrequire, term, req)
-    return (f"{why}: {text}", 2.2, edit) if why else (text, 4.5, edit)
-
-
-def _unrequire(term: int, req: Requirement, document: Raw) -> None:
-    for listed, one in _each(document, term, req):
-        listed.remove(one)
-    now = _terms(document)[term]
-    if not now.get("matchExpressions") and not now.get("matchFields"):  # an empty term matches nothing
-        _drop_required(document)
-
-
-def _drop_required(document: Raw) -> None:
-    node = document["spec"]["affinity"]["nodeAffinity"]
-    node.pop(_REQUIRED, None)
-    if not node:
-        document["spec"]["affinity"].pop("nodeAffinity")
-
-
 def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
     labels: dict[str, str | None] = {}
     for req in wanted:
@@ -203,38 +155,9 @@ def not_tolerated(context: NodeContext) -> list[Taint]:
     return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
 
 
-def taints(context: NodeContext) -> list[Step]:
-    """TaintToleration: tolerate the taints or remove them, except for taints that mark a broken node."""
-    hard = not_tolerated(context)
-    if not hard or any(taint.key in BROKEN for taint in hard):
-        return []
-    text = formatting.listing([taint_text(taint) for taint in hard])
-    cost = len(hard) + 4.0 * any(taint.key == CORDONED for taint in hard)
-    cost += sum(2.5 for taint in hard if taint.key.startswith("node-role.kubernetes.io/"))
-    found = [Step(f"tolerate {text}", POD, cost, partial(tolerate, tuple(hard)))]
-    if is_ready(context.node):
-        changes = tuple(Change(untaint=_untaint(context.name, t)) for t in hard)
-        cost = sum(0.5 if t.key == CORDONED else 1.5 for t in hard)
-        found.append(node_step(context.name, f"remove taint {text} from node {context.name}", cost, *changes))
-    return found
-
-
-def _untaint(node: str, taint: Taint) -> NodeTaint:
-    return msgspec.convert({"node": node, "key": taint.key, "effect": taint.effect}, NodeTaint)
-
-
 def tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
     now = list(document["spec"].get("tolerations", []))
     for taint in hard:
         value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
         now.append({"key": taint.key, **value, "effect": taint.effect})
     document["spec"]["tolerations"] = now
-
-
-def cordon(context: NodeContext) -> list[Step]:
-    """NodeUnschedulable: uncordon the node if it is ready, or let the pod tolerate the taint."""
-    found = []
-    if is_ready(context.node):
-        found.append(node_step(context.name, f"uncordon node {context.name}", 0.5, Change(uncordon=context.name)))
-    edit = partial(tolerate, (Taint(CORDONED, "", "NoSchedule"),))
-    return [*found, Step(f"tolerate {CORDONED}:NoSchedule, the taint of cordoned nodes", POD, 5.0, edit)]

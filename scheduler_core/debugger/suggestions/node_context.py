@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
-from scheduler_core.api.objects import NOT_READY_TAINTS, Node
+from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
@@ -15,24 +14,6 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.node_facts import values_of
 from scheduler_core.framework.interface import Status
 from scheduler_core.framework.runtime import Framework
-
-# Taints of broken nodes. A pod that tolerates them would be placed where it cannot run.
-BROKEN = (
-    *NOT_READY_TAINTS,
-    *("node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure"),
-    *("node.kubernetes.io/network-unavailable", "node.cloudprovider.kubernetes.io/uninitialized"),
-    *("node.cloudprovider.kubernetes.io/shutdown", "ToBeDeletedByClusterAutoscaler"),
-)
-CORDONED = "node.kubernetes.io/unschedulable"
-# Labels that describe what a node is. Changing them does not change the node.
-GIVEN_LABELS = (
-    *("kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/arch"),
-    *("beta.kubernetes.io/os", "node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
-    *("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone"),
-    "failure-domain.beta.kubernetes.io/region",
-)
-SIMILAR = 0.6  # minimum likeness of a word that the user may have meant
-MOST_WORDS = 500  # maximum number of compared words
 
 
 @dataclass
@@ -98,20 +79,3 @@ class NodeContext:
             if not found and denial is not None and denial.rejected:
                 found[denial.plugin] = denial
         return found
-
-
-def is_ready(node: Node) -> bool:
-    """Return `node.ready`."""
-    return node.ready
-
-
-def likeness(one: str, other: str) -> float:
-    """Return the similarity of two words: 0 for nothing in common, 1 for equal words ignoring case."""
-    return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
-
-
-def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """Return similar known words, the most similar first."""
-    words = [other for other, _ in zip(dict.fromkeys(known), range(MOST_WORDS), strict=False) if other != word]
-    rated = [(likeness(word, other), other) for other in words if other]
-    return [other for rate, other in sorted(rated, key=lambda pair: (-pair[0], pair[1])) if rate >= SIMILAR]

@@ -12,12 +12,13 @@ from scheduler_core.api.objects import Node
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.resources import amounts
-from scheduler_core.cluster.system_taints import NOT_READY
+from scheduler_core.cluster.spelling import nearest
+from scheduler_core.cluster.system_taints import NOT_READY, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
-from scheduler_core.debugger.suggestions.node_context import CORDONED, NodeContext, is_ready, nearest
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import patch_of
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes
@@ -33,7 +34,7 @@ def uncordoned(situation: Situation) -> Candidates:
     held = [n for name in sorted(situation.cause.nodes) if (n := nodes.nodes[nodes.rows[name]]).spec.unschedulable]
     if not held:
         only = {"NodeUnschedulable", "TaintToleration"}
-        rows = [row for row, node in enumerate(nodes.nodes) if node.spec.unschedulable and is_ready(node)][:50]
+        rows = [row for row, node in enumerate(nodes.nodes) if node.spec.unschedulable and node.ready][:50]
         context = partial(NodeContext, situation.cluster, situation.what_if.framework, situation.pod)
         held = [
             nodes.nodes[row]
@@ -60,8 +61,11 @@ def uncordoned(situation: Situation) -> Candidates:
 
 def uncordon(node: Node) -> list[Change]:
     """Return the changes of an uncordon: the node lifecycle controller removes the taint."""
-    has = any(taint.key == CORDONED for taint in node.spec.taints)
-    return [Change(uncordon=node.name), *([Change(untaint=NodeTaint(node=node.name, key=CORDONED))] if has else [])]
+    has = any(taint.key == UNSCHEDULABLE for taint in node.spec.taints)
+    return [
+        Change(uncordon=node.name),
+        *([Change(untaint=NodeTaint(node=node.name, key=UNSCHEDULABLE))] if has else []),
+    ]
 
 
 def not_ready(situation: Situation) -> Candidates:

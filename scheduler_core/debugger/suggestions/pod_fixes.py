@@ -7,11 +7,12 @@ from functools import partial
 
 from scheduler_core.api.objects import Taint
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
-from scheduler_core.debugger.suggestions.node_context import NodeContext, nearest
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import capacity
 from scheduler_core.debugger.suggestions.owner import names
 from scheduler_core.debugger.suggestions.steps import NODE, POD, Raw, Step, patch_of
@@ -66,15 +67,8 @@ def tolerations(situation: Situation) -> Candidates:
 
 
 def selectors(situation: Situation) -> Candidates:
-    def fitted(context: NodeContext) -> list[Step]:
-        return [step for step in labels.affinity(context) if not drops(step)]
-
-    yield from _from_steps(situation, "node-selector", fitted)
+    yield from _from_steps(situation, "node-selector", labels.affinity)
     yield from relaxed(situation, "node-selector", "node")
-
-
-def drops(step: Step) -> bool:
-    return "do not select" in step.text or "do not require" in step.text or step.text.startswith("drop ")
 
 
 def relaxed(situation: Situation, kind: str, prefix: str) -> Candidates:

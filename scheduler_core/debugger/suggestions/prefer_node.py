@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,15 @@ import msgspec
 import numpy as np
 
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change, Weight
-from scheduler_core.debugger.suggestions.search import FixSearch, shortened
-from scheduler_core.debugger.suggestions.steps import ADD, CONFIG, EVICT, NODE, POD, Combination, Raw, Remedy, Step
+from scheduler_core.debugger.suggestions import requests
+from scheduler_core.debugger.suggestions.cause_fixes import TemplateEdit, obstacles_at
+from scheduler_core.debugger.suggestions.evict_pods import free_resources
+from scheduler_core.debugger.suggestions.never import forbidden
+from scheduler_core.debugger.suggestions.node_context import NodeContext
+from scheduler_core.debugger.suggestions.steps import CONFIG, NODE, POD, Combination, Raw, Remedy, Step, node_step
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import NodeAnswer, explain_node
@@ -22,7 +28,9 @@ from scheduler_core.simulation import Simulation
 HOSTNAME = "kubernetes.io/hostname"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MAX_WEIGHT = 10_000
-RUNS = 160
+PER_KIND = 3
+ROUNDS = 3  # for obstacles that appear after the previous steps
+RESOURCES = ("NodeResourcesFit", "PodFitsResources", "GeneralPredicates")
 FEW = 12  # maximum number of nodes cordoned for one pod
 
 
@@ -57,13 +65,13 @@ class PreferNode(msgspec.Struct):
 def prefer_node(simulation: Simulation, pod: str, node: str, most: int = 8, attempt: int = 1) -> PreferNode:
     """Return fixes that place the pod on this node as the only best one: the smallest first, verified and minimal.
 
-    There are none if that is the case already. `simulation`: as for `search.remedies`. Raises InputError if the node or
-    pod does not exist.
+    There are none if that is the case already. `simulation`: the cluster before the cycle (`restore_run`). Raises
+    InputError if the node or pod does not exist.
     """
     if node not in simulation.cluster.nodes.rows:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     search = _PreferNodeSearch(WhatIf(simulation, pod, attempt), node)
-    found = shortened(search.win(), most)
+    found = search.run(most)
     for remedy in found:
         remedy.gap, remedy.tied = search.gap, search.tied
     what_if = search.what_if
@@ -80,10 +88,14 @@ def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
     return [names[other] for other in best if other != row] if row in best else []
 
 
-class _PreferNodeSearch(FixSearch):
+class _PreferNodeSearch:
+    """The search for one pod and node: past the filters first, then past the scores of other nodes."""
+
     def __init__(self, what_if: WhatIf, node: str) -> None:
-        super().__init__(what_if, RUNS)
+        self.what_if = what_if
         self.node = node
+        self.found: dict[bytes, Remedy] = {}
+        self.trace: CycleTrace = what_if.run(())
         self.gap = gap(self.trace, self.row)
         self.tied = _tied(self.trace, self.row, what_if.cluster.nodes.names)
 
@@ -92,23 +104,73 @@ class _PreferNodeSearch(FixSearch):
         """The node's current row."""
         return self.what_if.cluster.nodes.rows[self.node]
 
-    def reached(self, trace: CycleTrace) -> str:
-        """Return the node if the pod goes there and no other node scores as high, else ""."""
-        if trace.placed_on != self.node:
-            return ""
-        total = trace.total() if trace.scores else np.zeros(1, np.int64)
-        return self.node if int((total == total.max()).sum()) == 1 else ""
+    def run(self, most: int) -> list[Remedy]:
+        """Return at most `most` fixes, the smallest first, a few per kind."""
+        if not self._only_best(self.trace):
+            self._solve(Combination(), ROUNDS)
+        counts: Counter[str] = Counter()
+        shown = []
+        for remedy in sorted(self.found.values(), key=lambda one: (one.cost, len(one.changes), one.text)):
+            counts[remedy.kind] += 1
+            if counts[remedy.kind] <= PER_KIND:
+                shown.append(remedy)
+        return shown[:most]
 
-    def win(self) -> list[Remedy]:
-        if self.reached(self.trace):
-            return []
-        self._outscore(Combination(), self.trace)
-        if not self._feasible(self.trace):
-            for kinds in ({POD}, {POD, CONFIG, NODE, ADD}, {POD, CONFIG, NODE, ADD, EVICT}):
-                self._solve(Combination(), self.node, frozenset(kinds), 4, self.what_if.runs + RUNS // 4)
-                if self.found:
-                    break
-        return self.ranked()
+    def _only_best(self, trace: CycleTrace) -> bool:
+        """Return whether the pod goes to the node and no other node scores as high."""
+        if trace.placed_on != self.node:
+            return False
+        total = trace.total() if trace.scores else np.zeros(1, np.int64)
+        return int((total == total.max()).sum()) == 1
+
+    def _solve(self, plan: Combination, rounds: int) -> None:
+        """Continue a plan with what removes the obstacles that are left."""
+        alternatives: list[list[Step]] = []
+
+        def look(trace: CycleTrace, pod: PodInfo) -> None:
+            cluster, framework = self.what_if.cluster, self.what_if.framework
+            alternatives.extend(_past(NodeContext(cluster, framework, pod, self.what_if.document, trace, self.row)))
+
+        try:
+            trace = self.what_if.run(plan.changes(self.what_if.document), look)
+        except InputError:  # the steps cannot be applied together
+            return
+        if self._only_best(trace):
+            self._show(plan)
+        elif self._feasible(trace) or self._not_evaluated(trace):
+            self._outscore(plan, trace)
+        elif rounds:
+            for steps in alternatives:
+                more = plan.and_(steps)
+                if len(more.steps) > len(plan.steps):
+                    self._solve(more, rounds - 1)
+
+    def _show(self, plan: Combination) -> None:
+        """Remove unnecessary steps from a plan and store it."""
+        for step in sorted(plan.steps, key=lambda step: -step.cost):
+            fewer = plan.without(step)
+            if fewer.steps and self._wins(fewer):
+                plan = fewer
+        changes = plan.changes(self.what_if.document)
+        deleted = [change for change in changes if change.delete is not None]
+        if forbidden(self.what_if.cluster, [self.what_if.pod], deleted):
+            return
+        if len(changes) > 1 and any(self._run([*changes[:i], *changes[i + 1 :]]) for i in range(len(changes))):
+            return
+        remedy = plan.remedy(self.what_if.document, self.node)
+        self.found.setdefault(msgspec.json.encode(remedy.changes), remedy)
+
+    def _wins(self, plan: Combination) -> bool:
+        try:
+            return self._run(plan.changes(self.what_if.document))
+        except InputError:  # its steps conflict
+            return False
+
+    def _run(self, changes: Sequence[Change]) -> bool:
+        try:
+            return self._only_best(self.what_if.run(changes))
+        except InputError:
+            return False
 
     def _feasible(self, trace: CycleTrace) -> bool:
         return self.row in trace.feasible_rows()
@@ -119,24 +181,15 @@ class _PreferNodeSearch(FixSearch):
             return False
         return all(verdict.at(self.row) is None for verdict in trace.verdicts.values())
 
-    def _past_filters(self, plan: Combination, trace: CycleTrace) -> bool:
-        if not self._feasible(trace) and not self._not_evaluated(trace):
-            return False
-        self._outscore(plan, trace)
-        return True
-
     def _outscore(self, plan: Combination, trace: CycleTrace) -> None:
-        not_evaluated = self._not_evaluated(trace)
-        if not not_evaluated and not self._feasible(trace):
-            return
         preferred = False
-        for step in self._selected() if not_evaluated else self._steps(trace):
+        for step in self._selected() if self._not_evaluated(trace) else self._steps(trace):
             weighed = step.kind == POD and step.text.startswith("prefer ")
             more = plan.and_((step,))
-            if (preferred and weighed) or not (node := self._fits(more)):
+            if (preferred and weighed) or not self._wins(more):
                 continue
             preferred |= weighed  # the smallest sufficient weight
-            self._show(more, node)
+            self._show(more)
 
     def _host(self) -> str | None:
         return self.what_if.cluster.nodes.nodes[self.row].metadata.labels.get(HOSTNAME)
@@ -181,6 +234,24 @@ class _PreferNodeSearch(FixSearch):
                 text = f"set the weight of {plugin} to {weight} instead of {score.weight}"
                 cost = 2.0 + abs(weight - score.weight) / max(score.weight, 1) / 10
                 yield Step(text, CONFIG, cost, None, (Change(weight=Weight(plugin=plugin, weight=weight)),))
+
+
+def _past(context: NodeContext) -> Iterator[list[Step]]:
+    """Yield the steps that remove all obstacles at the node, in alternatives; none if one of them cannot be removed."""
+    found = obstacles_at(context, but=RESOURCES)
+    if found is None:
+        return
+    steps = []
+    for one in found:
+        if isinstance(one, TemplateEdit):
+            steps.append(Step(one.text, POD, 2.0, one.edit))
+        else:
+            steps.append(node_step(context.name, one.text, 0.5, *one.changes))
+    if not context.statuses().keys() & {*RESOURCES}:
+        yield steps
+        return
+    for step in (*requests.steps(context)[:1], *free_resources(context)):
+        yield [*steps, step]
 
 
 def _nearest(lead: Any, slope: Any, weight: int) -> list[int]:

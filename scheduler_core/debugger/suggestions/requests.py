@@ -16,7 +16,8 @@ from scheduler_core.api.objects import decode
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is_extended
-from scheduler_core.debugger.suggestions.node_context import NodeContext, nearest
+from scheduler_core.cluster.spelling import nearest
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import POD, Raw, Step, combined, containers_of
 from scheduler_core.legacy.victim_fast_path import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit

@@ -13,8 +13,8 @@ from scheduler_core.debugger.mutations import Change
 from scheduler_core.errors import InputError
 from scheduler_core.virtual_time.scenario import Patch
 
-POD, NODE, EVICT, CONFIG, ADD = "pod", "node", "evict", "config", "add"
-KINDS = (POD, CONFIG, NODE, ADD, EVICT)  # the least invasive first
+POD, NODE, EVICT, CONFIG = "pod", "node", "evict", "config"
+KINDS = (POD, CONFIG, NODE, EVICT)  # the least invasive first
 
 Raw = dict[str, Any]
 Edit = Callable[[Raw], None]
@@ -172,8 +172,3 @@ def node_step(node: str, text: str, cost: float, *changes: Change) -> Step:
 def containers_of(document: Raw) -> list[Raw]:
     """Return the containers and init containers of a pod."""
     return [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]
-
-
-def cheapest(alternatives: Sequence[Step], most: int) -> list[Step]:
-    """Return the cheapest alternatives without duplicates, at most `most`."""
-    return sorted(dict.fromkeys(alternatives), key=lambda step: step.cost + len(step.pods) + len(step.nodes))[:most]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.suggestions.node_context import is_ready
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 
 MOST = 200
@@ -28,7 +27,7 @@ def worth_trying(what_if: WhatIf, trace: CycleTrace) -> list[str]:
         if chosen.get(kind, 0) >= PER_KIND or len(best) >= MOST:
             continue
         chosen[kind] = chosen.get(kind, 0) + 1
-        best.append((not is_ready(node), int(refusals[row]), chosen[kind], names[row]))
+        best.append((not node.ready, int(refusals[row]), chosen[kind], names[row]))
     ready = [entry for entry in best if not entry[0]] or best
     return [name for *_, name in sorted(ready, key=lambda entry: (entry[1], entry[2]))]
 

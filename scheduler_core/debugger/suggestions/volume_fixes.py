@@ -6,10 +6,10 @@ import msgspec
 
 from scheduler_core.api.objects import Node, PersistentVolumeClaim, StorageClass
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands, volumes
 from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
-from scheduler_core.debugger.suggestions.node_context import nearest
 from scheduler_core.debugger.suggestions.steps import Raw
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes

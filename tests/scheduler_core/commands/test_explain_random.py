@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from scheduler_core.__main__ import main
-from scheduler_core.debugger.suggestions import search
 from tests.random_clusters import Chance, random_cluster
 from tests.scheduler_core.build import pod
 from tests.scheduler_core.commands.conftest import Cli
@@ -16,13 +15,6 @@ from tests.scheduler_core.commands.conftest import Cli
 Raw = dict[str, Any]
 RELEASES = ("1.16", "1.18", "1.20", "1.24", "1.26", "1.28", "1.31", "1.33", "1.34", "1.35", "1.36")
 GANGS = ("--feature-gates", "GenericWorkload=true,GangScheduling=true")
-
-
-@pytest.fixture(autouse=True)
-def _steady_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limit the search of fixes by the number of cycles alone, so that a busy machine finds the same fixes."""
-    monkeypatch.setattr(search, "MOST_RUNS", 60)
-    monkeypatch.setattr(search, "NANOSECONDS", 10**15)
 
 
 def cluster(seed: int) -> tuple[list[Raw], tuple[str, ...], int]:

@@ -41,6 +41,10 @@ def does(operation: str) -> Undoes:
     return lambda changes: any(operation in change for change in changes)
 
 
+def creates(kind: str) -> Undoes:
+    return lambda changes: any(change.get("create", {}).get("kind") == kind for change in changes)
+
+
 def running_pod(objects: list[Raw]) -> Raw | None:
     """Return a running pod without DaemonSet, kubelet, own volumes and demands on other pods."""
     for obj in objects:
@@ -123,14 +127,14 @@ def _class(pod: Raw, objects: list[Raw]) -> Undoes:
     named = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "very-fast"}}
     objects.append(named | provisioning)
     _claim_of(pod, objects, storageClassName="vary-fast")
-    return patches("PersistentVolumeClaim", "storageClassName")
+    return creates("PersistentVolumeClaim")
 
 
 def _claim(pod: Raw, objects: list[Raw]) -> Undoes:
     _class(pod, objects)
     objects[-1]["spec"]["storageClassName"] = "very-fast"
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = "data-off-it"
-    return patches("Pod", "volumes")
+    return creates("PersistentVolumeClaim")
 
 
 def _volume(pod: Raw, objects: list[Raw]) -> Undoes:
@@ -146,7 +150,7 @@ def _volume(pod: Raw, objects: list[Raw]) -> Undoes:
     }
     named = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-of-it"}}
     objects.append({**named, "spec": spec, "status": {"phase": "Bound"}})
-    return patches("PersistentVolume", "nodeAffinity")
+    return creates("Node")
 
 
 def _spread_domains(pod: Raw, objects: list[Raw]) -> Undoes:

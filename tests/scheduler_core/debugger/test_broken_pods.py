@@ -1,6 +1,6 @@
-"""Pods of real clusters with typical mistakes: each fix places the pod, and undoing the mistake comes first.
+"""Pods of real clusters with typical mistakes: each fix does what it says, and undoing the mistake comes first.
 
-The clusters contain only what the scheduler reads. `scripts/check_remedies_real.py` uses whole clusters.
+The clusters contain only what the scheduler reads.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.debugger.suggestions.search import remedies
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.simulation import Simulation
 from tests.clusters import read_snapshot
 from tests.scheduler_core.debugger.broken_pods import WAYS, BrokenPod, broken_pods
-from tests.scheduler_core.debugger.suggestion_checks import check, unplaced
+from tests.scheduler_core.debugger.suggestion_checks import outcome, unplaced
 
 CLUSTERS = sorted((Path(__file__).parent / "clusters").glob("*.json.gz"))
 
@@ -30,14 +30,16 @@ def test_there_are_enough_broken_pods() -> None:
 
 @pytest.mark.parametrize("kind", WAYS)
 @pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name.partition(".")[0])
-def test_each_fix_places_the_pod_and_undoing_the_mistake_comes_first(path: Path, kind: str) -> None:
+def test_each_fix_does_what_it_says_and_undoing_the_mistake_comes_first(path: Path, kind: str) -> None:
     one = broken(path)[kind]
     simulation = Simulation(one.objects, pods=[one.pod], tie_break="name", preemption=False)
     trace, again = next(iter(unplaced(simulation)))
-    found = remedies(again(), trace.pod)
-    if kind == "unknown device":  # no cluster has such a device, and none is dropped from the request
-        assert not found
-        return
+    (alike,) = answers_of(again(), only={trace.pod})
+    found = alike.answer.fixes
     assert found, trace.message
-    assert any(one.undoes(remedy.changes) for remedy in found[:2]), [remedy.text for remedy in found]
-    check(again, trace.pod, found)
+    if kind == "unknown device":  # no cluster has such a device, and none is dropped from the request
+        assert not found[0].places
+        return
+    assert any(one.undoes(fix.changes) for fix in found[:2]), [fix.text for fix in found]
+    for fix in found:
+        assert not fix.places or outcome(again, trace.pod, fix.changes), fix.text

@@ -11,7 +11,7 @@ from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.add_node import another, shape
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.test_suggestions import node, pod
+from tests.scheduler_core.debugger.small_clusters import node, pod
 
 Raw = dict[str, Any]
 PODS, CAPACITY = 400, 4  # of 1 cpu each, on a node of 4

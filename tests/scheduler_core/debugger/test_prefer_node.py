@@ -9,8 +9,8 @@ import pytest
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.debugger.core_states import Raw, core_state, params, simulation_of_case
+from tests.scheduler_core.debugger.small_clusters import DEDICATED, node, pod
 from tests.scheduler_core.debugger.suggestion_checks import check_wins, unplaced
-from tests.scheduler_core.debugger.test_suggestions import DEDICATED, node, pod
 
 
 @pytest.mark.parametrize("case", [*params("v1.34")[::20], *params("v1.27")[::20]])
@@ -90,7 +90,9 @@ def test_a_resource_that_the_profile_ignores_is_not_short() -> None:
 def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
     found = fixes("b", node("a"), node("b", taints=(DEDICATED,)), pod())
     assert found.answer.sentence.startswith("b could take the pod after one change: it has the untolerated taint ")
-    assert found.remedies[0].text == ("tolerate dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)")
+    assert (
+        found.remedies[0].text == "tolerate taint dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)"
+    )
 
 
 def test_a_node_that_is_not_evaluated_is_selected() -> None:
