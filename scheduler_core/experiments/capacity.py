@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import Node, Object
-from scheduler_core.cluster.formatting import count
+from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
@@ -29,7 +29,6 @@ from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput, apply_changes
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import RejectedNodes
-from scheduler_core.explain.summary import merged
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.groups import MAX_GROUPS, node_groups
@@ -279,17 +278,25 @@ def _reason(simulation: Simulation, filled: FillResult, group: str | None, membe
         groups = [within for one in groups if (within := _within(one, inside)).count]
         parts = re.split(r"(?<=\.) ", sentence.replace(f" with {GROUP_LABEL}={group}", " of the group"))
         sentence = " ".join(part for part in parts if GROUP_LABEL not in part) or sentence
+    counts: Counter[str] = Counter()
+    for one in groups:
+        counts[one.words] += one.count
+    first = {one.words: one for one in reversed(groups)}
     reasons = [
-        {"words": text, "plugin": one.plugin, "nodes": one.count, "reasons": one.reasons}
-        for text, one in merged(groups)[:8]
+        {
+            "words": f"{n:,} {agree(n, words)}",
+            "plugin": first[words].plugin,
+            "nodes": n,
+            "reasons": first[words].reasons,
+        }
+        for words, n in counts.most_common(8)
     ]
     return {"reason": sentence, "reasons": reasons}
 
 
 def _within(group: RejectedNodes, members: set[str]) -> RejectedNodes:
     nodes = [node for node in group.nodes if node in members]
-    closest = group.closest if group.closest.partition(",")[0] in members else ""
-    return msgspec.structs.replace(group, nodes=nodes, count=len(nodes), closest=closest)
+    return msgspec.structs.replace(group, nodes=nodes, count=len(nodes))
 
 
 def _row(one: Done) -> Result:

@@ -1,18 +1,13 @@
 """Summarizes an answer in one sentence, and its preemption in another."""
 
-from collections.abc import Sequence
-
-from msgspec.structs import replace
-
-from scheduler_core.cluster.formatting import agree, count, listing, some
+from scheduler_core.cluster.formatting import count, listing, some
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import groups
-from scheduler_core.explain.answer import Answer, Preemption, RejectedNodes
+from scheduler_core.explain.answer import Answer, Preemption
 from scheduler_core.explain.nowhere import Nowhere, others_of
 from scheduler_core.explain.placed import placed
 from scheduler_core.framework.interface import WAIT, Status
 
-GROUPS = 4
 NOT_ELIGIBLE = "preemption: not eligible due to "
 
 
@@ -51,27 +46,6 @@ def _nowhere(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
     if trace.group and not trace.nominated_node:
         sentence += f" But its group {trace.group} is not scheduled as a whole, so it stays pending."
     return sentence
-
-
-def refusals(groups: Sequence[RejectedNodes], most: int = GROUPS) -> str:
-    """Return `5 lack cpu (closest: n4, short by 1 cpu), 4 refuse it by taint a=b`."""
-    ordered = merged(groups)
-    parts = [text + (f" (closest: {group.closest})" if group.closest else "") for text, group in ordered[:most]]
-    rest = ordered[most:]
-    if rest:
-        parts.append(f"{sum(group.count for _, group in rest):,} for {count(len(rest), 'other reason')}")
-    return ", ".join(parts)
-
-
-def merged(groups: Sequence[RejectedNodes]) -> list[tuple[str, RejectedNodes]]:
-    """Merge groups with equal words; return each with its text, such as `5 lack cpu`, those with most nodes first."""
-    found: dict[str, RejectedNodes] = {}
-    for group in groups:
-        first = found.get(group.words)
-        total = group.count + (first.count if first else 0)
-        found[group.words] = replace(first or group, count=total, closest=(first and first.closest) or group.closest)
-    ordered = sorted(found.values(), key=lambda group: -group.count)
-    return [(f"{group.count:,} {agree(group.count, group.words)}", group) for group in ordered]
 
 
 def preemption_sentence(preemption: Preemption, status: Status | None) -> str:

@@ -20,7 +20,7 @@ from scheduler_core.cluster.system_taints import NEVER
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
-from scheduler_core.debugger.suggestions.immutable_fields import remark
+from scheduler_core.debugger.suggestions.immutable_fields import changes_immutable
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_facts import of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
@@ -162,8 +162,8 @@ class Situation:
             after = [f"change CronJob {cron[1]} as well, for its next Jobs"] if cron else []
             return commands.replaced(owner, template, how), template, [lost, *after]
         pod = Target("Pod", self.pod.namespace, self.pod.name)
-        in_place = not remark(self.pod.pod, [msgspec.to_builtins(changes[0])])
-        if in_place:
+        first = changes[0].patch
+        if first is not None and not changes_immutable(self.pod.pod, first.patch):
             return commands.patch(pod, patch, how, pods), patch, []
         if owner.kind == "Pod":
             what = "the pod is" if len(pods) == 1 else "the pods are"

@@ -15,7 +15,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import amounts
 from scheduler_core.cluster.system_taints import NEVER, NOT_READY, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.immutable_fields import remark
+from scheduler_core.debugger.suggestions.immutable_fields import changes_immutable
 from scheduler_core.debugger.suggestions.owner import owner_of
 from scheduler_core.plugins.volumes import claim_name
 
@@ -114,8 +114,7 @@ def _edit(cluster: Cluster, pod: PodInfo, patch: Any, command: str) -> Iterator[
     assert isinstance(changed, Pod)
     new = PodInfo(changed, cluster.release)
     if command.startswith("kubectl patch pod"):
-        where = {"patch": {"kind": "Pod", "namespace": pod.namespace, "name": pod.name, "patch": patch}}
-        yield "changes an immutable field in place" if remark(pod.pod, [where]) else ""
+        yield "changes an immutable field in place" if changes_immutable(pod.pod, patch) else ""
     for container, edited in zip(_containers(pod.pod), _containers(changed), strict=True):
         was, now = amounts(container.resources.requests), amounts(edited.resources.requests)
         renamed = sum(name not in was for name in now)

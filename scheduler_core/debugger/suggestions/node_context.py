@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.node_facts import values_of
@@ -46,17 +44,6 @@ class NodeContext:
     def pods(self) -> list[PodInfo]:
         """Return the pods on the node, without nominated ones."""
         return list(self.cluster.nodes.pods_of(self.row))
-
-    def domain(self, key: str) -> Iterator[PodInfo]:
-        """Yield the pods on all nodes with this node's value of a label."""
-        value = self.labels.get(key)
-        for row, node in enumerate(self.cluster.nodes.nodes if value is not None else ()):
-            if node.metadata.labels.get(key) == value:
-                yield from self.cluster.nodes.pods_of(row)
-
-    def matches(self, term: Term, namespace: str, labels: dict[str, str]) -> bool:
-        """Return whether a pod affinity term selects a pod of this namespace with these labels."""
-        return term.matches(namespace, self.cluster.namespaces.get(namespace, {}), labels)
 
     def values(self, key: str) -> list[str]:
         """Return the values of a label on nodes, the most frequent first."""
