@@ -48,8 +48,8 @@ def test_drop_run_watch_open_step(page: Page) -> None:
     expect(page.locator('[data-part="cycles"]')).to_have_text("3 / 3")
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
 
-    expect(page.locator(".answer")).to_contain_text("No node fits: 3 lack cpu (closest: gamma")
-    expect(page.locator("#why .changes li").first).to_contain_text("which gamma has left")
+    expect(page.locator(".answer")).to_contain_text("gamma is the only node that suits the pod, but it is short by 3")
+    expect(page.locator("#why li").first).to_contain_text("Add 1 node")
     expect(page.locator("blockquote").filter(has_text="3 Insufficient cpu.")).to_have_count(2)
     expect(page.locator("#point-filter")).to_be_visible()
     page.keyboard.press("ArrowRight")

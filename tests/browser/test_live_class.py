@@ -100,7 +100,7 @@ def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, 
     page.locator("#seen").get_by_role("link", name="search-1").first.click()
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
-        expect(one.locator("#seen [data-section=why]")).to_contain_text("places the pod")  # loaded without an action
+        expect(one.locator("#seen [data-section=why]")).to_contain_text("Add 1 node")  # loaded without an action
         expect(one.locator("#seen [data-section=map] .vessel.out").first).to_be_visible()
     assert serious_findings(page) == []
     assert serious_findings(ada) == []
