@@ -16,8 +16,9 @@ from scheduler_core.snapshot.wrong_input_hints import KUBECTL
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
-TERMS = """scenario, run, cycle, attempt, single pass, virtual time, timepoint, fork, comparison, suggested fix,
-experiment, cell, trial, headroom, live class, lesson, placed, pending, no feasible node, nominated, evicted,
+TERMS = """scenario, run, cycle, attempt, single pass, virtual time, timepoint, fork, comparison, answer,
+ladder, obstacle, suggested fix, experiment, cell, trial, headroom, live class, lesson,
+placed, pending, no feasible node, nominated, evicted,
 live cluster, follower, gap, decision, report card, never, not now, not asked, move"""
 STEPS = re.findall(r"^\d+\. (`.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
 
