@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +133,9 @@ def _function(simulation: Any, pods: list[str]) -> Callable[[], Any]:
     try:
         from scheduler_core.debugger.answers import answers_of
     except ImportError:
-        from scheduler_core.debugger.suggestions.search import remedies
         from scheduler_core.explain.explain import explain
 
+        remedies = import_module("scheduler_core.debugger.suggestions.search").remedies  # of earlier commits
         pending = {pod.key: pod for pod in simulation.pending}
 
         def search() -> list[Any]:

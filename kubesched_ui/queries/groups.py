@@ -46,7 +46,7 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
 
 
 def note_of(run: Run, row: Cycle) -> str:
-    """Return a remark on suggested fixes for a group member, which are tried for the pod alone; "" for other pods."""
+    """Return a remark on suggested fixes for a group member; "" for other pods."""
     row.run = run
     trace = trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
@@ -58,10 +58,7 @@ def note_of(run: Run, row: Cycle) -> str:
             f"{trace.node} is feasible for this pod. The pod is pending because of its group, {trace.group}. "
             "Open the member without a feasible node for suggested fixes."
         )
-    return (
-        "Simulated for this pod alone, with the earlier members on their nodes. "
-        f"A fork with a change schedules the whole group {trace.group} again."
-    )
+    return f"A fork with a change schedules the whole group {trace.group} again."
 
 
 def group_of(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> GroupCycle | None:

@@ -67,7 +67,7 @@ def test_the_page_of_a_member_shows_its_group_first(client: Client, run: Run) ->
     assert "pod group not scheduled" in fits  # at Permit
     why = page_text(client, f"/runs/{run.pk}/pods/team/train-0/why/")
     assert "n1 is feasible for this pod. The pod is pending because of its group, team/train." in why
-    assert "Simulated for this pod alone" in page_text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
+    assert "schedules the whole group team/train again" in page_text(client, f"/runs/{run.pk}/pods/team/train-3/why/")
     pair = page_text(client, f"/runs/{run.pk}/pods/team/pair-0/", point="filter")
     assert "2 of 3 nodes are outside the topology domain that was evaluated for the pod group." in pair
 
