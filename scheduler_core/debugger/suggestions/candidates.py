@@ -45,7 +45,7 @@ _OF_CRON_JOB = re.compile(r"(.+)-\d{8,}")
 
 
 @dataclass
-class Candidate:
+class FixCandidate:
     """A fix before its simulation. `always`: offered although it places no pod, because it says what is missing.
 
     `shows`: the command changes nothing; `changes` are what has to happen. `placed`: nodes, if they are known already.
@@ -63,7 +63,7 @@ class Candidate:
     placed: list[str] | None = None
 
 
-Candidates = Iterator[Candidate | None]
+Candidates = Iterator[FixCandidate | None]
 
 
 class Situation:
@@ -120,7 +120,7 @@ class Situation:
 
     # ---- an edit of the workload
 
-    def edited(self, kind: str, text: str, edit: Callable[[Raw], object], note: str = "") -> Candidate | None:
+    def edited(self, kind: str, text: str, edit: Callable[[Raw], object], note: str = "") -> FixCandidate | None:
         """Return the candidate that edits the pods' template; None if the edit changes nothing or cannot be sent."""
         new = copy.deepcopy(self.document)
         try:
@@ -146,7 +146,7 @@ class Situation:
         remarks = [*([note] if note else []), *remarks]
         if len(changes) > len(self.pods):
             remarks.append("its running pods keep pending ones away until they are replaced as well")
-        return Candidate(kind, self.owner, text, command, changes, sent, "; ".join(remarks))
+        return FixCandidate(kind, self.owner, text, command, changes, sent, "; ".join(remarks))
 
     def _command(self, patch: Raw, how: str, changes: list[Change]) -> tuple[str, Raw, list[str]]:
         """Return (command, the patch that it sends, remarks) for a patch of the pods."""
@@ -184,7 +184,7 @@ class Situation:
 
     # ---- nodes
 
-    def added(self, kind: str, likes: Iterable[Node], text: str = "add {nodes}", note: str = "") -> Candidate | None:
+    def added(self, kind: str, likes: Iterable[Node], text: str = "add {nodes}", note: str = "") -> FixCandidate | None:
         """Return the candidate that adds the fewest nodes like one of the given that place the most pods.
 
         `text`: with `{nodes}`, such as `2 nodes with pool=big in eu-1c`. None if no such node helps.
@@ -215,7 +215,7 @@ class Situation:
             number, _ = fewest(place, len(self.tried))
             nodes = f"{formatting.count(number)} {self.described(like)}"
             made = changes(like, number)
-            return Candidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=results[number])
+            return FixCandidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=results[number])
         return None
 
     def likes(self) -> Iterator[Node]:

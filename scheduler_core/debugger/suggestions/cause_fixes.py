@@ -11,7 +11,7 @@ from scheduler_core.cluster.system_taints import UNSCHEDULABLE
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
-from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import (
@@ -80,7 +80,7 @@ def _together(situation: Situation) -> Candidates:
         if found is None or len(found) < 2:
             continue
         edits = [one for one in found if isinstance(one, TemplateEdit)]
-        nodes = [one for one in found if isinstance(one, Candidate)]
+        nodes = [one for one in found if isinstance(one, FixCandidate)]
         text = " and ".join(one.text for one in found)
         if text in tried:
             continue
@@ -109,17 +109,17 @@ class TemplateEdit(NamedTuple):
     edit: Callable[[Raw], None]
 
 
-def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[TemplateEdit | Candidate] | None:
+def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[TemplateEdit | FixCandidate] | None:
     """Return what removes each obstacle at a node; None if there is one that no single change removes.
 
     `but`: plugins whose rejections are left out.
     """
-    found: list[TemplateEdit | Candidate] = []
+    found: list[TemplateEdit | FixCandidate] = []
     if context.node.spec.unschedulable and context.node.ready:
         change = uncordon(context.node)
         target = Target("Node", "", context.name)
         text, patch = f"uncordon {context.name}", {"spec": {"unschedulable": None}}
-        found.append(Candidate("uncordon", target, text, commands.uncordon([context.name]), change, patch))
+        found.append(FixCandidate("uncordon", target, text, commands.uncordon([context.name]), change, patch))
     for name in (successor(plugin) for plugin in context.statuses() if plugin not in but):
         part: TemplateEdit | None = None
         if name == "TaintToleration":

@@ -12,7 +12,7 @@ import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import read_changes
-from scheduler_core.debugger.suggestions.candidates import Candidate, Situation
+from scheduler_core.debugger.suggestions.candidates import FixCandidate, Situation
 from scheduler_core.debugger.suggestions.cause_fixes import candidates, others
 from scheduler_core.debugger.suggestions.never import forbidden
 from scheduler_core.debugger.suggestions.placing import Placing
@@ -56,14 +56,14 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], mo
     return found
 
 
-def _repeats(candidate: Candidate, found: Sequence[Fix]) -> bool:
+def _repeats(candidate: FixCandidate, found: Sequence[Fix]) -> bool:
     """Return whether a fix does the same, or reduces the requests to another quantity."""
     once = candidate.kind == "requests" and any((fix.kind, fix.places > 0) == ("requests", True) for fix in found)
     same = ((bool(fix.command) and fix.command == candidate.command) or fix.text == candidate.text for fix in found)
     return once or any(same)
 
 
-def _simulated(situation: Situation, candidate: Candidate) -> Fix | None:
+def _simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
     """Return the fix with what its changes do; None if they help no pod or must not be suggested."""
     changes = candidate.changes
     if forbidden(situation.cluster, situation.pods, changes, candidate.command):

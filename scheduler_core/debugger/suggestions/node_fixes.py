@@ -16,7 +16,7 @@ from scheduler_core.cluster.spelling import nearest
 from scheduler_core.cluster.system_taints import NOT_READY, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
-from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.steps import patch_of
@@ -56,7 +56,7 @@ def uncordoned(situation: Situation) -> Candidates:
         changes = [change for node in chosen for change in uncordon(node)]
         patch = {"spec": {"unschedulable": None}}
         target = Target("Node", "", uncordoned[0])
-        yield Candidate("uncordon", target, text, commands.uncordon(uncordoned), changes, patch, note, placed=best)
+        yield FixCandidate("uncordon", target, text, commands.uncordon(uncordoned), changes, patch, note, placed=best)
 
 
 def uncordon(node: Node) -> list[Change]:
@@ -83,7 +83,7 @@ def not_ready(situation: Situation) -> Candidates:
         note = "its kubelet, network or machine must be repaired or replaced"
         target = Target("Node", "", name)
         command = commands.describe("node", name)
-        yield Candidate("node-not-ready", target, text, command, changes, None, note, always=True, shows=True)
+        yield FixCandidate("node-not-ready", target, text, command, changes, None, note, always=True, shows=True)
 
 
 def capacity(situation: Situation, kind: str = "capacity") -> Candidates:
@@ -111,7 +111,7 @@ def freed(situation: Situation) -> Candidates:
     note += "move pods that can run elsewhere, or give this workload a higher priority"
     target, command = Target("Node", "", context.name), commands.describe("node", context.name)
     kind = situation.cause.kind if users or situation.cause.kind == causes.PODS_LIMIT else "capacity"
-    yield Candidate(kind, target, text, command, [], None, note, always=True, shows=True)
+    yield FixCandidate(kind, target, text, command, [], None, note, always=True, shows=True)
 
 
 def pods_limit(situation: Situation) -> Candidates:
@@ -175,7 +175,7 @@ def _of_daemons(context: NodeContext, name: str) -> int:
     return sum(pod.requests.get(name, 0) for pod in daemons)
 
 
-def _larger(situation: Situation, like: Node, wanted: dict[str, int]) -> Candidate | None:
+def _larger(situation: Situation, like: Node, wanted: dict[str, int]) -> FixCandidate | None:
     has = amounts(like.status.allocatable)
     enough = {name: requests.quantity_text(name, max(amount, has.get(name, 0))) for name, amount in wanted.items()}
     status = replace(like.status, allocatable={**like.status.allocatable, **enough}, capacity={})
@@ -195,4 +195,4 @@ def absent(situation: Situation) -> Candidates:
         yield situation.edited("resource-absent", text, partial(requests.rename, missing[0], other))
     text = f"add nodes that have {formatting.listing(missing)}, or start the device plugin that announces it"
     command = commands.show_resource(missing[0])
-    yield Candidate("resource-absent", situation.owner, text, command, [], always=True, shows=True)
+    yield FixCandidate("resource-absent", situation.owner, text, command, [], always=True, shows=True)

@@ -10,7 +10,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
-from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import capacity
@@ -41,7 +41,7 @@ def imperative(text: str) -> str:
     return "; and ".join(f"{action} ({reason})" if colon else reason for reason, colon, action in parts)
 
 
-def _labelled(situation: Situation, step: Step) -> Candidate | None:
+def _labelled(situation: Situation, step: Step) -> FixCandidate | None:
     """Return the candidate for a step that adds labels to a node; None for other changes of a node."""
     patch = step.changes[0].patch if len(step.changes) == 1 else None
     values = patch.patch.get("metadata", {}).get("labels") if patch is not None else None
@@ -51,7 +51,9 @@ def _labelled(situation: Situation, step: Step) -> Candidate | None:
     if values.keys() & node.metadata.labels.keys():
         return None  # another value says what the node is
     target = Target("Node", "", patch.name)
-    return Candidate("label-node", target, step.text, commands.label(patch.name, values), [*step.changes], patch.patch)
+    return FixCandidate(
+        "label-node", target, step.text, commands.label(patch.name, values), [*step.changes], patch.patch
+    )
 
 
 def tolerations(situation: Situation) -> Candidates:
@@ -173,7 +175,7 @@ def scheduling_gates(situation: Situation) -> Candidates:
     changes = [patch_of("Pod", p.namespace, p.name, {"spec": {"schedulingGates": None}}) for p in situation.pods]
     pod = Target("Pod", situation.pod.namespace, situation.pod.name)
     command = commands.patch(pod, removal, "json", names(situation.pods))
-    yield Candidate("gate", situation.owner, text, command, changes, removal, note, always=True)
+    yield FixCandidate("gate", situation.owner, text, command, changes, removal, note, always=True)
 
 
 def _remover(gate: str) -> str:

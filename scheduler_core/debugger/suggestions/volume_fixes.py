@@ -9,7 +9,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands, volumes
-from scheduler_core.debugger.suggestions.candidates import Candidate, Candidates, Situation
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.steps import Raw
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes
@@ -41,7 +41,7 @@ def volume_zone(situation: Situation) -> Candidates:
         text += f"; {situation.would(placed)}"
         note = "or restore its data from a snapshot into a volume where nodes are"
         target, command = Target("PersistentVolume", "", volume.name), commands.describe("pv", volume.name)
-        yield Candidate("volume-zone", target, text, command, changes, None, note, always=True, shows=True)
+        yield FixCandidate("volume-zone", target, text, command, changes, None, note, always=True, shows=True)
 
 
 def _has(node: Node, where: dict[str, list[str]]) -> bool:
@@ -61,7 +61,7 @@ def claim_missing(situation: Situation) -> Candidates:
         if volume.ephemeral is not None:
             text = f"find out why claim {name} of ephemeral volume {volume.name} was not created"
             command = commands.describe("pod", situation.pod.name, namespace)
-            yield Candidate("claim-missing", target, text, command, [], always=True, shows=True)
+            yield FixCandidate("claim-missing", target, text, command, [], always=True, shows=True)
             continue
         manifest = _manifest(situation, name)
         cls = manifest["spec"].get("storageClassName")
@@ -69,7 +69,7 @@ def claim_missing(situation: Situation) -> Candidates:
         note = "check size and access mode" if cls else "it needs a default storage class or a volume"
         create = [Change(create=manifest)]
         command = commands.create(manifest)
-        yield Candidate("claim-missing", target, text, command, create, manifest, note, always=True)
+        yield FixCandidate("claim-missing", target, text, command, create, manifest, note, always=True)
 
 
 def _manifest(situation: Situation, name: str) -> Raw:
@@ -142,18 +142,18 @@ def claim_unbound(situation: Situation) -> Candidates:
             text = f"create a volume of class {wanted} for claim {name}: nothing provisions this class"
         else:
             text = f"find out why provisioner {cls.provisioner} has not made the volume of claim {name}"
-        yield Candidate("claim-unbound", target, text, command, [], always=True, shows=True)
+        yield FixCandidate("claim-unbound", target, text, command, [], always=True, shows=True)
         if cls is not None:
             yield again
 
 
-def _deleted(claim: PersistentVolumeClaim) -> Candidate:
+def _deleted(claim: PersistentVolumeClaim) -> FixCandidate:
     target = Target("PersistentVolumeClaim", claim.namespace, claim.name)
     state = "is being deleted" if claim.metadata.deletion_timestamp else f"has lost volume {claim.spec.volume_name}"
     text = f"restore claim {claim.name}, which {state}, from a backup"
     note = "a claim stays until the last pod that uses it ends; only then can it be created again"
     command = commands.describe("pvc", claim.name, claim.namespace)
-    return Candidate("claim-missing", target, text, command, [], remark=note, always=True, shows=True)
+    return FixCandidate("claim-missing", target, text, command, [], remark=note, always=True, shows=True)
 
 
 def storage_capacity(situation: Situation) -> Candidates:
@@ -170,7 +170,7 @@ def storage_capacity(situation: Situation) -> Candidates:
         text = f"free {size} of storage of class {class_of_claim(claim)} for claim {name} where the pod may run"
         target = Target("PersistentVolumeClaim", claim.namespace, name)
         command = commands.describe("pvc", name, claim.namespace)
-        yield Candidate("storage-capacity", target, text, command, [], always=True, shows=True)
+        yield FixCandidate("storage-capacity", target, text, command, [], always=True, shows=True)
 
 
 def conflict(situation: Situation) -> Candidates:
@@ -184,17 +184,19 @@ def conflict(situation: Situation) -> Candidates:
         text = f"stop {who} or give this workload its own claim: only one pod may use claim {name}"
         target = Target("PersistentVolumeClaim", claim.namespace, name)
         command = commands.describe("pvc", name, claim.namespace)
-        yield Candidate("volume-conflict", target, text, command, [], always=True, shows=True)
+        yield FixCandidate("volume-conflict", target, text, command, [], always=True, shows=True)
 
 
-def _recreated(claim: PersistentVolumeClaim, cls: str) -> Candidate:
+def _recreated(claim: PersistentVolumeClaim, cls: str) -> FixCandidate:
     target = Target("PersistentVolumeClaim", claim.namespace, claim.name)
     manifest = _copied(claim, claim.name, cls)
     reference = Reference(kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name)
     text = f"delete claim {claim.name} and create it again with class {cls}"
     note = "the class of a claim cannot change; this one has no volume and so no data"
     changes = [Change(delete=reference), Change(create=manifest)]
-    return Candidate("claim-unbound", target, text, commands.recreate(manifest), changes, manifest, note, always=True)
+    return FixCandidate(
+        "claim-unbound", target, text, commands.recreate(manifest), changes, manifest, note, always=True
+    )
 
 
 def devices(situation: Situation) -> Candidates:
@@ -202,4 +204,4 @@ def devices(situation: Situation) -> Candidates:
     what = formatting.listing([one.name for one in situation.pod.pod.spec.resource_claims])
     text = f"add nodes with devices for {what}, or start their driver" if absent else f"free devices for {what}"
     command = commands.describe("pod", situation.pod.name, situation.pod.namespace)
-    yield Candidate(situation.cause.kind, situation.owner, text, command, [], always=True, shows=True)
+    yield FixCandidate(situation.cause.kind, situation.owner, text, command, [], always=True, shows=True)
