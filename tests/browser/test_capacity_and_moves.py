@@ -37,7 +37,7 @@ def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
     expect(sentence).to_contain_text("5 more of 1 cpu fit, then the next one stays pending.", timeout=ANSWERED)
     small = page.locator(".vessel").filter(has_text="small")
     expect(small).to_contain_text("2 more")
-    expect(page.get_by_role("row").filter(has_text="Whole cluster")).to_contain_text("3 lack cpu")
+    expect(page.get_by_role("row").filter(has_text="Whole cluster")).to_contain_text("No node has 1 cpu free")
 
     page.goto(f"/runs/{made['run']}/pods/default/big/")
     page.get_by_role("link", name="Find moves of running pods that let it fit").click()

@@ -109,11 +109,11 @@ def test_the_list_of_keys_includes_the_search(page: Page, recorded: dict[str, An
 
 def test_a_sentence_opens_what_decided(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=postfilter")
-    page.locator(".answer").get_by_role("link", name="1 is cordoned").click()
+    page.locator(".answer").get_by_role("link", name="cpu").first.click()
     expect(page.locator("#point-filter")).to_be_visible()
-    column = page.locator("#point-filter th[data-plugin=NodeUnschedulable]")
+    column = page.locator("#point-filter th[data-plugin=NodeResourcesFit]")
     expect(column).to_have_attribute("aria-current", "")
-    expect(page).to_have_url(re.compile("point=filter.*plugin=NodeUnschedulable"))
+    expect(page).to_have_url(re.compile("point=filter.*plugin=NodeResourcesFit"))
     page.go_back()
     expect(page.locator("#point-postfilter")).to_be_visible()
     page.goto(f"/runs/{recorded['run']}/nodes/delta/")
