@@ -274,7 +274,7 @@ def test_preemption_is_shown(client: Client) -> None:
     )
     page = get(client, f"/runs/{found.pk}/pods/default/vip/?attempt=1&point=postfilter")
     assert "by evicting 1 pod (default/low)." in page.answer
-    assert "default/low · 0" in page.source
+    assert "default/low · 0" in page.flat
     assert "the only candidate" in page.source
     assert "gone" in get(client, f"/runs/{found.pk}/nodes/n1/").source
 
