@@ -224,7 +224,7 @@ def sentences(runs: Sequence[Run], pod: PodComparison) -> list[tuple[str, str]]:
         row = run.cycles.filter(number=outcome.cycle).first() if outcome is not None and outcome.cycle else None
         if row is not None:
             row.run = run
-            found.append((letter, explained_of(run, row, trace_of(row), last=True).sentence))
+            found.append((letter, explained_of(run, row, trace_of(row), last=True)[0].sentence))
     return found
 
 

@@ -198,20 +198,18 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
     return {"before": before, "after": others.filter(position__gt=result.position).order_by("position").first()}
 
 
-def explained_of(run: Run, row: Cycle, trace: CycleTrace, last: bool) -> Answer:
-    """Return the answer about an attempt.
+def explained_of(run: Run, row: Cycle, trace: CycleTrace, last: bool) -> tuple[Answer, Answer]:
+    """Return the answer about an attempt, and what the attempt itself found.
 
-    For the last one of a pod that has no node it is about the end of the run, as on the run's page; for an earlier one
-    about that attempt, from the trace alone if nothing was recorded.
+    They differ for the last one of a pod that has no node: its answer is about the end of the run, as on the run's
+    page. What an attempt found comes from the trace alone if nothing was recorded.
     """
-    if last and not trace.node and not trace.group:
-        stored = answers.answer_of_pod(run, row.namespace, row.name)
-        if stored is not None:
-            return msgspec.convert(stored, Answer)
-    if not trace.placed_on:
+    stored = answers.answer_of_pod(run, row.namespace, row.name) if last else None
+    if stored is None and not trace.placed_on:
         with suppress(NotRecorded, InputError):
-            return remedies.explained(run, row)
-    return explain(trace, names=row.nodes, rules=rules_of(run, trace.profile))
+            return (found := remedies.explained(run, row)), found
+    found = explain(trace, names=row.nodes, rules=rules_of(run, trace.profile))
+    return msgspec.convert(stored, Answer) if stored else found, found
 
 
 def about_cycle(
@@ -229,7 +227,8 @@ def about_cycle(
     headroom = headroom_of(run, row, trace)
     if headroom is not None:
         headroom.add_to(verdicts)
-    explained, links = explained_of(run, row, trace, last), CycleLinks(run, row)
+    (explained, found), links = explained_of(run, row, trace, last), CycleLinks(run, row)
+    outcome, at_end = answer(found.sentence, trace.node, came_to), explained is not found
     old = get_release(run.release).predicates
     results = reached(trace, came_to.points)
     wanted, listed = (
@@ -243,7 +242,8 @@ def about_cycle(
             "landed": trace.node or (preemption.nominated_node if preemption else ""),
             "tone": TONES.get(came_to.result, ""),
             "explained": explained,
-            "answer": answer(explained.sentence, trace.node, came_to),
+            "answer": explained.sentence if at_end else outcome,
+            "followed": outcome if at_end and (trace.node or trace.group) else "",
             "fixes": pod_fixes.shown(run, row, msgspec.to_builtins(explained.fixes)),
             "links": links.of_answer(trace, explained, came_to),
             "old": old,

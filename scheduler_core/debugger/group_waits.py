@@ -10,7 +10,7 @@ from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.explain.summary import reason_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP, Coscheduling
+from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP, Coscheduling, least_of
 from scheduler_core.simulation import Simulation
 
 MOST = 200  # members that are tried together
@@ -24,19 +24,26 @@ def why_group_waits(simulation: Simulation, pod: PodInfo, trace: CycleTrace) -> 
     held = trace.preenqueue or trace.prefilter
     key = group_of(pod)
     if held is not None and key and held.plugin in ("GangScheduling", "Coscheduling"):
-        members, wanted = _members(simulation, key), _wanted(simulation, pod, key)
-        if wanted is None:
-            text = f"Its group {key} does not exist."
-        elif len(members) < wanted:
-            text = (
-                f"Its group {key} needs {count(wanted, 'pod')}, and {len(members):,} exist{'s' * (len(members) == 1)}."
-            )
-        else:
-            text = f"Its group {key} waits: {reason_text(held)}."
-        return text
-    if held is None and trace.placed_on and pod.group:
-        return _together(simulation, pod)
+        if _wanted(simulation, pod, key) is None:
+            return f"Its group {key} does not exist."
+        return _too_few(simulation, pod, key) or f"Its group {key} waits: {reason_text(held)}."
+    if held is None and trace.placed_on and (pod.group or _asks_permit(simulation, pod)):
+        return _too_few(simulation, pod, key) or _together(simulation, pod, key)
     return ""
+
+
+def _too_few(simulation: Simulation, pod: PodInfo, key: str) -> str:
+    """Return how many pods the group needs if fewer exist."""
+    there, wanted = len(_members(simulation, key)), _wanted(simulation, pod, key) or 1
+    if there >= wanted:
+        return ""
+    return f"Its group {key} needs {count(wanted, 'pod')}, and {there:,} exist{'s' * (there == 1)}."
+
+
+def _asks_permit(simulation: Simulation, pod: PodInfo) -> bool:
+    """Return whether Coscheduling holds the pod in Permit until enough pods of its group have a node."""
+    framework = simulation.scheduler.profiles.get(pod.pod.spec.scheduler_name)
+    return framework is not None and any(plugin.name == Coscheduling.name for plugin in framework.permit)
 
 
 def _members(simulation: Simulation, key: str) -> list[PodInfo]:
@@ -48,8 +55,7 @@ def _members(simulation: Simulation, key: str) -> list[PodInfo]:
 def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
     """Return how many members the group needs; None if it does not exist."""
     if not pod.group:
-        found = simulation.cluster.pod_groups.get(key)
-        return found.spec.min_member if found is not None else None
+        return least_of(simulation.cluster, pod, key)
     group = simulation.cluster.scheduling_groups.get(key)
     if group is None:
         return None
@@ -57,9 +63,9 @@ def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
     return gang.min_count if gang is not None else 1
 
 
-def _together(simulation: Simulation, pod: PodInfo) -> str:
+def _together(simulation: Simulation, pod: PodInfo, key: str) -> str:
     """Place the members of a gang one after the other, without effects. Return how many fit if these are too few."""
-    members, wanted = _members(simulation, pod.group), _wanted(simulation, pod, pod.group) or 1
+    members, wanted = _members(simulation, key), _wanted(simulation, pod, key) or 1
     waiting = sorted((one for one in members if not one.node), key=lambda one: (one is not pod, one.key))[:MOST]
     fitting = len(members) - sum(not one.node for one in members)
     undo: list[tuple[Framework, CycleState, PodInfo, str, str]] = []
@@ -77,7 +83,7 @@ def _together(simulation: Simulation, pod: PodInfo) -> str:
     fitting += len(undo)
     if fitting >= wanted:
         return ""
-    return f"Its gang {pod.group} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
+    return f"Its gang {key} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
 
 
 def group_of(pod: PodInfo) -> str:

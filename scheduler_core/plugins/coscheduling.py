@@ -36,6 +36,17 @@ DEFAULT_WAIT_SECONDS = 60.0
 SMALL_GAP = 0.1  # share of the group; PostFilter does not reject the group while at most this share is missing
 
 
+def least_of(cluster: Cluster, pod: PodInfo, group: str) -> int | None:
+    """Return how many pods of a pod's group must be placed; None if the PodGroup does not exist."""
+    found = cluster.pod_groups.get(group)
+    if found is not None:
+        return found.spec.min_member
+    if GROUP not in pod.labels:
+        return None
+    text = pod.labels.get(MIN_AVAILABLE, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 1
+
+
 class Coscheduling(
     fwk.QueueSortPlugin,
     fwk.PreFilterPlugin,
@@ -76,14 +87,7 @@ class Coscheduling(
         return f"{pod.namespace}/{name}" if name else ""
 
     def least(self, pod: PodInfo, group: str) -> int | None:
-        """Return how many pods of the group must be placed; None if the PodGroup does not exist."""
-        found = self.cluster.pod_groups.get(group)
-        if found is not None:
-            return found.spec.min_member
-        if GROUP not in pod.labels:
-            return None
-        text = pod.labels.get(MIN_AVAILABLE, "")
-        return int(text) if text.isdecimal() and len(text) < 10 else 1
+        return least_of(self.cluster, pod, group)
 
     def placed(self, group: str) -> int:
         """Return how many pods of the group are bound or assumed."""

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run
 from kubesched_ui.presenters.run_answer import WORKLOADS, answer_of
+from kubesched_ui.runs.services import defaults
+from kubesched_ui.scenarios.samples import FOLDER
 from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.pages import get, source
 from tests.kubesched_ui.recordings import ran, scenario
@@ -74,18 +78,35 @@ def test_all_places_say_the_same(client: Client, seed: int) -> None:
     objects = cluster(seed)
     answers = explained(objects, release="1.34")
     run = ran(scenario(*objects), release="1.34")
+    found = sentences(client, run)
+    assert len(found) > 10
+    assert found == {key: answers[key]["sentence"] for key in found}
+
+
+def sentences(client: Client, run: Run) -> dict[str, str]:
+    """Return the sentence about each pod without a node, after checking that all places of the run have it."""
     pending = run.pod_results.without_node().pod_keys()
-    assert len(pending) > 10
-    by_api = {pod: one for one in client.get(f"/api/runs/{run.pk}/answers").json() for pod in one["pods"]}
+    by_api = {pod: one["sentence"] for one in client.get(f"/api/runs/{run.pk}/answers").json() for pod in one["pods"]}
+    assert sorted(by_api) == sorted(pending)
     page = plain(source(client, f"/runs/{run.pk}/"))
     on_page = answer_of(Run.objects.get(pk=run.pk))
     assert on_page.pending == sum(workload.count for workload in on_page.listed)
-    for key in pending:
-        sentence = answers[key]["sentence"]
-        assert by_api[key]["sentence"] == sentence, key
+    for key, sentence in by_api.items():
         assert client.get(f"/api/runs/{run.pk}/pods/{key}/answer").json()["sentence"] == sentence, key
         assert sentence in page, key
         assert get(client, f"/runs/{run.pk}/pods/{key}/").answer == sentence, key
+    return by_api
+
+
+@pytest.mark.parametrize(
+    ("sample", "until", "pods"),
+    [("20-pod-group", None, 5), ("18-gang", 31, 1), ("14-backoff", 3, 1)],
+    ids=["groups", "permit rejected", "binding failed"],
+)
+def test_pods_whose_last_attempt_chose_a_node(client: Client, sample: str, until: float | None, pods: int) -> None:
+    stored = store(ingest_files([(sample, FOLDER / f"{sample}.yaml")]))
+    settings = {"config": stored.config} | defaults(stored) | ({"until": until} if until else {})
+    assert len(sentences(client, ran(stored, **settings))) == pods
 
 
 def test_enough_pods_are_compared() -> None:
