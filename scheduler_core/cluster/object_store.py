@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-T = TypeVar("T")
+from scheduler_core.api.objects import Object
+
+T = TypeVar("T", bound=Object)
 
 
 class ObjectTable(dict[str, T]):
@@ -14,15 +16,25 @@ class ObjectTable(dict[str, T]):
     Change it by `table[key] = ...` and `del table[key]` only.
     """
 
-    __slots__ = ("_watchers", "version")
+    __slots__ = ("_by_namespace", "_indexed_version", "_watchers", "version")
 
     def __init__(self) -> None:
+        self._by_namespace: dict[str, list[T]] = {}
+        self._indexed_version = 0
         self._watchers: list[Callable[[str, T | None, T | None], object]] = []
         self.version = 0
 
     def watch(self, callback: Callable[[str, T | None, T | None], object]) -> None:
         """Call `callback(key, old, new)` after each change. `old` is None for an addition, `new` for a removal."""
         self._watchers.append(callback)
+
+    def in_namespace(self, namespace: str) -> Sequence[T]:
+        """Return the objects of a namespace, in the order of the table."""
+        if self._indexed_version != self.version:
+            self._indexed_version, self._by_namespace = self.version, {}
+            for one in self.values():
+                self._by_namespace.setdefault(one.namespace, []).append(one)
+        return self._by_namespace.get(namespace, ())
 
     def _notify(self, key: str, old: T | None, new: T | None) -> None:
         self.version += 1

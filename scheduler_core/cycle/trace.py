@@ -621,10 +621,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         frame, patches = b"", _NO_PATCHES
         if keyframe is not None:
             frame, patches = pack_keyframe(keyframe), _pack_patches(keyframe, patch_count)
-        document = _ENCODE((*self.own_parts(), layout, verdicts, frame, patches, columns))
-        if len(document) >= _LONG:
-            return _SHARED_DEFLATED + zlib.compress(document, 1)
-        return _SHARED_PLAIN + document
+        return _SHARED_PLAIN + _ENCODE((*self.own_parts(), layout, verdicts, frame, patches, columns))
 
     def shared_parts(self) -> EncodedParts:
         """Return the parts of the encoding that cycles of equal pods have in common, if there are any. They are not
@@ -878,12 +875,12 @@ _ENCODE = _ENCODER.encode
 _DECODER = msgspec.msgpack.Decoder()
 _NO_PATCHES = msgspec.Raw(b"\x90")
 _NO_STATUSES = (None,) * len(_STATUSES)
-_SHARED_PLAIN, _SHARED_DEFLATED = bytes((SHARED_VERSION, 0)), bytes((SHARED_VERSION, 1))
+# 0: not deflated as a whole, because its parts are. Cycles of earlier versions of KubeSched may be, which is 1.
+_SHARED_PLAIN = bytes((SHARED_VERSION, 0))
 
 
 _DEFLATED = 0x78  # the first byte of zlib's data; no list begins with it
 _SHORT = 200  # bytes that are not worth deflating
-_LONG = 1000  # bytes of a cycle from which on they are
 
 
 def _deflated(value: Sequence[Any]) -> bytes:

@@ -82,26 +82,36 @@ class UsageColumns:
             return
         changed = log.since(self._position) if self._position >= 0 else None
         self._position = log.position
-        rows = set(changed) if changed is not None else None
+        rows = list(set(changed)) if changed is not None else None
         if rows is None or len(rows) > 16 + len(self._nodes) // 8:
             self.columns = self._compute(state, pod, slice(None))
             self._keyframe = None
             self._verdicts = None
-            return
-        columns, known, filters = self.columns, self._known, len(self._filters)
-        for row in rows:
-            usage = self._nodes.usage_of(row)
-            values = known.get(usage)
-            if values is None:
-                if len(known) >= _MAX_USAGES:
-                    known.clear()
-                values = known[usage] = self._compute(state, pod, np.array([row], np.intp))[:, 0]
-            for i in range(filters):
-                if columns[i, row] != values[i]:
-                    self._verdicts = None
-            columns[:, row] = values
-            if self._keyframe is not None:
-                self._keyframe.patches.append((row, values))
+        elif len(rows) == 1:
+            self._patch(rows, self._row(state, pod, rows[0]))
+        else:
+            self._patch(rows, self._compute(state, pod, np.array(rows, np.intp)))
+
+    def _row(self, state: fwk.CycleState, pod: PodInfo, row: int) -> fwk.Int64:
+        """Return all columns on one row. Equal pods often leave nodes with equal usage."""
+        usage, known = self._nodes.usage_of(row), self._known
+        values = known.get(usage)
+        if values is None:
+            if len(known) >= _MAX_USAGES:
+                known.clear()
+            values = known[usage] = self._compute(state, pod, np.array([row], np.intp))
+        return values
+
+    def _patch(self, rows: list[int], values: fwk.Int64) -> None:
+        """Replace the values of all columns on the rows."""
+        filters = len(self._filters)
+        if self._verdicts is not None and (self.columns[:filters, rows] != values[:filters]).any():
+            self._verdicts = None
+        self.columns[:, rows] = values
+        if self._keyframe is not None and len(self._keyframe.patches) + len(rows) > _PATCHES:
+            self._keyframe = None
+        if self._keyframe is not None:
+            self._keyframe.patches.extend(zip(rows, values.T, strict=True))
 
     def _compute(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return all columns on the rows."""

@@ -20,10 +20,8 @@ def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:
     """Return the services whose selectors match the pod."""
     return [
         service
-        for service in cluster.services.values()
-        if service.spec.selector
-        and service.namespace == pod.namespace
-        and service.spec.selector.items() <= pod.labels.items()
+        for service in cluster.services.in_namespace(pod.namespace)
+        if service.spec.selector and service.spec.selector.items() <= pod.labels.items()
     ]
 
 
@@ -38,9 +36,9 @@ def default_sources(
     for service in services_of(cluster, pod):
         labels.update(dict.fromkeys(service.spec.selector, service))
     if cluster.release.controllers_found_by_labels:
-        for controller in cluster.replication_controllers.values():
+        for controller in cluster.replication_controllers.in_namespace(pod.namespace):
             wanted = controller.spec.selector
-            if wanted and controller.namespace == pod.namespace and wanted.items() <= pod.labels.items():
+            if wanted and wanted.items() <= pod.labels.items():
                 labels.update(dict.fromkeys(wanted, controller))
         return labels, _workloads_by_labels(cluster, pod)
     owner = next((ref for ref in pod.pod.metadata.owner_references if ref.controller), None)
@@ -65,10 +63,11 @@ def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
     No selector matches a pod without labels (upstream GetPodReplicaSets).
     """
     found: list[Workload] = []
-    workloads: list[Workload] = [*cluster.replica_sets.values(), *cluster.stateful_sets.values()]
+    tables = cluster.replica_sets, cluster.stateful_sets
+    workloads: list[Workload] = [one for table in tables for one in table.in_namespace(pod.namespace)]
     for workload in workloads if pod.labels else ():
         selector = selectors.compile_selector(workload.spec.selector)
-        if workload.namespace == pod.namespace and selector.key and selector.matches(pod.labels):
+        if selector.key and selector.matches(pod.labels):
             found.append(workload)
     return found
 
