@@ -11,7 +11,7 @@ from kubesched_ui import __version__
 # scenarios.
 CORE = (
     "bench", "diff", "experiment", "explain", "find", "fork", "openb", "provenance", "releases", "remedies", "replay",
-    "replay-time", "shadow", "state", "upgrade",
+    "replay-time", "shadow", "state", "upgrade", "why-message",
 )  # fmt: skip
 APPLICATION = ("run", "follow", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore", "completion")
 

@@ -57,6 +57,7 @@ def parser_of(prog: str) -> argparse.ArgumentParser:
     _add_openb(commands)
     _add_experiment(commands)
     _add_explain(commands)
+    _add_why_message(commands)
     _add_queries(commands)
     _add_comparisons(commands)
     _add_shadow(commands)
@@ -171,6 +172,24 @@ def _add_explain(commands: Commands) -> None:
     add("--plugins", metavar="MODULE:CLASS", action="append", default=[], help=text)
     add("--json", action="store_true", help="print one JSON object per pod instead of text")
     _add_settings(explain)
+
+
+def _add_why_message(commands: Commands) -> None:
+    command = _add(
+        commands,
+        "why-message",
+        "why_message:run",
+        help="explain a message of FailedScheduling without its cluster",
+        description="Finds the messages of FailedScheduling in a text, such as the output of kubectl describe pod or "
+        "kubectl get events, and prints what each reason says, its plugin and number of nodes, the releases that word "
+        "it so, and what to ask kubectl next. See docs/answers.md.",
+        epilog="Exit code: 0, 2 for bad usage or a text without a message. Example: kubectl describe pod web-0 | "
+        "%(prog)s",
+    )
+    add = command.add_argument
+    add("text", metavar="TEXT", nargs="*", help="the text (default: standard input)")
+    add("--file", metavar="FILE", help="a file with the text, also .gz; - for standard input")
+    add("--json", action="store_true", help="print one JSON object per message instead of text")
 
 
 def _add_queries(commands: Commands) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from scheduler_core.api.objects import Pod, PodCondition
 from scheduler_core.cluster.formatting import some
+from scheduler_core.explain.message_text import read_message
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import Report, SchedulerMessage
 from scheduler_core.pending_pods.times import seconds
@@ -17,9 +16,6 @@ REPORTS = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominat
 kube-controller-manager."""
 MOST_WRITERS = 5
 MOST = 2_000  # characters of a message that are kept
-_NODES = re.compile(r"^0/(\d+) nodes are available:? (.*)$", re.S)
-_REASON = re.compile(r"(?:^|, )(\d+) (.+?)(?=, \d+ |$)", re.S)
-_SENTENCE_END = re.compile(r"\.(?= [A-Za-z]|\s*$)")
 
 
 def condition_of(pod: Pod) -> PodCondition | None:
@@ -52,14 +48,10 @@ def reasons(message: str) -> dict[str, int]:
 
     What PostFilter added is left out. A message of PreFilter has one reason, for all nodes.
     """
-    found = _NODES.match(message)
-    if not found:
+    read = read_message(message)
+    if read is None:
         return {message: 0} if message else {}
-    nodes, text = int(found[1]), found[2]
-    end = _SENTENCE_END.search(text)
-    text = text[: end.start()] if end else text.rstrip(".")
-    counted = {reason: int(number) for number, reason in _REASON.findall(text)}
-    return counted or {text: nodes}
+    return {read.prefilter: read.nodes} if read.prefilter else {reason: number for number, reason in read.reasons}
 
 
 def compare(theirs: SchedulerMessage, ours: str) -> None:

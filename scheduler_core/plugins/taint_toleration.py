@@ -33,7 +33,8 @@ def taint_text(taint: Taint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
-def _obstacle(key: str, name: str, effort: float) -> Obstacle:
+def taint_obstacle(key: str, name: str, effort: float) -> Obstacle:
+    """Return the obstacle of a taint: what it says of a node if Kubernetes sets it, else that it is not tolerated."""
     if key == system_taints.UNSCHEDULABLE:
         return Obstacle(causes.CORDONED, 1.0, "are cordoned")
     if key in system_taints.NOT_READY:
@@ -101,7 +102,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
         taint = _TAINT.search(status.message)
         name = (f"{taint[1]}={taint[2]}" if taint[2] else taint[1]) if taint else ""
-        return _obstacle(taint[1], name, cls.effort) if taint else Obstacle(cls.cause, cls.effort, UNNAMED)
+        return taint_obstacle(taint[1], name, cls.effort) if taint else Obstacle(cls.cause, cls.effort, UNNAMED)
 
     @classmethod
     def obstacles(
@@ -124,7 +125,9 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
         for taint in taints:
             if selectors.first_untolerated([taint], context.pod.pod.spec.tolerations, selectors.NO_SCHEDULE) is None:
                 continue
-            obstacle = _obstacle(taint.key, taint_text(taint), 1.0 if _is_meant(context, row, taint) else DEDICATED)
+            obstacle = taint_obstacle(
+                taint.key, taint_text(taint), 1.0 if _is_meant(context, row, taint) else DEDICATED
+            )
             if obstacle.effort == causes.NEVER:
                 return (obstacle,)
             found.setdefault(obstacle.phrase, obstacle)
