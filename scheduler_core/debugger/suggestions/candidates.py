@@ -134,17 +134,18 @@ class Situation:
                 return None
         if not patch:
             return None
-        changes = []
-        # the pods that run keep the pending ones away, until they are replaced as well
-        others = self.running if "podAntiAffinity" in (patch.get("spec", {}).get("affinity") or {}) else []
-        for pod in (*self.pods, *others):
+        changes, spec = [], patch.get("spec") or {}
+        away = self.running if "podAntiAffinity" in (spec.get("affinity") or {}) else []
+        smaller = bool({"containers", "initContainers", "resources"} & spec.keys())
+        replaced = self.running if smaller and self._restarts else []
+        for pod in (*self.pods, *(away or replaced)):
             document = msgspec.to_builtins(pod.pod)
             changed = difference(document, merged(document, patch, lists=how == "strategic"))
             if changed:
                 changes.append(patch_of("Pod", pod.namespace, pod.name, changed))
         command, sent, remarks = self._command(patch, how, changes)
         remarks = [*([note] if note else []), *remarks]
-        if len(changes) > len(self.pods):
+        if away:
             remarks.append("its running pods keep pending ones away until they are replaced as well")
         return FixCandidate(kind, self.owner, text, command, changes, sent, "; ".join(remarks))
 
@@ -171,12 +172,17 @@ class Situation:
             return commands.replaced(pod, patch, how, pods), patch, [lost]
         return "", patch, [f"edit the pod template in {owner.kind} {owner.name}"]
 
+    @property
+    def _restarts(self) -> bool:
+        """Whether running pods are replaced after a change of the template."""
+        return self.owner.kind not in ("ReplicaSet", "ReplicationController")
+
     def _rollout(self) -> list[str]:
         owner, found = self.owner, []
         if owner.kind not in ROLLS_OUT:
             command = commands.delete_pods(self.pod.namespace, names(self.pods))
             found.append(f"the {owner.kind} does not replace its pending pods; delete them afterwards: {command}")
-        if self.running and owner.kind not in ("ReplicaSet", "ReplicationController"):
+        if self.running and self._restarts:
             found.append(
                 f"{formatting.count(len(self.running), 'running pod')} of the {owner.kind} restart with the change"
             )

@@ -14,6 +14,9 @@ from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.owner import equality_of
 from scheduler_core.debugger.suggestions.trial import reverted
 from scheduler_core.debugger.suggestions.what_if import dry_cycles
+from scheduler_core.framework.interface import CycleState
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.simulation import Simulation
 
 MOST_NODES = 16  # maximum number of added nodes
@@ -50,6 +53,7 @@ class Placing:
                         trial.keep_claims(pod)
                         framework, state, trace = scheduler.try_pod(pod)
                         if trace.placed_on:
+                            _write_claims(framework, state, pod, trace.node)
                             done.append((framework, state, pod, trace.node))
                             nowhere.clear()
                         else:
@@ -75,6 +79,13 @@ class Placing:
                 pod.node, pod.nominated_node = "", node
             found.append(pod)
         return found
+
+
+def _write_claims(framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
+    """Reserve the pod's ResourceClaims as a binding cycle does: later pods may share them then."""
+    for plugin in framework.pre_bind if pod.pod.spec.resource_claims else ():
+        if isinstance(plugin, DynamicResources):
+            plugin.pre_bind(state, pod, node)
 
 
 def _edited_pod(change: Change) -> str:

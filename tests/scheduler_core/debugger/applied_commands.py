@@ -1,7 +1,6 @@
 """Runs commands of suggested fixes with a real kubectl, and schedules the objects that result.
 
-Independent of `scheduler_core.debugger.suggestions`: the API server of the tests applies the patches, and the pods
-follow their templates as controllers would make them.
+Independent of `scheduler_core.debugger.suggestions`: the API server of the tests applies the patches.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from tests.api_server.storage import Storage, object_key
 
 Raw = dict[str, Any]
 _RESOURCE = {resource.kind: resource for resource in RESOURCES}
-_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 
 @contextmanager
@@ -77,37 +75,6 @@ def applied(command: str, objects: list[Raw], kubectl: Path, folder: Path) -> li
                     identity = {"apiVersion": kind.api_version(kind.versions[0]), "kind": kind.kind}
                     found.append(identity | (storage.get(kind.name, key) or {}))
     return found
-
-
-def settled(before: list[Raw], after: list[Raw]) -> list[Raw]:
-    """Return the objects after the controllers: pods follow their templates, nodes lose the taint of a cordon."""
-    old = {(obj["kind"], object_key(obj)): obj for obj in before}
-    new = {(obj["kind"], object_key(obj)): obj for obj in after}
-    found = []
-    for obj in after:
-        obj = copy.deepcopy(obj)
-        if obj["kind"] == "Node" and not obj.get("spec", {}).get("unschedulable"):
-            obj["spec"]["taints"] = [t for t in obj["spec"].get("taints", []) if t["key"] != _UNSCHEDULABLE]
-        if obj["kind"] == "Pod":
-            owner = _owner(old, obj)
-            if owner in old and owner in new:
-                was, now = (of[owner]["spec"].get("template", {}).get("spec", {}) for of in (old, new))
-                for field in {*was, *now}:
-                    if was.get(field) != now.get(field):
-                        obj["spec"].pop(field, None)
-                        obj["spec"].update({field: now[field]} if field in now else {})
-        found.append(obj)
-    return found
-
-
-def _owner(objects: dict[tuple[str, str], Raw], obj: Raw) -> tuple[str, str]:
-    """Return the last controller above an object that exists."""
-    here = (obj["kind"], object_key(obj))
-    for ref in obj["metadata"].get("ownerReferences", []):
-        above = (ref["kind"], f"{obj['metadata'].get('namespace', 'default')}/{ref['name']}")
-        if ref.get("controller") and above in objects:
-            return _owner(objects, objects[above])
-    return here
 
 
 def placed(objects: list[Raw], pods: Collection[str], release: str = "1.34") -> int:

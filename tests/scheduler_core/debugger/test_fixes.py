@@ -14,9 +14,10 @@ from scheduler_core.explain.answer import Answer, Cause, Fix
 from scheduler_core.simulation import Simulation
 from tests import kubernetes_tools
 from tests.scheduler_core import build
-from tests.scheduler_core.debugger.applied_commands import applied, placed, placed_with, settled
+from tests.scheduler_core.debugger.applied_commands import applied, placed, placed_with
 from tests.scheduler_core.explain.planted.case import Case, faults
 from tests.scheduler_core.explain.planted.causes import CAUSES, planted
+from tests.scheduler_core.explain.planted.commands import settled
 
 WITHOUT_FIX = ("nominated", "no_nodes", "only_control_plane")
 
@@ -85,7 +86,8 @@ def test_command_does_what_was_simulated(name: str, release: str, tmp_path: Path
     case = planted(name, 1)
     for fix in fixes(case):
         if fix.command:
-            after = settled(case.objects, applied(fix.command, case.objects, kubectl, tmp_path))
+            after = applied(fix.command, case.objects, kubectl, tmp_path)
+            after = settled(case.objects, after, case.pods, fix.remark)
             assert placed(after, case.pods) == fix.places, fix.command
 
 

@@ -6,23 +6,32 @@ The checks are independent of `scheduler_core.debugger.suggestions`.
 from __future__ import annotations
 
 import copy
+import json
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_core.api.quantity import milli_value
 from scheduler_core.cluster import system_taints
-from scheduler_core.debugger.answers import answers_of
+from scheduler_core.debugger.answers import answers_of, first_of, workloads_of
 from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.explain.answer import Fix
 from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot import defaults
 from tests import kubernetes_tools
 from tests.api_server.patches import merge_patch
 from tests.random_clusters import Chance, random_cluster
-from tests.scheduler_core.debugger.applied_commands import applied, settled
+from tests.scheduler_core.debugger import shell
+from tests.scheduler_core.explain.planted.causes import CAUSES, planted
+from tests.scheduler_core.explain.planted.commands import applied, settled
+from tests.scheduler_core.explain.planted.kubectl_on_file import documents
 
 Raw = dict[str, Any]
 RELEASE = "1.34"
@@ -33,39 +42,60 @@ SYSTEM = {system_taints.UNSCHEDULABLE, *system_taints.NOT_READY, *system_taints.
 
 @dataclass
 class Suggestion:
-    """A fix for pods (keys) of a cluster: `objects`, at rest."""
+    """A fix for pods (keys) of a cluster: `objects`, at rest. `where`: the cluster, for messages."""
 
+    where: str
     objects: list[Raw]
     pods: list[str]
     fix: Fix
 
 
 def suggestions(seed: int) -> Iterator[Suggestion]:
-    """Yield all fixes for the pending pods of a random cluster, some of which have controllers."""
+    """Yield all fixes for the pending pods of a random cluster, some of which have controllers and equal siblings."""
     chance = Chance(seed)
     case = random_cluster(seed)
     objects = copy.deepcopy(case["objects"])
     pending = [obj for obj in objects if obj["kind"] == "Pod" and _key(obj) in case["pods"]]
     for pod in pending:
         pod["metadata"].pop("ownerReferences", None)
+        pod.pop("status", None)  # a pod without a node has no containers
         if chance.happens(0.6):
-            objects.append(_owned(chance, pod))
+            objects += _owned(chance, pod)
+        for i in range(chance.randint(1, 3) if chance.happens(0.4) else 0):
+            name = f"{pod['metadata']['name']}-{i}"
+            identity = {"name": name, "uid": f"uid-{name}"}
+            objects.append({**copy.deepcopy(pod), "metadata": {**copy.deepcopy(pod["metadata"]), **identity}})
+    for obj in objects:
+        obj.setdefault("apiVersion", "v1")  # kubectl patches only kinds that it knows
     for node in [obj for obj in objects if obj["kind"] == "Node"]:
         if chance.happens(0.15):
             node["spec"]["unschedulable"] = True
+    return _suggested(f"seed {seed}", objects)
+
+
+def planted_suggestions(seed: int) -> Iterator[Suggestion]:
+    """Yield all fixes for planted causes, which are of every kind."""
+    for name in CAUSES:
+        yield from _suggested(f"{name} {seed}", planted(name, seed).objects)
+
+
+def _suggested(where: str, objects: list[Raw]) -> Iterator[Suggestion]:
     rest = _at_rest(objects)
     simulation = _simulation(rest, [])
     for group in answers_of(simulation, fixes=True):
+        workload = group.answer.workload
+        assert workload is not None
+        pods = next(pods for owner, pods in workloads_of(simulation).items() if owner.name == workload.name)
         for fix in group.answer.fixes:
-            yield Suggestion(rest, group.pods, fix)
+            yield Suggestion(where, rest, [pod.key for pod in first_of(pods, group.pods[0])], fix)
 
 
 def _simulation(objects: list[Raw], pods: list[str] | None) -> Simulation:
     return Simulation(copy.deepcopy(objects), release=RELEASE, preemption=False, pods=pods)
 
 
-def _owned(chance: Chance, pod: Raw) -> Raw:
-    """Give a pod a controller with its spec as template, and return it."""
+def _owned(chance: Chance, pod: Raw) -> list[Raw]:
+    """Give a pod a controller with its spec as template; return it, and what it owns."""
     kind = chance.choice(list(OWNERS))
     name, namespace = f"of-{pod['metadata']['name']}", pod["metadata"]["namespace"]
     reference = {"apiVersion": OWNERS[kind], "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}
@@ -73,12 +103,14 @@ def _owned(chance: Chance, pod: Raw) -> Raw:
     template = {"metadata": {"labels": pod["metadata"].get("labels", {})}, "spec": copy.deepcopy(pod["spec"])}
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
     selector = {"matchLabels": pod["metadata"].get("labels", {})}
-    return {
-        "apiVersion": OWNERS[kind],
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"selector": selector, "template": template},
-    }
+    spec = {"selector": selector, "template": template}
+    made: list[Raw] = [{"apiVersion": OWNERS[kind], "kind": kind, "metadata": metadata, "spec": spec}]
+    if kind == "Deployment":
+        between = {**metadata, "name": f"{name}-1", "uid": f"uid-{name}-1", "ownerReferences": [dict(reference)]}
+        replicas = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": between, "spec": copy.deepcopy(spec)}
+        made.append(replicas)
+        reference |= {"kind": "ReplicaSet", "name": f"{name}-1", "uid": f"uid-{name}-1"}
+    return made
 
 
 def _at_rest(objects: list[Raw]) -> list[Raw]:
@@ -97,13 +129,31 @@ def _key(obj: Raw) -> str:
     return f"{obj['metadata'].get('namespace') or 'default'}/{obj['metadata']['name']}"
 
 
-def placed(objects: list[Raw], pods: list[str], changes: list[Raw] = ()) -> int:  # type: ignore[assignment]
-    """Return how many of the pods a new run places after the changes."""
-    simulation = _simulation(objects, pods)
-    Edit(simulation).apply(read_changes(copy.deepcopy(list(changes))))
+def placed(simulation: Simulation, pods: list[str]) -> int:
+    """Return how many of the pods a run places."""
     for _ in simulation.run():
         pass
     return sum(key in simulation.cluster.pods for key in pods)
+
+
+def contents(simulation: Simulation) -> dict[tuple[str, str], Any]:
+    """Return what is scheduled and on what, with defaults, and what counts of running pods."""
+    found: dict[tuple[str, str], Any] = {}
+    cluster = simulation.cluster
+    for pod in cluster.pods.values():
+        away = pod.pod.spec.affinity.pod_anti_affinity if pod.pod.spec.affinity else None
+        found["Pod", pod.key] = pod.node, pod.labels, pod.requests, pod.host_ports, away
+    for obj in (*(pod.pod for pod in simulation.pending if not pod.node), *cluster.nodes.nodes, *cluster.others()):
+        kind = type(obj).__name__
+        document = {"kind": kind, **msgspec.to_builtins(obj)}
+        document["metadata"].pop("uid", None)
+        if kind in ("Pod", "PersistentVolumeClaim"):
+            document.pop("status", None)
+        defaults.fill(document, cluster.release)
+        for one in document["spec"].get("topologySpreadConstraints", []) if kind == "Pod" else ():
+            one.setdefault("whenUnsatisfiable", "DoNotSchedule")
+        found[kind, obj.key] = document
+    return found
 
 
 def harm(one: Suggestion) -> list[str]:
@@ -174,31 +224,76 @@ def _containers(pod: Raw) -> list[Raw]:
     return [*pod["spec"].get("containers", []), *pod["spec"].get("initContainers", [])]
 
 
-def check(wanted: int, folder: Path, every: int) -> None:
-    """Check so many suggestions, and run the command of each `every`-th one with kubectl."""
-    kubectl = kubernetes_tools.kubectl("1.32")
-    number = seed = run = 0
-    while number < wanted:
-        for one in suggestions(seed):
-            number += 1
-            where = f"seed {seed}, {one.pods}: {one.fix.text}"
-            assert not harm(one), where
-            places = placed(one.objects, one.pods, one.fix.changes)
-            shows = one.fix.command.startswith(SHOWS)
-            assert one.fix.places == (0 if shows else places), where
-            if shows or not one.fix.command:
-                continue
-            run += 1
-            if run % every == 0:
-                after = settled(one.objects, applied(one.fix.command, one.objects, kubectl, folder))
-                assert placed(after, one.pods) == places, f"{where}: {one.fix.command}"
-        seed += 1
+def differences(one: Suggestion, after: list[Raw]) -> list[str]:
+    """Return what the fix says of the simulated changes that is not so after the command."""
+    simulated = _simulation(one.objects, one.pods)
+    Edit(simulated).apply(read_changes(copy.deepcopy(one.fix.changes)))
+    here = contents(simulated)
+    places = placed(simulated, one.pods)
+    if one.fix.command.startswith(SHOWS):
+        return [] if (after, one.fix.places) == (one.objects, 0) else ["it changes something"]
+    found = [f"places {one.fix.places}, but {places} in a run"] if places != one.fix.places else []
+    if one.fix.command:
+        commanded = _simulation(settled(one.objects, after, one.pods, one.fix.remark), one.pods)
+        there = contents(commanded)
+        keys = sorted(key for key in here.keys() | there if here.get(key) != there.get(key))
+        found += [f"{key}: {here.get(key)} {there.get(key)}" for key in keys]
+        found += ["places another number after the command"] if places != placed(commanded, one.pods) else []
+    return found
 
 
-def test_fixes_do_what_they_say_and_do_no_harm(tmp_path: Path) -> None:
-    check(60, tmp_path, every=8)
+def canonical(before: list[Raw], after: list[Raw], kubectl: Path) -> list[Raw]:
+    """Return the objects that a command changed or created, as kubectl writes them."""
+    changed = [{**obj, "status": {}} for obj in after if obj not in before]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": changed})
+    command = [str(kubectl), "patch", "--local", "-f", "-", "--type=merge", "-p", "{}", "-o", "json"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return sorted(documents(done.stdout), key=lambda obj: (obj["kind"], _key(obj)))
+
+
+def check(found: Iterator[Suggestion], wanted: int, every: int = 0) -> Counter[str]:
+    """Check so many suggestions: that they do no harm, and that the command does what was simulated.
+
+    bash and a real kubectl also run each `every`-th command. Return the number by kind.
+    """
+    kinds: Counter[str] = Counter()
+    commands = 0
+    for one in islice(found, wanted):
+        kinds[one.fix.kind] += 1
+        where = f"{one.where}, {one.pods}: {one.fix.text}\n{one.fix.command}"
+        assert not harm(one), where
+        after = shell.applied(one.fix.command, one.objects) if one.fix.command else one.objects
+        wrong = differences(one, after)
+        assert not wrong, "\n".join([where, *wrong])
+        if after != one.objects:
+            commands += 1
+            if every and commands % every == 0:
+                kubectl = kubernetes_tools.kubectl(kubernetes_tools.KUBECTL_RELEASES[commands // every % 3])
+                really = applied(one.objects, one.fix.command, kubectl)
+                assert canonical(one.objects, after, kubectl) == canonical(one.objects, really, kubectl), where
+    assert kinds.total() == wanted
+    return kinds
+
+
+def of_random_clusters() -> Iterator[Suggestion]:
+    return (one for seed in count() for one in suggestions(seed))
+
+
+def of_planted_causes() -> Iterator[Suggestion]:
+    return (one for seed in count(300) for one in planted_suggestions(seed))
+
+
+def test_fixes_do_what_they_say_and_do_no_harm() -> None:
+    check(of_random_clusters(), 60, every=20)
 
 
 @pytest.mark.long
-def test_2000_fixes_do_what_they_say_and_do_no_harm(tmp_path: Path) -> None:
-    check(2000, tmp_path, every=8)
+def test_2000_fixes_do_what_they_say_and_do_no_harm() -> None:
+    kinds = check(of_random_clusters(), 2000, every=25)
+    assert kinds.keys() >= {"capacity", "gate", "node-selector", "requests", "toleration", "uncordon"}
+
+
+@pytest.mark.long
+def test_fixes_of_every_kind_do_what_they_say_and_do_no_harm() -> None:
+    kinds = check(of_planted_causes(), 600, every=25)
+    assert len(kinds) > 20

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from tests.scheduler_core.explain.planted.answers import explained
 
 Raw = dict[str, Any]
 ON_FILE = Path(__file__).with_name("kubectl_on_file.py")
-BETWEEN = {"Deployment": "ReplicaSet", "CronJob": "Job"}  # kind -> kind of what it makes
-ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
+ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet", "Job")  # a Job is created again
+_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 
 def placed_with(objects: list[Raw], pods: list[str], fix: Raw, kubectl: Path) -> list[str]:
@@ -26,8 +27,7 @@ def placed_with(objects: list[Raw], pods: list[str], fix: Raw, kubectl: Path) ->
     """
     command = fix["command"]
     after = applied(objects, command, kubectl)
-    _remake(objects, after, pods, all_pods="replaced as well" in fix["remark"])
-    found = explained(after)
+    found = explained(settled(objects, after, pods, fix["remark"]))
     return [pod for pod in pods if pod in found and found[pod]["result"] == "scheduled"]
 
 
@@ -48,43 +48,37 @@ def applied(objects: list[Raw], command: str, kubectl: Path) -> list[Raw]:
         return changed
 
 
-def _remake(before: list[Raw], after: list[Raw], pods: list[str], all_pods: bool) -> None:
-    """Make the pending pods of each changed workload anew from its template, as its controller does.
+def settled(before: list[Raw], after: list[Raw], pods: Collection[str], remark: str) -> list[Raw]:
+    """Return the objects after the controllers: pods follow their templates, nodes lose the taint of a cordon.
 
-    A rollout also replaces its running pods, as a person does with `all_pods`. They stay on their nodes here.
+    `pods`: keys of pending pods, which are made anew. A rollout also replaces the running pods of its workload, as a
+    person does if the remark of the fix says so. They stay on their nodes here.
     """
-    old = {_title(obj): obj for obj in before}
-    made = {}
-    for obj in after:
-        template = _template(obj)
-        if template is not None and _title(obj) in old and template != _template(old[_title(obj)]):
-            made[_title(obj)] = template
-    owners = {(kind, namespace, name): key for key in made for kind, namespace, name in _makers(after, key)}
-    for pod in [obj for obj in after if obj["kind"] == "Pod"]:
-        references = pod["metadata"].get("ownerReferences") or [{}]
-        maker = (references[0].get("kind", ""), pod["metadata"]["namespace"], references[0].get("name", ""))
-        if maker in owners and (_key(pod) in pods or all_pods or owners[maker][0] in ROLLED_OUT):
-            template = copy.deepcopy(made[owners[maker]])
-            on = {"nodeName": pod["spec"]["nodeName"]} if pod["spec"].get("nodeName") else {}
-            pod["spec"] = {"schedulerName": "default-scheduler", "priority": 0, **template["spec"], **on}
-            pod["metadata"]["labels"] = template["metadata"]["labels"]
-
-
-def _makers(objects: list[Raw], key: tuple[str, str, str]) -> list[tuple[str, str, str]]:
-    """Return the direct owners of the pods of a workload: itself, or its ReplicaSets or Jobs."""
-    kind, namespace, name = key
-    found = [key]
-    for obj in objects:
-        references = obj["metadata"].get("ownerReferences") or [{}]
-        if obj["kind"] == BETWEEN.get(kind) and references[0].get("name") == name:
-            found.append((obj["kind"], namespace, obj["metadata"]["name"]))
+    old, new = ({_title(obj): obj for obj in objects} for objects in (before, after))
+    found = []
+    for obj in map(copy.deepcopy, after):
+        if obj["kind"] == "Node" and not obj.get("spec", {}).get("unschedulable"):
+            obj["spec"]["taints"] = [t for t in obj["spec"].get("taints", []) if t["key"] != _UNSCHEDULABLE]
+        if obj["kind"] == "Pod":
+            owner = _owner(old, obj)
+            made_anew = _key(obj) in pods or owner[0] in ROLLED_OUT or "replaced as well" in remark
+            if owner in old and owner in new and made_anew:
+                was, now = (of[owner]["spec"].get("template", {}).get("spec", {}) for of in (old, new))
+                for field in {*was, *now}:
+                    if was.get(field) != now.get(field):
+                        obj["spec"].pop(field, None)
+                        obj["spec"].update({field: now[field]} if field in now else {})
+        found.append(obj)
     return found
 
 
-def _template(obj: Raw) -> Raw | None:
-    spec = obj.get("spec") or {}
-    template: Raw | None = spec.get("template") or ((spec.get("jobTemplate") or {}).get("spec") or {}).get("template")
-    return template if obj["kind"] != "Pod" else None
+def _owner(objects: dict[tuple[str, str, str], Raw], obj: Raw) -> tuple[str, str, str]:
+    """Return the last controller above an object that exists and has a template of pods."""
+    for ref in obj["metadata"].get("ownerReferences", []):
+        above = (ref["kind"], obj["metadata"].get("namespace", ""), ref["name"])
+        if ref.get("controller") and ref["kind"] != "CronJob" and above in objects:
+            return _owner(objects, objects[above])
+    return _title(obj)
 
 
 def _title(obj: Raw) -> tuple[str, str, str]:

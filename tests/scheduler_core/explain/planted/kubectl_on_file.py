@@ -1,58 +1,70 @@
 #!/usr/bin/env python3
-"""A kubectl that changes the objects of a file instead of a cluster: `kubectl` of a command under test.
+"""A kubectl that changes objects in memory, or those of a file: `kubectl` of a command under test.
 
-The file is named by OBJECTS, the real kubectl by KUBECTL. The real one computes patches and labels (`--local`), so that
-their meaning and the flags are its own; this program only finds and stores objects. It refuses what it does not know.
+As a program, the file is named by OBJECTS, the real kubectl by KUBECTL. The real one computes patches and labels
+(`--local`), so that their meaning and the flags are its own; this program only finds and stores objects. It refuses
+what it does not know.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import yaml
 
 Raw = dict[str, Any]
-PATH, REAL = os.environ["OBJECTS"], os.environ["KUBECTL"]
+Local = Callable[[list[Raw], list[str]], list[Raw]]
+"""(objects, arguments of a patch or label) -> the changed objects."""
 CLUSTER_WIDE = ("node", "persistentvolume", "storageclass")
 SHORT = {"pvc": "persistentvolumeclaim", "pv": "persistentvolume", "pods": "pod", "nodes": "node", "sc": "storageclass"}
 
 
 def main(arguments: list[str]) -> int:
-    if "--local" in arguments:
-        return subprocess.run([REAL, *arguments], check=False).returncode
-    with open(PATH) as file:
+    path = os.environ["OBJECTS"]
+    stdin = sys.stdin.read() if "-" in arguments else ""
+    with open(path) as file:
         objects: list[Raw] = json.load(file)
+    print(run(arguments, objects, stdin, _real), end="")
+    with open(path, "w") if "--local" not in arguments and arguments[0] != "get" else open(os.devnull, "w") as file:
+        json.dump(objects, file)
+    return 0
+
+
+def run(arguments: list[str], objects: list[Raw], stdin: str, local: Local) -> str:
+    """Change the objects as kubectl does with these arguments; return what it prints of them."""
     verb, *rest = arguments
-    names, flags = _split(rest)
+    names, flags = split(rest)
     namespace = flags.get("-n", "default")
+    if verb == "patch" and "--local" in flags:
+        return _printed(local(documents(stdin), ["patch", f"--type={flags['--type']}", "-p", flags["-p"]]))
     if verb in ("get", "describe"):
         found = _find(objects, names, namespace) if names != ["nodes"] else []
-        if flags.get("-o") == "json":
-            print(json.dumps(found[0] if len(found) == 1 else {"apiVersion": "v1", "kind": "List", "items": found}))
-        return 0
+        return _printed(found) if flags.get("-o") == "json" else ""
     if verb == "patch":
         for obj in _find(objects, names, namespace):
-            changed = _local(obj, "patch", f"--type={flags.get('--type', 'strategic')}", "-p", flags["-p"])
-            assert _immutable(obj) == _immutable(changed), f"changes an immutable field of {_key(obj)}"
+            (changed,) = local([obj], ["patch", f"--type={flags.get('--type', 'strategic')}", "-p", flags["-p"]])
+            gated = bool(obj["spec"].get("schedulingGates"))
+            assert _immutable(obj, gated) == _immutable(changed, gated), f"changes an immutable field of {_key(obj)}"
             _set(objects, changed)
-    elif verb in ("label", "taint"):
-        changes = [name for name in names if "=" in name or name.endswith("-") or ":" in name]
+    elif verb == "label":
+        changes = [name for name in names if "=" in name or name.endswith("-")]
         for obj in _find(objects, [name for name in names if name not in changes], namespace):
-            if verb == "label":
-                _set(objects, _local(obj, "label", *changes, *(["--overwrite"] if "--overwrite" in flags else [])))
-            else:
-                _untaint(obj, changes)
+            for changed in local([obj], ["label", *changes, *(["--overwrite"] if "--overwrite" in flags else [])]):
+                _set(objects, changed)
     elif verb == "uncordon":
         for obj in _find(objects, ["node", *names], ""):
             obj["spec"].pop("unschedulable", None)
-            _untaint(obj, ["node.kubernetes.io/unschedulable:NoSchedule-"])
+            taints = obj["spec"].get("taints") or []
+            obj["spec"]["taints"] = [one for one in taints if one["key"] != "node.kubernetes.io/unschedulable"]
     elif verb == "delete":
         for obj in _find(objects, names, namespace):
             objects.remove(obj)
-    elif verb in ("create", "apply", "replace"):
-        for document in _documents(sys.stdin.read()):
+    elif verb in ("create", "replace"):
+        assert verb == "create" or "--force" in flags, f"replaces in place: {arguments}"
+        for document in documents(stdin):
             same = [obj for obj in objects if _key(obj) == _key(document)]
             assert (verb != "create") or not same, f"{_key(document)} exists"
             assert verb != "replace" or same, f"{_key(document)} does not exist"
@@ -63,13 +75,11 @@ def main(arguments: list[str]) -> int:
             objects.append(document)
     else:
         raise AssertionError(f"unknown command: {arguments}")
-    with open(PATH, "w") as file:
-        json.dump(objects, file)
-    return 0
+    return ""
 
 
-def _immutable(obj: Raw) -> Any:
-    """Return the fields that an API server lets no patch change, as far as a fix might."""
+def _immutable(obj: Raw, gated: bool) -> Any:
+    """Return the fields that an API server lets no patch change, as far as a fix might. `gated`: before the patch."""
     spec = dict(obj.get("spec") or {})
     if obj["kind"] == "Job":
         return {field: spec.get(field) for field in ("template", "completions", "selector")}
@@ -82,14 +92,14 @@ def _immutable(obj: Raw) -> Any:
     if obj["kind"] == "StatefulSet":
         return {field: spec.get(field) for field in ("volumeClaimTemplates", "serviceName", "selector")}
     if obj["kind"] == "Pod":  # tolerations may be added, gates removed, and gated pods get a selector
-        free = ("tolerations", "schedulingGates", "activeDeadlineSeconds")
-        if spec.get("schedulingGates"):
-            free += ("nodeSelector", "affinity")
+        free = {"tolerations", "schedulingGates", "activeDeadlineSeconds"}
+        if gated:
+            free |= {"nodeSelector", "affinity"}
         return {key: value for key, value in spec.items() if key not in free}
     return spec.get("selector")
 
 
-def _split(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
+def split(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
     """Return the arguments that are no flags, and the flags with their values."""
     names: list[str] = []
     flags: dict[str, str] = {}
@@ -131,30 +141,26 @@ def _set(objects: list[Raw], changed: Raw) -> None:
     objects[index] = changed
 
 
-def _local(obj: Raw, *arguments: str) -> Raw:
+def _real(objects: list[Raw], arguments: list[str]) -> list[Raw]:
     verb, *rest = arguments
-    command = [REAL, verb, "--local", "-f", "-", "-o", "json", *rest]
-    done = subprocess.run(command, input=json.dumps(obj), capture_output=True, text=True, check=False)
+    command = [os.environ["KUBECTL"], verb, "--local", "-f", "-", "-o", "json", *rest]
+    done = subprocess.run(command, input=_printed(objects), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    changed: Raw = json.loads(done.stdout)
-    return changed
+    return documents(done.stdout)
 
 
-def _untaint(node: Raw, changes: list[str]) -> None:
-    for change in changes:
-        assert change.endswith("-"), f"adds a taint: {change}"
-        key, _, effect = change[:-1].partition(":")
-        taints = node["spec"].get("taints") or []
-        node["spec"]["taints"] = [
-            taint for taint in taints if taint["key"] != key.partition("=")[0] or effect not in ("", taint["effect"])
-        ]
+def _printed(objects: list[Raw]) -> str:
+    return json.dumps(objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects})
 
 
-def _documents(text: str) -> list[Raw]:
+def documents(text: str) -> list[Raw]:
+    """Return the objects of a text in JSON, also of several one after another, or in YAML."""
     found: list[Raw] = []
-    for document in yaml.safe_load_all(text):
-        found += document["items"] if document.get("kind") == "List" else [document]
-    return found
+    rest = text.strip()
+    while rest.startswith("{"):
+        document, end = json.JSONDecoder().raw_decode(rest)
+        found, rest = [*found, document], rest[end:].lstrip()
+    return [one for document in (found or yaml.safe_load_all(text)) for one in document.get("items", [document])]
 
 
 if __name__ == "__main__":
