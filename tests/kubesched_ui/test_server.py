@@ -200,6 +200,7 @@ def test_a_response_waits_for_a_slow_client(connection: HTTPConnection, tmp_path
     assert connection.getresponse().read() == b"taken"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leaves", selection([True, False], 2))
 def test_a_response_to_a_client_that_reads_nothing_is_aborted(
     connection: HTTPConnection, tmp_path: Path, leaves: bool
@@ -239,6 +240,7 @@ def test_a_socket_that_the_server_gives_up_is_closed(shared: SharedServer) -> No
     assert closed.value.rcvd.code == 1011
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", selection([None, 10], 2))
 def test_compressed_messages_wait_for_a_slow_client_and_pings_pass(
     server: str, tmp_path: Path, window: int | None
@@ -274,6 +276,7 @@ def test_a_closed_websocket_ends_with_a_fin(process: subprocess.Popen[bytes], po
         assert client.recv(4096) == b""  # ConnectionResetError after a reset
 
 
+@pytest.mark.long
 def test_sending_waits_for_a_slow_client_and_loses_nothing(server: str, tmp_path: Path) -> None:
     with connect(server, max_queue=1, max_size=None, compression=None) as client:
         client.recv()
@@ -327,6 +330,7 @@ def trickled(client: socket.socket) -> bytes:
     return received
 
 
+@pytest.mark.long
 def test_the_oldest_incomplete_headers_are_dropped_first(process: subprocess.Popen[bytes], port: int) -> None:
     most = FILES // 8
     with ExitStack() as stack:

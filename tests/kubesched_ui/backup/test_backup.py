@@ -124,6 +124,7 @@ def test_a_backup_restores_into_either_database(
             write_meanwhile(monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(path.name for path in STORED.iterdir()))
 def test_backups_of_every_version_are_restored(tmp_path: Path, name: str) -> None:
     """`scripts/store_recording.py` creates them, with runs in virtual time, a fork and a user."""
@@ -156,6 +157,7 @@ def without(monkeypatch: pytest.MonkeyPatch, app: str) -> None:
     monkeypatch.setattr(tables, "every", lambda: models)
 
 
+@pytest.mark.long
 def test_a_backup_without_accounts_restores_into_accounts_but_not_back(
     stored: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,6 +235,7 @@ def test_unusual_shapes_never_raise() -> None:
         analyze(f"apiVersion: kubesched.dev/v1alpha1\nkind: Scenario\nspec: {{objects: {value}, timeline: {value}}}\n")
 
 
+@pytest.mark.long
 def test_the_worker_process_does_not_import_django() -> None:
     """It has neither the settings nor the database, and little memory."""
     program = "import sys, kubesched_ui.editor.worker; sys.exit('django' in sys.modules)"

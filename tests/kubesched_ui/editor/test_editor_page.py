@@ -40,6 +40,7 @@ def test_the_page_opens_empty_with_a_text_and_with_a_scenario(client: Client) ->
     assert client.get("/compose/?scenario=x").status_code == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", CLUSTERS[::8], ids=cluster_id)
 def test_a_real_cluster_opens_without_errors_and_unchanged(client: Client, path: Path) -> None:
     found = store(ingest_files([(path.name, path)]), path.name)

@@ -105,6 +105,7 @@ def test_a_killed_worker_is_replaced(pool: Pool) -> None:
         os.kill(pool.run(os.getpid), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_the_newest_text_of_a_page_stops_the_running_one(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.1)
     thread, old = started(lambda: service.read(sleeps(60), "page"))
@@ -126,6 +127,7 @@ def test_the_newest_text_of_a_page_replaces_the_waiting_one(pool: Pool) -> None:
     assert new == [msgspec.json.encode(analyze(sleeps(0, "# newer")))]
 
 
+@pytest.mark.long
 def test_texts_of_two_pages_are_independent(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "GRACE_SECONDS", 0.0)
     thread, slow = started(lambda: service.read(sleeps(0.5), "one"))

@@ -24,6 +24,7 @@ def test_the_current_format_is_stored() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_of_every_version(name: str, client: Client, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def problems_of(text: str) -> str:
     return ""
 
 
+@pytest.mark.long
 def test_all_lessons_are_valid() -> None:
     found = lint.check(catalog.FOLDER, searches=False)
     assert found.lessons == len(catalog.paths())

@@ -51,6 +51,7 @@ def wait_for_part(live_class: ClassClient, what: str, words: str) -> str:
     return str(html)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_suggested_fixes_are_shown_when_computed(live_class: ClassClient) -> None:
     before = live_class.row.version
@@ -73,6 +74,7 @@ def test_a_large_cluster_is_shown_when_drawn(live_class: ClassClient, monkeypatc
     assert 'class="vessel out"' in wait_for_part(live_class, "map", "t-room-map")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_part_that_times_out_shows_a_message(
     live_class: ClassClient, settings: Any, monkeypatch: pytest.MonkeyPatch

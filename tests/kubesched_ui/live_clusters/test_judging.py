@@ -14,6 +14,7 @@ from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, Decis
 from kubesched_ui.clusters.writer import HistoryWriter, ReplacedCluster, forget_history
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Gap, Item, Listed
+from tests.examples import selection
 from tests.scheduler_core.shadow.random_server import KINDS, STEPS, Server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,7 +89,7 @@ def decisions() -> list[tuple[str, int]]:
     return sorted(Decision.objects.exclude(outcome="").values_list("pod", "resource_version"))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", selection(range(4), 4))
 def test_every_binding_is_stored_once(seed: int) -> None:
     rng, server, following = random.Random(seed), Server(), Following()
     for kind in KINDS:
@@ -113,7 +114,7 @@ def test_every_binding_is_stored_once(seed: int) -> None:
     assert decisions() == sorted(server.seen)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", selection(range(8), 4))
 def test_another_store_replaces_all_objects(seed: int) -> None:
     rng, server, following = random.Random(seed), Server(), Following()
     for kind in KINDS:

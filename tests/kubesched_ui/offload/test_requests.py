@@ -136,6 +136,7 @@ def test_workers_return_the_same_exports(client: Client, run: Run, settings: Any
     assert abs(len(offloaded["parquet"]) - len(exported(client, run, "parquet"))) < 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["beside", "here"])
 def test_an_unreadable_export_breaks(client: Client, run: Run, settings: Any, where: str) -> None:
     """A damaged trace breaks the connection, so that the file does not look complete."""
@@ -187,6 +188,7 @@ def test_a_client_that_does_not_read_blocks_no_worker(
     assert not BUDGET.files
 
 
+@pytest.mark.long
 def test_a_request_that_needs_too_much_memory_is_rejected(client: Client, run: Run, settings: Any) -> None:
     settings.OFFLOAD_MAX_MEMORY = 8 << 20
     stop_pools()
@@ -196,6 +198,7 @@ def test_a_request_that_needs_too_much_memory_is_rejected(client: Client, run: R
     assert "8 MB of memory" in answer.content.decode()
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced(client: Client, run: Run) -> None:
     for _ in range(2):
         assert client.get(f"/runs/{run.pk}/together/").status_code == 200
@@ -210,6 +213,7 @@ def test_a_request_is_rejected_with_retry_after_if_all_workers_are_busy(client: 
     assert (answer.status_code, answer["Retry-After"]) == (503, "10")
 
 
+@pytest.mark.long
 def test_a_slow_page_shows_progress_and_then_its_content(
     client: Client, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_run_is_the_same_with_and_without_a_process(
     assert CycleBatch.objects.filter(run=forked).exists()
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 @pytest.mark.usefixtures("forking")
 def test_a_run_continues_after_its_process_was_killed(

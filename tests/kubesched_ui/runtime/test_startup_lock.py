@@ -46,6 +46,7 @@ def test_a_command_waits_for_the_end_of_the_preparation(tmp_path: Path) -> None:
     assert (tmp_path / "done").exists()
 
 
+@pytest.mark.long
 def test_an_unusable_database_is_reported_and_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "kubesched.sqlite3").write_bytes(b"not a database" * 1000)
     instance = Instance(tmp_path)

@@ -183,6 +183,7 @@ def test_a_stop_refuses_connections_and_completes_requests(kept: SupervisedServe
     assert slow == [first]
 
 
+@pytest.mark.long
 def test_a_stop_is_quiet_after_the_reader_of_the_log_has_ended(
     tmp_path: Path, checkout: Path, configured: None
 ) -> None:

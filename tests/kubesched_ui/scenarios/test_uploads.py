@@ -84,6 +84,7 @@ def test_a_worker_that_dies_is_reported_and_replaced(
     assert upload().counts == {"Node": 1, "Pod": 1}
 
 
+@pytest.mark.long
 def test_objects_stored_by_a_worker_that_died_are_removed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.INGEST_MAX_SECONDS = 60
     with monkeypatch.context() as patched:
@@ -94,6 +95,7 @@ def test_objects_stored_by_a_worker_that_died_are_removed(settings: Any, monkeyp
     assert not ClusterObject.objects.exists()
 
 
+@pytest.mark.long
 def test_a_worker_is_reused_for_small_uploads_and_replaced_after_it_grew() -> None:
     upload()
     pool = get_pool("small-uploads")
@@ -178,6 +180,7 @@ def test_a_small_upload_overtakes_a_large_one(held: HeldUploads) -> None:
     assert progress.progress_of(TOKEN) == {}
 
 
+@pytest.mark.long
 def test_large_uploads_are_read_in_parallel(held: HeldUploads, settings: Any) -> None:
     settings.INGEST_READERS = 2
     held.upload(f"held {held.gate}", 50)
@@ -186,6 +189,7 @@ def test_large_uploads_are_read_in_parallel(held: HeldUploads, settings: Any) ->
     assert [number for _, number in held.release()] == [60, 50]
 
 
+@pytest.mark.long
 def test_smaller_uploads_go_first_and_users_take_turns(held: HeldUploads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools_module, "BYTES_PER_SECOND", 1)
     held.upload(f"held {held.gate}", 40, owner=None)
@@ -218,6 +222,7 @@ def test_a_small_upload_that_takes_long_moves_to_the_large_ones(
     assert [len(get_pool(name).workers) for name in ("small-uploads", "large-uploads")] == [1, 1]
 
 
+@pytest.mark.long
 def test_an_upload_is_rejected_if_the_queue_is_full(
     held: HeldUploads, monkeypatch: pytest.MonkeyPatch, client: Any
 ) -> None:

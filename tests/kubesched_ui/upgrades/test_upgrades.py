@@ -104,6 +104,7 @@ def test_a_preview_over_the_api(client: Client, cluster: Scenario, sent: list[An
     assert cluster.runs.count() == 2
 
 
+@pytest.mark.long
 def test_the_result_agrees_with_the_runs(client: Client, cluster: Scenario) -> None:
     upgrade = work(upgrade_services.create_upgrade(cluster, list(RELEASES)))
     assert upgrade.state == "done", upgrade.error
@@ -385,6 +386,7 @@ def test_virtual_time_with_the_gates_of_the_scenario(client: Client) -> None:
     assert (upgrade.steps[0]["a"], upgrade.steps[0]["b"]) == ("1.27", "1.34")
 
 
+@pytest.mark.long
 def test_changes_of_pod_groups_have_a_cause(client: Client) -> None:
     data = (FOLDER / "20-pod-group.yaml").read_bytes()
     number = client.post("/api/scenarios", data, content_type="application/octet-stream").json()["id"]

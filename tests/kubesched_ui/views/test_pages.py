@@ -46,6 +46,7 @@ def run(small: Scenario) -> Run:
 # ------------------------------------------------------------------------------------------------ every page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.long)])
 def test_every_page_of_every_sample(client: Client, every: int) -> None:
     load_samples()

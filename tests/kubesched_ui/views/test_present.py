@@ -222,6 +222,7 @@ def test_missing_slides_are_404(client: Client, run: Run) -> None:
     assert Slide(client, run, "?cycle=minus").heading == "test"
 
 
+@pytest.mark.long
 def test_without_a_recording_the_text_remains(client: Client, run: Run) -> None:
     run.recording_blocks.all().delete()
     found = [one.heading for one in slides(client, run)]

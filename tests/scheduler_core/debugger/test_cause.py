@@ -45,6 +45,7 @@ def inputs(*objects: Raw, **more: object) -> Inputs:
     return Inputs(**{**values, "percentage": None, "objects": by_key} | more)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @pytest.mark.generated
 def test_conformance_cases_over_releases() -> None:
     found = []
@@ -154,6 +155,7 @@ def without_a_node(a: Inputs) -> Inputs:
     return replace(a, objects=a.objects | {last: cordoned}, time=time, seed=7)
 
 
+@pytest.mark.long
 def test_conformance_cases_in_virtual_time() -> None:
     cases = golden_cases("time", "arrivals", "poddelete", "preempt", "spread")
     found = []

@@ -389,6 +389,7 @@ def test_each_loss_of_50_equals_a_run(release):
     assert sum(check_losses(seed, 2, release) for seed in range(100, 125)) > 100
 
 
+@pytest.mark.long
 def test_losses_do_not_affect_each_other():
     """The same loss first and last among others, and alone."""
     objects, names = cluster(random.Random(5), 10)
