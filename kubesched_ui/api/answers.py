@@ -4,14 +4,17 @@ from typing import Any
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import RECORDED, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, encoded, find
 from kubesched_ui.models import Run
-from kubesched_ui.queries.answers import answer_of_pod, answers_of_run
-from kubesched_ui.queries.remedies import cycle_of, explained
+from kubesched_ui.queries import provenance
+from kubesched_ui.queries.answers import answer_of_pod, answers_of_run, ladder_at_end
+from kubesched_ui.queries.remedies import cycle_of, explained, ladder_at
 
 router = Router(tags=["runs"])
+
+CYCLE = Query(None, ge=1, le=MAX_ID, description="A cycle of the pod.")
 
 
 class PendingWorkloadOut(Schema):
@@ -69,6 +72,17 @@ class AnswerOut(Schema):
     fixes: list[FixOut] = Field([], description="Simulated for all pods of the workload.")
 
 
+class WholeRungOut(RungOut):
+    nodes: list[str] = Field(description="All of them, the nearest first.")
+    each: str = Field(description="The text about one of the nodes, a verb first.")
+
+
+class LadderOut(Schema):
+    pod: str
+    sentence: str
+    ladder: list[WholeRungOut] = Field(description="With all nodes. Empty if the whole pod is rejected.")
+
+
 class AlikeOut(AnswerOut):
     pods: list[str] = Field(description="The pods that share the answer; `pod` is the first.")
 
@@ -91,3 +105,15 @@ def pod_answer(request: HttpRequest, run_id: int, namespace: str, name: str) -> 
     if answer is None:
         answer = msgspec.to_builtins(explained(run, cycle_of(run, namespace, name, None)))
     return encoded({"node": None, **answer})
+
+
+@router.get("/runs/{int:run_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **RECORDED})
+def pod_ladder(request: HttpRequest, run_id: int, namespace: str, name: str, cycle: int | None = CYCLE) -> HttpResponse:
+    """Return all nodes by the number of changes that a pod needs to run there, fewest first: before a cycle, or by
+    default at the end of the run. For a pod that has a node, the default is its last cycle.
+    """
+    run = find(Run, run_id)
+    answer = ladder_at_end(run, namespace, name) if cycle is None else None
+    if answer is None:
+        answer = ladder_at(run, provenance.cycle_of(run, namespace, name, None, cycle))
+    return encoded({"pod": answer.pod, "sentence": answer.sentence, "ladder": msgspec.to_builtins(answer.ladder)})

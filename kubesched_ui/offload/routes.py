@@ -15,6 +15,7 @@ ALWAYS = frozenset({
     API + "answers",
     API + "remedies",
     API_POD + "/answer",
+    API_POD + "/ladder",
     API_POD + "/remedies",
     API_POD + "/provenance",
     API_POD + "/trials",

@@ -20,6 +20,7 @@ from kubesched_ui.queries.recording_cache import NotRecorded, has_recording
 from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answer_now
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.answer import Fix
@@ -47,6 +48,27 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
     if fixes and not row.fixed:
         _search_fixes(run, [row])
     return answer | ({"fixes": row.answer["fixes"]} if row.answer.get("fixes") else {})
+
+
+def ladder_at_end(run: Run, namespace: str, name: str) -> Answer | None:
+    """Return the answer about a pod without a node at the end of the run, with its whole ladder; None if it has a node
+    or the run is active or was not recorded. Raises NotRecorded, InputError."""
+    key = f"{namespace}/{name}"
+    pending = PodResult.objects.filter(run=run, namespace=namespace, name=name).without_node()
+    if run.active or not pending.exists():
+        return None
+
+    def ask(simulation: Simulation) -> Answer | None:
+        pod = next((pod for pod in simulation.pending if pod.key == key and not pod.node), None)
+        last = _last(run, simulation).get(key)
+        return answer_now(simulation, pod, last, whole_ladder=True) if pod is not None else None
+
+    try:
+        return at_end(run, ask)
+    except NotRecorded:
+        if has_recording(run):  # another process computes it
+            raise
+        return None
 
 
 def _about(row: WorkloadAnswer, key: str) -> dict[str, Any]:

@@ -89,6 +89,22 @@ def explained(run: Run, row: Cycle) -> Answer:
     return _cached((key_of(run), row.number, "explained"), ask)
 
 
+def ladder_at(run: Run, row: Cycle) -> Answer:
+    """Return the explanation of a cycle with its whole ladder; from its trace alone if nothing was recorded. Raises
+    InputError."""
+    key = f"{row.namespace}/{row.name}"
+
+    def ask() -> Answer:
+        simulation = _before(run, row)
+        pod = next((pod for pod in simulation.pending if pod.key == key), None)
+        return explain(trace_of(row), simulation, pod, names=row.nodes, whole_ladder=True)
+
+    try:
+        return _cached((key_of(run), row.number, "ladder"), ask)
+    except NotRecorded:
+        return explain(trace_of(row), names=row.nodes, whole_ladder=True)
+
+
 def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
     """Return fixes for the workload of a cycle's pod in the cluster before it. Raises NotRecorded, InputError."""
     answer, key = explained(run, row), f"{row.namespace}/{row.name}"

@@ -242,6 +242,7 @@ def about_cycle(
             "landed": trace.node or (preemption.nominated_node if preemption else ""),
             "tone": TONES.get(came_to.result, ""),
             "explained": explained,
+            "at_end": at_end,
             "answer": explained.sentence if at_end else outcome,
             "followed": outcome if at_end and (trace.node or trace.group) else "",
             "fixes": pod_fixes.shown(run, row, msgspec.to_builtins(explained.fixes)),

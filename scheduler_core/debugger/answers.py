@@ -83,25 +83,29 @@ def first_of(pods: Sequence[PodInfo], key: str) -> list[PodInfo]:
     return sorted(pods, key=lambda pod: pod.key != key)
 
 
-def answer_now(simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None) -> Answer:
-    """Return why a pending pod has no node now. `last`: its last cycle, if it is known. Raises InputError if the pod is
-    not pending."""
+def answer_now(
+    simulation: Simulation, pod: PodInfo, last: CycleTrace | None = None, whole_ladder: bool = False
+) -> Answer:
+    """Return why a pending pod has no node now. `last`: its last cycle, if it is known. `whole_ladder`: as of
+    `explain`. Raises InputError if the pod is not pending."""
     if last is not None and last.postfilter is not None and last.postfilter.nominated_node and last.victims:
         victims = [simulation.cluster.pods[key] for key in last.victims if key in simulation.cluster.pods]
-        return explain(last, simulation, pod, victims=victims)
+        return explain(last, simulation, pod, victims=victims, whole_ladder=whole_ladder)
     what_if = WhatIf(simulation, pod.key)
-    answer, trace = _tried(simulation, what_if, ())
+    answer, trace = _tried(simulation, what_if, (), whole_ladder)
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
         _wait_for_victims(simulation, pod, answer)
     if group_of(pod):
         _describe_group(simulation, pod, answer, trace)
     answer.message = last.message if last is not None else answer.message
     if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
-        _look_behind(simulation, what_if, answer)
+        _look_behind(simulation, what_if, answer, whole_ladder)
     return answer
 
 
-def _tried(simulation: Simulation, what_if: WhatIf, changes: Sequence[Change]) -> tuple[Answer, CycleTrace]:
+def _tried(
+    simulation: Simulation, what_if: WhatIf, changes: Sequence[Change], whole_ladder: bool
+) -> tuple[Answer, CycleTrace]:
     """Return the answer of a dry cycle with changes. A pod that a node takes still waits."""
     found: list[Answer] = []
 
@@ -111,7 +115,7 @@ def _tried(simulation: Simulation, what_if: WhatIf, changes: Sequence[Change]) -
             trace.group = pod.group
         if node:
             trace.result = "unschedulable"
-        answer = explain(trace, simulation, pod)
+        answer = explain(trace, simulation, pod, whole_ladder=whole_ladder)
         if node:
             names = [simulation.cluster.nodes.names[row] for row in trace.feasible_rows().tolist()]
             if answer.cause is None or answer.cause.kind != causes.POD_GROUP:
@@ -153,7 +157,7 @@ def _takes(names: list[str], node: str) -> str:
     return f"{count(len(names))} {agree(len(names), 'take')} it ({some(sorted(names), NAMED)})"
 
 
-def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer) -> None:
+def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer, whole_ladder: bool) -> None:
     """Add which nodes take the pod once nothing keeps it from all nodes."""
     assert answer.cause is not None
     changes: list[Change] = []
@@ -164,7 +168,7 @@ def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer) -> Non
             return
         changes.append(change)
         try:
-            behind, trace = _tried(simulation, what_if, changes)
+            behind, trace = _tried(simulation, what_if, changes, whole_ladder)
         except InputError:
             return
         if behind.cause is None or (trace.preenqueue or trace.prefilter) is None:

@@ -180,17 +180,19 @@ class Cause(Part):
     objects: list[str] = []
 
 
-class Rung(msgspec.Struct):
+class Rung(msgspec.Struct, omit_defaults=True):
     """Nodes that need equally many changes for the pod to run there: 0 now, None never.
 
     `count`: the number of nodes. `nodes`: up to five of them, the nearest first. `text`: a clause about them, such as
-    `16 nodes have no nvidia.com/gpu`.
+    `16 nodes have no nvidia.com/gpu`. A whole ladder has all `nodes`, and `each`: the same about one node, a verb
+    first, such as `has no nvidia.com/gpu`.
     """
 
     changes: int | None
     count: int
     nodes: list[str]
     text: str
+    each: str = ""
 
 
 class Fix(msgspec.Struct):

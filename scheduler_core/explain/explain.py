@@ -53,6 +53,7 @@ def explain(
     names: Sequence[str] | None = None,
     victims: Sequence[PodInfo] = (),
     rules: ScoreRules | None = None,
+    whole_ladder: bool = False,
 ) -> Answer:
     """Return why the pod of a cycle was placed on its node, or is pending.
 
@@ -60,13 +61,14 @@ def explain(
     cluster and profiles); the pod itself is excluded from all counts, so both work. `pod`: the pod. `names`: the nodes
     in the order of the trace's rows, if the cluster's order has changed. `victims`: the pods that the cycle evicted, if
     the cluster no longer has them. `rules`: how the profile chooses; by default those of the Simulation, if any.
+    `whole_ladder`: the ladder has all nodes, and a pod with a node has one as well.
 
     Reasons, scores and preemption come only from the trace. Shortfalls, taints, labels and conflicting pods are looked
     up in the cluster. They are left out without `where` and `pod`, or if they no longer hold in the cluster.
 
     Raises ValueError if neither `where` nor `names` is given.
     """
-    return explainer(trace, where, pod, names, victims, rules).answer()
+    return explainer(trace, where, pod, names, victims, rules).answer(whole_ladder)
 
 
 def explainer(
@@ -121,7 +123,7 @@ class Explainer:
         self.promised = promised
         self.lacks = lacks(promised) if promised is not None else np.zeros(len(names))
 
-    def answer(self) -> Answer:
+    def answer(self, whole_ladder: bool = False) -> Answer:
         trace = self.trace
         answer = Answer(trace.pod, trace.result, "", profile=trace.profile, node=trace.node, nodes=trace.nodes)
         answer.message = trace.message
@@ -139,7 +141,8 @@ class Explainer:
         answer.preemption = preemption_of(trace)
         if trace.result in ("unschedulable", "gated", "error"):
             answer.cause = self.cause()
-            answer.ladder = ladder.rungs(self.nowhere.classes)
+        if answer.cause is not None or whole_ladder:
+            answer.ladder = ladder.rungs(self.nowhere.classes, whole_ladder)
         answer.sentence = summary.answer_sentence(trace, answer, self.nowhere)
         return answer
 

@@ -229,8 +229,11 @@ def of_one_node(phrase: str) -> str:
     return _NODES.sub("its", agree(1, text))
 
 
-def rungs(classes: Sequence[NodeClass]) -> list[Rung]:
-    """Return the ladder: a rung for each number of changes and each phrase about the nodes, the nearest first."""
+def rungs(classes: Sequence[NodeClass], whole: bool = False) -> list[Rung]:
+    """Return the ladder: a rung for each number of changes and each phrase about the nodes, the nearest first.
+
+    `whole`: all rungs with all nodes; by default at most RUNGS with at most NODES each.
+    """
     found: dict[tuple[int | None, str], list[str]] = {}
     for one in classes:
         found.setdefault((one.changes, one.phrase), []).extend(one.names)
@@ -239,7 +242,14 @@ def rungs(classes: Sequence[NodeClass]) -> list[Rung]:
     near = [entry for entry in ordered if entry[0] is not None]
     near.sort(key=lambda entry: entry[0] or 0)
     last.sort(key=lambda entry: -len(entry[2]))
+    shown = near + last
     return [
-        Rung(changes, len(names), names[:NODES], f"{count(len(names))} {agree(len(names), phrase)}")
-        for changes, phrase, names in (near + last)[:RUNGS]
+        Rung(
+            changes,
+            len(names),
+            names if whole else names[:NODES],
+            f"{count(len(names))} {agree(len(names), phrase)}",
+            of_one_node(phrase) if whole else "",
+        )
+        for changes, phrase, names in (shown if whole else shown[:RUNGS])
     ]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BY, colouring, HEAT, heatOf, inkOn, lettersOf } from "../../static/js/map/colours.js";
+import { BY, colouring, HEAT, heatOf, inkOn, LEVEL_COLOURS, lettersOf, REFUSING } from "../../static/js/map/colours.js";
 import { maps } from "./helpers.js";
 
 const pod = (key, more = {}) => ({ key, owner: "", priority: 0, came: 0, state: 3, ...more });
@@ -98,13 +98,19 @@ test("score colours are ordered by lightness, so that they differ in greyscale",
   }
 });
 
-test("namespaces differ with red or green colour blindness", () => {
+test("namespaces, levels and plugins differ with red or green colour blindness", () => {
   const pods = Array.from({ length: 8 }, (_, i) => pod(`ns${i}/p`));
-  for (const theme of ["light", "dark"])
-    for (const matrix of Object.values(MATRICES)) {
-      const colours = colouring("namespace", pods, theme, about).classes.map(({ colour }) => seen(colour, matrix));
-      for (const [index, one] of colours.entries())
-        for (const other of colours.slice(index + 1))
-          assert.ok(Math.hypot(...one.map((part, at) => part - other[at])) > 15, `${theme}: ${index}`);
-    }
+  for (const theme of ["light", "dark"]) {
+    const namespaces = colouring("namespace", pods, theme, about).classes.map(({ colour }) => colour);
+    for (const set of [namespaces, LEVEL_COLOURS[theme], REFUSING[theme]])
+      for (const matrix of Object.values(MATRICES)) {
+        const colours = set.map((colour) => seen(colour, matrix));
+        for (const [index, one] of colours.entries())
+          for (const [at, other] of colours.slice(index + 1).entries())
+            assert.ok(
+              Math.hypot(...one.map((part, i) => part - other[i])) > 15,
+              `${theme} ${set}: ${index}, ${index + 1 + at}`,
+            );
+      }
+  }
 });

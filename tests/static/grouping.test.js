@@ -21,6 +21,38 @@ test("by zone if there are zones", () => {
   assert.equal(usual(offered), ZONE);
 });
 
+test("by pool and zone if there are both, unless nearly every node would be a group", () => {
+  const both = `pool,${ZONE}`;
+  const nodes = many(12, (i) => ({ [ZONE]: `z${i % 3}`, pool: `p${i % 2}` }));
+  const offered = choices(nodes);
+  assert.deepEqual(Object.fromEntries(offered), { [both]: 6, pool: 2, [ZONE]: 3 });
+  assert.equal(usual(offered), both);
+  assert.deepEqual(
+    grouped(nodes, both).map(({ name }) => name),
+    ["p0 · z0", "p0 · z1", "p0 · z2", "p1 · z0", "p1 · z1", "p1 · z2"],
+  );
+  assert.equal(keyNames([both]).get(both), "pool and zone");
+  assert.equal(valueIn(node("n", { [ZONE]: "z" }), both), "none · z");
+  assert.equal(valueIn(node("n"), both), "");
+  const perZone = choices(many(12, (i) => ({ [ZONE]: `z${i % 3}`, pool: `z${i % 3}-p${i % 2}` })));
+  assert.equal(usual(perZone), ZONE, "pools of one zone each");
+});
+
+test("labels that repeat another one are not offered", () => {
+  const zones = ["failure-domain.beta.kubernetes.io/zone", "topology.ebs.csi.aws.com/zone"];
+  const nodes = many(9, (i) => ({
+    [ZONE]: `z${i % 3}`,
+    [zones[0]]: `z${i % 3}`,
+    ...(i % 2 && { [zones[1]]: `z${i % 3}` }),
+    "beta.kubernetes.io/arch": `a${i % 2}`,
+    "kubernetes.io/arch": `a${i % 2}`,
+    "example.com/zone": `other${i % 2}`,
+  }));
+  const keys = choices(nodes).map(([key]) => key);
+  assert.deepEqual(keys, ["beta.kubernetes.io/arch", "example.com/zone", ZONE]);
+  assert.deepEqual(choices(many(5, () => ({}))), [], "the name of the host");
+});
+
 test("otherwise by pool, instance type, role, or a label that splits them", () => {
   const type = "node.kubernetes.io/instance-type";
   assert.equal(usual(choices(many(9, (i) => ({ [ZONE]: "one", [type]: `m${i % 4}`, pool: `p${i % 2}` })))), "pool");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { amount, blocks, resourceName } from "../../static/js/map/quantities.js";
+import { amount, blocks, resourceName, scarceResource } from "../../static/js/map/quantities.js";
 
 test("formatted quantities", () => {
   assert.equal(amount(250, "cpu"), "0.25");
@@ -26,4 +26,21 @@ test("blocks are stacked", () => {
   ]);
   assert.ok(blocks(pods, "cpu", 0).at(-1)[1] > 1, "requested from a node without the resource");
   assert.deepEqual(blocks([], "cpu", 2000), []);
+});
+
+test("pods lack the resource that the fewest nodes have free", () => {
+  const allocatable = (cpu, gpu) => ({ allocatable: { cpu, ...(gpu && { gpu }) } });
+  const world = {
+    nodes: new Map([
+      ["a", allocatable(4000)],
+      ["b", allocatable(4000)],
+      ["g", allocatable(1000, 8)],
+    ]),
+    requested: (node, name) => (node === "a" && name === "cpu" ? 4000 : 0),
+  };
+  const requests = { cpu: 2000, gpu: 2, memory: 0 };
+  assert.equal(scarceResource(world, [{ requests }]), "gpu");
+  assert.equal(scarceResource(world, [{ requests }], ["g"]), "cpu", "the nearest node has GPUs, but not the cpu");
+  assert.equal(scarceResource(world, [{ requests: { cpu: 1 } }]), "cpu");
+  assert.equal(scarceResource(world, []), "");
 });

@@ -52,7 +52,12 @@ test("outcome of a step for a group", () => {
     ["c", { kind: "unseen" }],
   ]);
   const plugins = [{ name: "A" }, { name: "B" }];
-  assert.deepEqual(tally(tile, { plugins, of }), { refused: [0, 1], unseen: 1 });
+  assert.deepEqual(tally(tile, { plugins, of }), [0, 1, 1]);
+  const levels = new Map([
+    ["a", { kind: "rung", level: 3 }],
+    ["b", { kind: "chosen", level: 0 }],
+  ]);
+  assert.deepEqual(tally(tile, { plugins: [], of: levels, levels: 0 }), [1, 0, 0, 1]);
 });
 
 test("a pod on a missing node is not counted", () => {

@@ -5,6 +5,7 @@ export class Source {
   constructor(base) {
     this.base = base;
     this.cycles = new Map();
+    this.ladders = new Map();
     this.names = new Map(); // version -> node names of the rows
   }
 
@@ -33,6 +34,18 @@ export class Source {
     found.names = this.names.get(found.nodes_version);
     this.cycles.set(key, found);
     if (this.cycles.size > 40) this.cycles.delete(this.cycles.keys().next().value);
+    return found;
+  }
+
+  // Fetches the nodes by the changes that a pod needs: before a cycle, or at the end.
+  async ladder(pod, cycle = null) {
+    const key = `${pod} ${cycle}`;
+    const known = this.ladders.get(key);
+    if (known) return known;
+    const path = pod.split("/").map(encodeURIComponent).join("/");
+    const found = await this.get(`/pods/${path}/ladder${cycle ? `?cycle=${cycle}` : ""}`);
+    this.ladders.set(key, found);
+    if (this.ladders.size > 8) this.ladders.delete(this.ladders.keys().next().value);
     return found;
   }
 

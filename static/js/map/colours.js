@@ -18,6 +18,15 @@ const STEPS = {
 };
 const REST = { light: "#98a2a8", dark: "#6d7a83" };
 
+const ORDER = [3, 0, 1, 2, 4, 6];
+/** Colours of plugins that refuse nodes. */
+export const REFUSING = { light: ORDER.map((at) => SETS.light[at]), dark: ORDER.map((at) => SETS.dark[at]) };
+/** Colours of the levels of ladder.js. */
+export const LEVEL_COLOURS = {
+  light: ["#00646b", "#ffb000", "#c9a7c7", "#e3e6e1"],
+  dark: ["#58dcd3", "#ffbe2e", "#7f5d86", "#242d34"],
+};
+
 export const BY = {
   namespace: "namespace",
   owner: "owner",

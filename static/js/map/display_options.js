@@ -16,6 +16,7 @@ export class Choices {
     for (const [name, select] of Object.entries(this.selects))
       select.addEventListener("change", () => {
         this.by[name] = select.value;
+        if (name === "fill") this.own = true;
         if (name === "group") this.by.chosen = select.value;
         this.write(name);
         if (name === "group") views[0].camera = { x: 0, y: 0, zoom: 1 };
@@ -37,6 +38,16 @@ export class Choices {
 
   write(...names) {
     replaceParams(Object.fromEntries(names.map((name) => [this.key(name), this.by[name]])));
+  }
+
+  // Fills the nodes by a resource, unless the user chose one.
+  prefer(resource) {
+    const { by, selects, views } = this;
+    const offered = [...selects.fill.options].some(({ value }) => value === resource);
+    if (this.own || this.kept("fill") !== null || !offered || by.fill === resource) return;
+    by.fill = resource;
+    selects.fill.value = resource;
+    for (const view of views) view.recolour();
   }
 
   // Offers the choices for these clusters.

@@ -8,6 +8,9 @@ const TALL = 1.15; // ratio of a box's height to its width
 const LARGEST = 150;
 const SMALLEST = 1; // groups show their boxes when the user zooms in
 const MOST_ROWS = 60;
+const NARROWEST = 84; // about; pixels of the boxes of a group
+export const OPEN = 12; // minimum pitch at which a group shows its nodes
+const READABLE = { width: 150, height: 62 }; // of a closed group, without its name
 
 /**
  * @typedef {{ name: string, nodes: string[], x: number, y: number, width: number, height: number, columns: number }} Tile
@@ -22,15 +25,27 @@ const MOST_ROWS = 60;
  * @returns {Layout}
  */
 export function layout(groups, width, height) {
-  const sizes = groups.map(({ nodes }) => nodes.length);
+  let sizes = groups.map(({ nodes }) => nodes.length);
+  let best = fitted(sizes, width, height);
+  if (best.pitch < OPEN) {
+    // Closed groups: those with few nodes get the places of more, so that their names and numbers can be read.
+    const average = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+    const least = Math.min(average, (READABLE.width / best.pitch) * (READABLE.height / (best.pitch * TALL)));
+    sizes = sizes.map((size) => Math.max(size, Math.ceil(least)));
+    best = fitted(sizes, width, height);
+  }
+  return placed(groups, sizes, best.rows, best.pitch, width);
+}
+
+/** Return the rows of groups with the largest pitch. @param {number[]} sizes @param {number} width @param {number} height */
+function fitted(sizes, width, height) {
   let best = { pitch: 0, rows: /** @type {number[][]} */ ([]) };
-  for (let count = 1; count <= Math.min(groups.length, MOST_ROWS); count += 1) {
+  for (let count = 1; count <= Math.min(sizes.length, MOST_ROWS); count += 1) {
     const rows = split(sizes, count);
     const pitch = largest(rows, sizes, width, height);
     if (pitch > best.pitch) best = { pitch, rows };
   }
-  if (!best.pitch) best = tight(sizes, width);
-  return placed(groups, best.rows, best.pitch, width);
+  return best.pitch ? best : tight(sizes, width);
 }
 
 /**
@@ -83,17 +98,24 @@ function largest(rows, sizes, width, height) {
 }
 
 /**
- * Return the number of columns of each group in a row, proportional to its nodes; null if they do not fit.
+ * Return the number of columns of each group in a row, proportional to its nodes and wide enough for its name; null if
+ * they do not fit.
  * @param {number[]} row @param {number[]} sizes @param {number} pitch @param {number} width
  */
 function columnsOf(row, sizes, pitch, width) {
   const places = Math.floor((width - (row.length - 1) * GAP - row.length * 2 * PAD) / pitch);
   const total = row.reduce((sum, index) => sum + sizes[index], 0);
-  if (places < row.length) return null;
-  const columns = row.map((index) => Math.max(1, Math.min(sizes[index], Math.floor((places * sizes[index]) / total))));
+  const fewest = Math.max(1, Math.round(NARROWEST / pitch));
+  if (places < row.length * fewest) return null;
+  const columns = row.map((index) =>
+    Math.max(fewest, Math.min(sizes[index], Math.floor((places * sizes[index]) / total))),
+  );
   let free = places - columns.reduce((sum, count) => sum + count, 0);
-  if (free < 0) return null;
-  // Remaining columns go to the group with the most rows.
+  // Missing columns come from the group with the fewest rows, remaining ones go to the group with the most.
+  for (; free < 0; free += 1) {
+    const high = depths(row, sizes, columns).map((rows, place) => (columns[place] > fewest ? rows : Infinity));
+    columns[high.indexOf(Math.min(...high))] -= 1;
+  }
   for (; free > 0; free -= 1) {
     const high = depths(row, sizes, columns);
     const deepest = high.indexOf(Math.max(...high));
@@ -112,9 +134,8 @@ function heightOf(row, sizes, pitch, width) {
 /** Return the number of rows of boxes of each group. @param {number[]} row @param {number[]} sizes @param {number[]} columns */
 const depths = (row, sizes, columns) => row.map((index, place) => Math.ceil(sizes[index] / columns[place]));
 
-/** @param {{ name: string, nodes: string[] }[]} groups @param {number[][]} rows @param {number} pitch @param {number} width @returns {Layout} */
-function placed(groups, rows, pitch, width) {
-  const sizes = groups.map(({ nodes }) => nodes.length);
+/** @param {{ name: string, nodes: string[] }[]} groups @param {number[]} sizes @param {number[][]} rows @param {number} pitch @param {number} width @returns {Layout} */
+function placed(groups, sizes, rows, pitch, width) {
   /** @type {Tile[]} */
   const tiles = [];
   let y = 0;

@@ -2,7 +2,8 @@
 import { el, svg } from "../dom.js";
 import { number } from "../format.js";
 import { HEAT, inkOn } from "./colours.js";
-import { PATTERNS } from "./renderer.js";
+import { LEVELS } from "./ladder.js";
+import { LEVEL_PATTERNS, PATTERNS } from "./renderer.js";
 
 export class Legend {
   constructor(box, view) {
@@ -13,14 +14,21 @@ export class Legend {
   show() {
     const { view, box } = this;
     const { classes } = view.colouring ?? { classes: [] };
-    const { plugins, scored, of } = view.picture;
+    const { plugins, scored, of, levels } = view.picture;
+    const counts = LEVELS.map(
+      (_, level) => levels !== undefined && [...of.values()].filter((one) => one.level === level).length,
+    );
     const kinds = new Set([...of.values()].map(({ kind }) => kind));
-    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${[...kinds]} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
+    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${counts} ${[...kinds]} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
     if (box.dataset.key === key) return;
     box.dataset.key = key;
     const named = classes.map(({ name, colour, letter }) => el("span", {}, swatch(colour, letter), name));
+    const rungs = LEVELS.map(
+      ({ name }, level) =>
+        counts[level] > 0 && el("span", {}, this.level(level), `${name}: ${number.format(counts[level])}`),
+    );
     const refused = plugins.map(
-      ({ name, nodes }, index) => nodes && el("span", {}, hatch(index), `${name} refuses ${number.format(nodes)}`),
+      ({ name, nodes }, index) => nodes && el("span", {}, this.hatch(index), `${name} refuses ${number.format(nodes)}`),
     );
     const colours = HEAT[view.painter.theme].map((colour) => swatch(colour));
     const range = scored?.map((points) => number.format(points)).join(" to ");
@@ -33,7 +41,18 @@ export class Legend {
       view.differing.keys.size > 0 && "≠ bar at the left: on another node in the other run",
     ];
     const notes = texts.map((text) => text && el("span", { text }));
-    box.replaceChildren(...[...named, ...refused, ramp, ...notes].filter(Boolean));
+    box.replaceChildren(...[...rungs, ...named, ...refused, ramp, ...notes].filter(Boolean));
+  }
+
+  level(level) {
+    const { levels } = this.view.painter;
+    return pattern(LEVEL_PATTERNS[level], levels[level], inkOn(levels[level]));
+  }
+
+  hatch(index) {
+    const by = index % PATTERNS.length;
+    const { colour, refusing } = this.view.painter;
+    return pattern(PATTERNS[by], colour.surface, refusing[by]);
   }
 }
 
@@ -44,8 +63,9 @@ function swatch(colour, letter = "") {
   return svg("svg", { ...size, "aria-hidden": "true" }, box, letter && svg("text", { x: 7, y: 10.5, ...ink }, letter));
 }
 
-function hatch(by) {
-  const size = { width: 16, height: 16, viewBox: "0 0 8 8", class: "hatch", "aria-hidden": "true" };
-  const lines = svg("path", { d: PATTERNS[by % PATTERNS.length] });
-  return svg("svg", size, svg("rect", { width: 8, height: 8 }), lines);
+function pattern(path, ground, ink) {
+  const size = { width: 16, height: 16, class: "hatch", "aria-hidden": "true" };
+  const tiles = [0, 8].flatMap((x) => [0, 8].map((y) => `translate(${x} ${y})`));
+  const lines = path ? tiles.map((transform) => svg("path", { d: path, stroke: ink, transform })) : [];
+  return svg("svg", size, svg("rect", { width: 16, height: 16, fill: ground }), ...lines);
 }

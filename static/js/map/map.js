@@ -5,10 +5,14 @@ import { Stops } from "./breakpoint_panel.js";
 import { Controls } from "./controls.js";
 import { Choices } from "./display_options.js";
 import { Aside } from "./inspector.js";
+import { nearest } from "./ladder.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
-import { amount, resourceName } from "./quantities.js";
-import { View } from "./view.js";
+import { PodTrial } from "./pod_trial.js";
+import { amount, resourceName, scarceResource } from "./quantities.js";
+import { tableSwitch } from "./table_switch.js";
+import { laddered, pictured } from "./verdicts.js";
+import { NOTHING, View } from "./view.js";
 import { openWhatIf } from "./what_if.js";
 
 const WORDS = 100; // milliseconds between updates of the text around the map during playback
@@ -25,8 +29,11 @@ const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);
 const stops = new Stops(part("stops"), source, player);
 let written = { playing: 0, at: 0 }; // last update of the text around the map
-let table = null; // created on demand
+const showTable = tableSwitch(box, view, player);
+const trial = new PodTrial(box, view);
 let world = null;
+let asked = 0;
+let wanted = ""; // the pod that the user chose at the end
 
 function shown() {
   if (player.world !== world) {
@@ -44,8 +51,41 @@ function shown() {
   legend.show();
   if (player.playing) aside.showNode();
   if (!player.playing || player.trace) aside.show();
-  if (!player.playing) table?.show();
+  if (player.playing) return;
+  showTable();
+  showLadder().catch(failed);
 }
+
+// Shows the nodes by the changes that the current pod needs, at the end those of a pod without a node.
+async function showLadder() {
+  asked += 1;
+  const mine = asked;
+  const { trace, step } = player;
+  const waiting = !trace && player.atEnd ? pendingPods() : [];
+  const one = waiting.find(({ pod }) => pod === wanted) ?? waiting[0];
+  const pod = trace?.pod ?? one?.pod;
+  trial.offer(pod, trace?.number ?? one?.last, waiting, (other) => {
+    wanted = other;
+    showLadder().catch(failed);
+  });
+  if (!pod || step >= 0) return;
+  const { ladder } = await source.ladder(pod, trace?.number);
+  if (mine !== asked || player.playing) return;
+  trial.near(ladder);
+  view.show(laddered(trace ? pictured(trace, -1) : NOTHING, ladder));
+  choices.prefer(scarceResource(world, podsNamed(pod), nearest(ladder)));
+  legend.show();
+  showTable();
+}
+
+// The first pod of each group of pods without a node.
+function pendingPods() {
+  const groups = [...document.querySelectorAll("#together .workloads .pods")];
+  const links = groups.map((group) => group.querySelector("a[data-pod]")).filter(Boolean);
+  return links.map(({ dataset }) => ({ pod: dataset.pod, last: Number(dataset.last) })).filter(({ last }) => last);
+}
+
+const podsNamed = (key) => [...world.pods.values()].filter((pod) => pod.key === key);
 
 function failed(error) {
   const wait = part("wait");
@@ -72,7 +112,6 @@ box.addEventListener("click", (event) => {
   if (dataset.next) nextTime(dataset.next);
   if (dataset.keep) stops.keep({ name: dataset.name, where: dataset.keep });
   if (dataset.closeNode !== undefined) player.choose("");
-  if (dataset.asTable !== undefined) asTable(button);
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-ask]");
@@ -86,19 +125,6 @@ async function nextTime(where) {
     if (!(await player.find(where, 1))) stops.say("No later cycle of this run matches.");
   } catch (error) {
     stops.wrong(where, error);
-  }
-}
-
-async function asTable(button) {
-  const on = button.getAttribute("aria-pressed") !== "true";
-  button.setAttribute("aria-pressed", String(on));
-  part("table").hidden = !on;
-  part("canvas").hidden = on;
-  if (!on) view.arrange(world);
-  else {
-    const { NodeTable } = await import("./table.js");
-    table ??= new NodeTable(part("table"), view, player);
-    table.show();
   }
 }
 

@@ -2,19 +2,23 @@
 import { whenVisible } from "../dom.js";
 import { Source } from "./api.js";
 import { Aside } from "./inspector.js";
+import { nearest } from "./ladder.js";
+import { PodTrial } from "./pod_trial.js";
+import { scarceResource } from "./quantities.js";
 import { pointName } from "./stepper.js";
 import { StillMap } from "./still_map.js";
 import { focusIn, lastStepOf } from "./url_state.js";
-import { pictured } from "./verdicts.js";
+import { laddered, pictured } from "./verdicts.js";
 import { openWhatIf } from "./what_if.js";
 
 const box = document.getElementById("pod-map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const source = new Source(box.dataset.src);
-const shown = { world: null, focus: {}, trace: null };
+const shown = { world: null, focus: {}, trace: null, place: {} };
 const map = new StillMap(box, choose);
 map.view.by.colour = "verdict"; // the pods that the run placed stand out
 const aside = new Aside(box, shown, map.view);
+const trial = new PodTrial(box, map.view);
 let turn = 0;
 
 function choose(node) {
@@ -23,16 +27,19 @@ function choose(node) {
   if (shown.trace) aside.showNode();
 }
 
+// The result of the last attempt of a pod without a node is about the end of the run, as the answer of the page.
+const atEnd = () => box.dataset.atEnd !== undefined && !focusIn(location.search).point;
+
 async function load() {
   const cycle = Number(box.dataset.cycle);
-  if (shown.trace?.number === cycle) return;
   turn += 1;
   const mine = turn;
+  const place = atEnd() ? {} : { cycle };
   try {
-    const [picture, trace] = await Promise.all([source.picture({ cycle }), source.cycle(cycle)]);
+    const [picture, trace] = await Promise.all([source.picture(place), source.cycle(cycle)]);
     if (mine !== turn) return;
     map.show(picture);
-    Object.assign(shown, { world: map.view.world, focus: { ...shown.focus, cycle }, trace });
+    Object.assign(shown, { world: map.view.world, focus: { ...shown.focus, cycle }, trace, place });
     map.view.evicting(trace.victims);
     await showStep();
     part("wait").hidden = true;
@@ -43,15 +50,28 @@ async function load() {
 }
 
 async function showStep() {
-  const { trace } = shown;
+  const { trace, place } = shown;
   if (!trace) return;
+  if (trace.number !== Number(box.dataset.cycle) || atEnd() !== (place.cycle === undefined)) {
+    load();
+    return;
+  }
   const focus = focusIn(location.search);
   const at = lastStepOf(trace.steps, focus);
   const { point, plugin } = trace.steps[at] ?? {};
+  trial.offer(trace.pod, trace.number);
+  const ladder = at < 0 ? (await source.ladder(trace.pod, place.cycle)).ladder : null;
   const scored = point === "score" && plugin ? await source.cycle(trace.number, plugin) : trace;
-  if (trace !== shown.trace) return;
-  map.view.show(pictured(scored, at));
+  if (trace !== shown.trace || place !== shown.place) return;
+  const picture = pictured(scored, at);
+  map.view.show(ladder ? laddered(picture, ladder) : picture);
+  if (ladder) {
+    trial.near(ladder);
+    const pods = [...shown.world.pods.values()].filter(({ key }) => key === trace.pod);
+    map.choices.prefer(scarceResource(shown.world, pods, nearest(ladder)));
+  }
   map.legend.show();
+  map.showTable();
   const by = plugin && plugin === focus.plugin ? `: ${plugin}` : "";
   part("hand").hidden = false;
   part("hand").textContent = point ? `After ${pointName(point)}${by}` : "Result";
@@ -64,6 +84,6 @@ box.addEventListener("click", ({ target }) => {
   if (ask) openWhatIf(box, ask, shown.focus);
 });
 document.addEventListener("stepshown", () => queueMicrotask(showStep)); // after the page has written its address
-document.addEventListener("podrefreshed", load);
+document.addEventListener("podrefreshed", () => (shown.trace ? showStep() : load()));
 
 whenVisible(box, load);

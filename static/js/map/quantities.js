@@ -4,6 +4,7 @@
 
 /** @typedef {{ requests: Record<string, number> }} Requests of a pod */
 
+const SHAPES = 20; // of requests that are compared, the most frequent ones
 const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 /** Format a quantity: "1.5" cores, "3.2Gi", "4". @param {number} amount @param {string} resource */
@@ -53,4 +54,34 @@ export function blocks(pods, resource, allocatable) {
     sum += requested(pod, resource);
     return [from, sum / allocatable || 0];
   });
+}
+
+/**
+ * Return the resource that pods lack: the requested one that the fewest nodes have free, first among the nearest nodes.
+ * @param {import("./cluster_model.js").World} world @param {Requests[]} pods
+ * @param {string[]} [near] nodes that need the fewest changes @returns {string} "" if the pods request nothing
+ */
+export function scarceResource(world, pods, near = []) {
+  const shapes = [...Map.groupBy(pods, ({ requests }) => requests)]
+    .sort((a, b) => b[1].length - a[1].length)
+    .slice(0, SHAPES);
+  const names = new Set(shapes.flatMap(([requests]) => Object.keys(requests).filter((name) => requests[name] > 0)));
+  const nearest = new Set(near);
+  const found = [...names].map((name) => {
+    let [fits, fitsNear, total] = [0, 0, 0];
+    for (const [node, { allocatable }] of world.nodes) {
+      const has = allocatable[name] ?? 0;
+      total += has;
+      const free = has - (has > 0 ? world.requested(node, name) : 0);
+      for (const [requests, alike] of shapes)
+        if (free >= (requests[name] ?? 0)) {
+          fits += alike.length;
+          if (nearest.has(node)) fitsNear += alike.length;
+        }
+    }
+    const share = shapes.reduce((sum, [requests, alike]) => sum + (requests[name] ?? 0) * alike.length, 0) / total;
+    return { name, fits, fitsNear, share };
+  });
+  found.sort((a, b) => a.fitsNear - b.fitsNear || a.fits - b.fits || b.share - a.share);
+  return found[0]?.name ?? "";
 }

@@ -2,19 +2,24 @@
 // milliseconds.
 import { number } from "../format.js";
 import { toView } from "./camera.js";
-import { HEAT, heatOf, inkOn } from "./colours.js";
-import { HEAD, PAD, placeOf } from "./layout.js";
+import { HEAT, heatOf, inkOn, LEVEL_COLOURS, REFUSING } from "./colours.js";
+import { LEVELS } from "./ladder.js";
+import { HEAD, OPEN, PAD, placeOf } from "./layout.js";
 import { forms } from "./node_names.js";
 import { resourceName, usageOf } from "./quantities.js";
 import { BINS, tally } from "./scene.js";
 
-export const OPEN = 12; // minimum pitch in pixels at which a group shows its nodes
-const NAMED = 58; // ... at which a box shows its name
+const NAMED = 58; // minimum pitch in pixels at which a box shows its name
 const DETAILED = 104; // ... and the requested quantity
 const LETTERED = 22; // ... at which blocks show their letters
 const GLOW = 24; // pixels by which the marks of a box extend beyond it
 const MOST_AREAS = 60; // maximum number of areas redrawn separately
 const STRIP = 15; // height of a box's name
+const BAR = 40; // maximum height of the bar of a closed group's levels
+const NEAREST = 3; // width of the frame of groups with the nearest nodes
+const THIN = 8; // ... at least
+const LEAST_SHARE = 5; // minimum width of a share, so that a single node of thousands is visible
+const SIGN = 16; // size of a level's sign
 export const PATTERNS = [
   "M-2 2l4-4M0 8l8-8M6 10l4-4",
   "M0 0l8 8M-2 6l4 4M6-2l4 4",
@@ -23,20 +28,26 @@ export const PATTERNS = [
   "M0 0l8 8M0 8l8-8",
   "M2 2h1M6 6h1",
 ];
+// Of the levels: plain, stripes, dots, sparse lines.
+export const LEVEL_PATTERNS = ["", "M-2 2l4-4M0 8l8-8M6 10l4-4", "M1 2h2M5 6h2", "M0 8l8-8"];
 const COLOURS = ["paper", "surface", "sunken", "ink", "ink-2", "ink-3", "line-2", "accent", "bar", "bad", "warn"];
 // Styles in fill order, with their colours. Those without one are numbered: "heat-2".
 const STYLES = {
   ground: "sunken",
   heat: "",
+  level: "",
+  marks: "",
   class: "",
   over: "bad",
   veil: "surface",
   veiled: "sunken",
+  tint: "",
   bar: "bar",
   axis: "line-2",
   unseen: "line-2",
   pattern: "",
   now: "bad",
+  sign: "surface",
   cordoned: "ink",
   tainted: "warn",
   broken: "bad",
@@ -68,7 +79,12 @@ export class Painter {
     this.font = css.getPropertyValue("--font");
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     this.theme = (document.documentElement.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "dark" : "light";
-    this.patterns = PATTERNS.map((path) => this.context.createPattern(hatched(path, this.colour["ink-3"]), "repeat"));
+    this.levels = LEVEL_COLOURS[this.theme];
+    this.refusing = REFUSING[this.theme];
+    const pattern = (path, colour) => path && this.context.createPattern(hatched(path, colour), "repeat");
+    this.patterns = PATTERNS.map((path, by) => pattern(path, this.refusing[by]));
+    this.ghosts = pattern(PATTERNS[0], this.colour["ink-3"]);
+    this.marks = LEVEL_PATTERNS.map((path, level) => pattern(path, inkOn(this.levels[level])));
   }
 
   // Resizes the canvas to its element at the screen's resolution.
@@ -184,7 +200,7 @@ export class Painter {
     for (let row = first; row <= last; row += 1)
       for (let column = begin; column <= end; column += 1) {
         const name = tile.nodes[row * tile.columns + column];
-        if (name !== undefined) this.box(name, left + column * pitch, top + row * tall, pitch, tall);
+        if (name !== undefined) this.box(name, left + column * pitch, top + row * tall, pitch, tall, tile.common);
       }
   }
 
@@ -215,13 +231,14 @@ export class Painter {
     return count ? `≠ ${number.format(count)} · ` : "";
   }
 
-  box(name, x, y, pitch, tall) {
+  box(name, x, y, pitch, tall, common = this.look.names) {
     const { scene, picture, differing } = this.look;
     const gap = pitch > 30 ? 4 : pitch > 9 ? 2 : pitch > 4 ? 1 : 0;
     const box = { x: Math.round(x), y: Math.round(y) };
     box.width = Math.max(1, Math.round(x + pitch) - box.x - gap);
     box.height = Math.max(1, Math.round(y + tall) - box.y - gap);
     box.name = name;
+    box.common = common;
     if (!scene.world.nodes.has(name)) {
       this.absent(name, box, pitch);
       return;
@@ -229,16 +246,24 @@ export class Painter {
     const verdict = picture.of.get(name);
     const refused = verdict?.kind === "refused" || verdict?.kind === "unseen";
     const heat = verdict?.kind === "heat";
-    const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : "ground";
+    const { level } = verdict ?? {};
+    const leveled = level !== undefined;
+    const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : leveled ? `level-${level}` : "ground";
     this.add(ground, box.x, box.y, box.width, box.height);
     const strip = pitch >= NAMED ? STRIP * (pitch >= DETAILED ? 2 : 1) : 0;
-    const column = heat ? Math.max(2, Math.round(box.width * 0.3)) : box.width;
-    this.blocks(scene.box(name), box.x + box.width - column, box.y + strip, column, box.height - strip, refused);
-    if (strip) this.label(name, box, pitch, heat ? verdict : null);
+    const beside = leveled && pitch < LETTERED ? 0 : Math.max(2, Math.round(box.width * 0.3));
+    const column = heat || leveled ? beside : box.width;
+    if (leveled) this.level(box, verdict, strip, column);
+    if (column)
+      this.blocks(scene.box(name), box.x + box.width - column, box.y + strip, column, box.height - strip, refused);
+    if (strip) this.label(name, box, pitch, verdict);
     if (refused) {
+      const by = (verdict.by ?? 0) % PATTERNS.length;
       this.add("veil", box.x, box.y, box.width, box.height);
-      if (verdict.kind === "refused")
-        this.add(`pattern-${(verdict.by ?? 0) % PATTERNS.length}`, box.x, box.y, box.width, box.height);
+      if (verdict.kind === "refused") {
+        this.add(`tint-${by}${verdict.now ? "-now" : ""}`, box.x, box.y, box.width, box.height);
+        this.add(`pattern-${by}`, box.x, box.y, box.width, box.height);
+      }
       if (verdict.now && pitch > 7) this.add("now", box.x, box.y + box.height - 2, box.width, 2);
     }
     if (verdict?.kind === "chosen" || verdict?.kind === "candidate" || name === this.look.chosen)
@@ -252,11 +277,20 @@ export class Painter {
     }
   }
 
+  // Draws the pattern and the sign of a node's level. `column`: width of the pods at the right.
+  level({ x, y, width, height }, { level, changes }, strip, column) {
+    if (LEVEL_PATTERNS[level]) this.add(`marks-${level}`, x, y + strip, width - column, height - strip);
+    if (level === LEVELS.length - 1 || width - column < SIGN || height - strip < SIGN) return;
+    this.add("sign", x + 2, y + height - SIGN, SIGN - 2, SIGN - 2);
+    const sign = changes > 1 ? String(Math.min(9, changes)) : LEVELS[level].sign;
+    this.word(sign, x + SIGN / 2 + 1, y + height - SIGN / 2 - 1, 11, "ink", 700, "center");
+  }
+
   // Draws a node that exists only in the other run.
-  absent(name, { x, y, width, height }, pitch) {
+  absent(name, { x, y, width, height, common }, pitch) {
     this.frame("axis", x, y, width, height, 1);
     if (pitch < NAMED) return;
-    for (const [line, text] of [this.nodeName(name, width - 8, 10, 400), "missing"].entries())
+    for (const [line, text] of [this.nodeName(name, common, width - 8, 10, 400), "missing"].entries())
       this.word(this.short(text, width - 8, 10, 400), x + 4, y + STRIP * (line + 0.5) + 1, 10, "ink-3");
   }
 
@@ -309,23 +343,37 @@ export class Painter {
     if (height > 16) this.frame("odd", x, y, width, height, 2);
   }
 
-  label(name, box, pitch, heat) {
+  label(name, box, pitch, verdict) {
     const { scene } = this.look;
-    const dark = heat && this.theme === "light" && heat.value > 0.5;
-    const ink = dark ? "surface" : heat && this.theme === "dark" && heat.value > 0.66 ? "paper" : "ink";
-    this.word(this.nodeName(name, box.width - 8, 11, 550), box.x + 4, box.y + STRIP / 2 + 1, 11, ink, 550);
+    const heat = verdict?.kind === "heat";
+    const colour = heat
+      ? HEAT[this.theme][heatOf(verdict.value, this.theme)]
+      : verdict?.level !== undefined && this.levels[verdict.level];
+    const ink = colour ? inkOn(colour) : "ink";
+    const star = verdict?.kind === "chosen" ? STRIP : 0;
+    this.word(
+      this.nodeName(name, box.common, box.width - 8 - star, 11, 550),
+      box.x + 4,
+      box.y + STRIP / 2 + 1,
+      11,
+      ink,
+      550,
+    );
     if (pitch < DETAILED) return;
-    const text = heat ? `${number.format(heat.score)} points` : usageOf(scene.world, name, scene.resource);
-    const second = dark || ink === "paper" ? ink : "ink-2";
-    this.word(this.short(text, box.width - 8, 10, 400), box.x + 4, box.y + STRIP * 1.5, 10, second);
+    const text = heat ? `${number.format(verdict.score)} points` : usageOf(scene.world, name, scene.resource);
+    this.word(this.short(text, box.width - 8, 10, 400), box.x + 4, box.y + STRIP * 1.5, 10, colour ? ink : "ink-2");
   }
 
-  // Draws a closed group: a histogram of resource use, and the verdicts of the step.
+  // Draws a closed group: a histogram of resource use, and the verdicts of the step; or the shares of the levels.
   summary(tile, x, y, wide, high) {
     const { scene, picture, camera } = this.look;
     const { bins } = scene.sum(tile);
     const [left, right] = [x + PAD + 2, x + wide - PAD - 2];
     const top = y + HEAD * camera.zoom + 4;
+    if (picture.levels !== undefined) {
+      this.shares(tile, left, top, right - left, y + high - PAD - top, [x, y, wide, high]);
+      return;
+    }
     const bar = picture.of.size ? 14 : 0;
     const bottom = y + high - PAD - bar - 16;
     if (bottom - top < 14 || right - left < 24) {
@@ -355,16 +403,50 @@ export class Painter {
   }
 
   outcome(tile, x, y, width, height) {
-    const { refused, unseen } = tally(tile, this.look.picture);
+    const counts = tally(tile, this.look.picture);
     let at = x;
     this.add("bar", x, y, width, height);
-    [...refused, unseen].forEach((count, by) => {
+    counts.forEach((count, by) => {
       const part = (width * count) / tile.nodes.length;
       if (!part) return;
       this.add("veiled", at, y, part, height);
-      this.add(by < refused.length ? `pattern-${by % PATTERNS.length}` : "unseen", at, y, part, height);
+      if (by < counts.length - 1) this.add(`tint-${by % PATTERNS.length}`, at, y, part, height);
+      this.add(by < counts.length - 1 ? `pattern-${by % PATTERNS.length}` : "unseen", at, y, part, height);
       at += part;
     });
+  }
+
+  // Draws how many nodes of a closed group are on each level: a bar, and a line for each level while there is space.
+  // `around`: the area of the group, framed if it has nodes that need the fewest changes.
+  shares(tile, x, y, width, height, around) {
+    if (width < 1 || height < 1) return;
+    const { look } = this;
+    const counts = tally(tile, look.picture);
+    const present = [...counts.keys()].filter((level) => counts[level]);
+    const lines = Math.min(present.length, Math.floor((height - THIN) / STRIP));
+    const bar = Math.min(height - lines * STRIP, lines ? BAR : height);
+    const nearest = look.picture.levels;
+    if (counts[nearest]) this.frame(`level-${nearest}`, ...around, NEAREST);
+    const least = Math.min(LEAST_SHARE, width / (present.length || 1));
+    const rest = width - least * present.length;
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    let at = x;
+    for (const level of present) {
+      const part = least + (rest * counts[level]) / total;
+      this.swatch(level, at, y, part, bar);
+      at += part;
+    }
+    present.slice(0, lines).forEach((level, line) => {
+      const middle = y + bar + (line + 0.5) * STRIP + 1;
+      const text = `${LEVELS[level].name}: ${number.format(counts[level])}`;
+      this.swatch(level, x, middle - 5, 10, 10);
+      this.word(this.short(text, width - 15, 11, level ? 500 : 650), x + 15, middle, 11, "ink", level ? 500 : 650);
+    });
+  }
+
+  swatch(level, x, y, width, height) {
+    this.add(`level-${level}`, x, y, width, height);
+    if (LEVEL_PATTERNS[level]) this.add(`marks-${level}`, x, y, width, height);
   }
 
   add(style, x, y, width, height) {
@@ -386,18 +468,28 @@ export class Painter {
     context.beginPath();
     for (let index = 0; index < rects.length; index += 4)
       context.rect(rects[index], rects[index + 1], rects[index + 2], rects[index + 3]);
-    const [kind, which] = style.split("-");
-    context.globalAlpha = kind === "veil" ? 0.74 : kind === "pattern" ? 0.6 : 1;
+    const [kind, which, now] = style.split("-");
+    context.globalAlpha = this.alphaOf(kind, Number(which), now);
     context.fillStyle = this.styleOf(kind, Number(which));
     context.fill();
     context.globalAlpha = 1;
   }
 
+  alphaOf(kind, which, now) {
+    if (kind === "marks") return which === LEVELS.length - 1 ? 0.16 : 0.55;
+    if (kind === "tint") return now ? 0.5 : 0.14;
+    return kind === "veil" ? 0.74 : kind === "pattern" ? 0.85 : 1;
+  }
+
   styleOf(kind, which) {
-    const { colour, look, theme } = this;
+    const { colour, look, theme, refusing } = this;
     if (kind === "class") return look.scene.colouring.classes[which]?.colour ?? colour["ink-3"];
     if (kind === "heat") return HEAT[theme][which];
-    if (kind === "pattern" || kind === "ghost") return this.patterns[which];
+    if (kind === "pattern") return this.patterns[which];
+    if (kind === "ghost") return this.ghosts;
+    if (kind === "tint") return refusing[which];
+    if (kind === "level") return this.levels[which];
+    if (kind === "marks") return this.marks[which];
     return colour[STYLES[kind]];
   }
 
@@ -457,10 +549,10 @@ export class Painter {
     return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
   }
 
-  // Shortens the name of a node by what all names have in common; only then from its beginning, because names differ
+  // Shortens the name of a node by what all names of its group have in common; only then from its beginning, because names differ
   // at their ends.
-  nodeName(name, space, size, weight) {
-    const shapes = forms(name, this.look.names);
+  nodeName(name, common, space, size, weight) {
+    const shapes = forms(name, common);
     const found = shapes.find((text) => this.width(text, size, weight) <= space);
     if (found) return found;
     const text = shapes.at(-1);

@@ -1,6 +1,7 @@
 // @ts-check
 // The values to draw: the blocks and resource use of each node, and the sums of closed groups.
 
+import { LEVELS } from "./ladder.js";
 import { blocks } from "./quantities.js";
 
 /**
@@ -78,16 +79,19 @@ export const binOf = (share) =>
   share > 1 + 1e-9 ? BINS - 1 : Math.min(BINS - 2, Math.floor(share * (BINS - 1) + 1e-9));
 
 /**
- * Count a group's nodes that each plugin rejects, and those that are unseen.
- * @param {Tile} tile @param {import("./verdicts.js").Picture} picture
+ * Count a group's nodes by what the step says of them: by level, else those that each plugin rejects, then those that
+ * are unseen.
+ * @param {Tile} tile @param {import("./verdicts.js").Picture} picture @returns {number[]}
  */
-export function tally(tile, { plugins, of }) {
-  const refused = plugins.map(() => 0);
-  let unseen = 0;
+export function tally(tile, { plugins, of, levels }) {
+  /** @type {number[]} */
+  const found = new Array(levels !== undefined ? LEVELS.length : plugins.length + 1).fill(0);
   for (const name of tile.nodes) {
     const verdict = of.get(name);
-    if (verdict?.kind === "refused") refused[verdict.by ?? 0] += 1;
-    else if (verdict?.kind === "unseen") unseen += 1;
+    if (levels !== undefined) {
+      if (verdict?.level !== undefined) found[verdict.level] += 1;
+    } else if (verdict?.kind === "refused") found[verdict.by ?? 0] += 1;
+    else if (verdict?.kind === "unseen") found[plugins.length] += 1;
   }
-  return { refused, unseen };
+  return found;
 }

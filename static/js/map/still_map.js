@@ -3,6 +3,8 @@ import { counted, number } from "../format.js";
 import { DELETING, GATED, PENDING, World } from "./cluster_model.js";
 import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
+import { scarceResource } from "./quantities.js";
+import { tableSwitch } from "./table_switch.js";
 import { View } from "./view.js";
 
 export class StillMap {
@@ -14,9 +16,13 @@ export class StillMap {
       chosen(name);
     });
     this.view.tallest = tallest;
-    this.choices = new Choices(box, [this.view], () => this.legend.show());
+    this.choices = new Choices(box, [this.view], () => {
+      this.legend.show();
+      this.showTable();
+    });
     this.legend = new Legend(box.querySelector("[data-shades]"), this.view);
     this.drawn = "";
+    this.showTable = box.querySelector("[data-table]") ? tableSwitch(box, this.view, this.view) : () => {};
     box.addEventListener("click", ({ target }) => {
       const look = target.closest("[data-look]");
       if (look) this.view.step(look.dataset.look);
@@ -31,7 +37,9 @@ export class StillMap {
     this.drawn = now;
     view.world = new World(picture);
     this.choices.offer([view.world]);
+    this.choices.prefer(scarceResource(view.world, view.world.pending()));
     this.legend.show();
+    this.showTable();
     this.showPending(picture.replicas);
   }
 
@@ -42,6 +50,7 @@ export class StillMap {
     if (moved.some(({ pod }) => pod && !classes[of(pod)])) this.view.recolour(); // of a new namespace
     this.view.changed(moved, true);
     this.legend.show();
+    this.showTable();
     this.showPending();
   }
 

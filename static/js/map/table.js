@@ -7,6 +7,7 @@ import { words } from "./verdicts.js";
 import { whatIf } from "./what_if.js";
 
 const PAGE = 100;
+const levelIn = (of, name) => of.get(name)?.level ?? Infinity;
 
 export class NodeTable {
   constructor(box, view, player) {
@@ -43,10 +44,19 @@ export class NodeTable {
         .filter((name) => world.nodes.has(name))
         .map((name) => ({ group: tile.name, name, verdict: words(view.picture.of.get(name), view.picture) })),
     );
+    const { levels, of } = view.picture;
+    if (levels !== undefined) rows.sort((a, b) => levelIn(of, a.name) - levelIn(of, b.name)); // the nearest nodes first
     const found = rows.filter(({ group, name, verdict }) =>
       `${group} ${name} ${verdict}`.toLowerCase().includes(sought),
     );
-    const names = ["Group", "Node", `${resourceName(fill)} requested`, "of", "Pods", "In this step"];
+    const names = [
+      "Group",
+      "Node",
+      `${resourceName(fill)} requested`,
+      "of",
+      "Pods",
+      levels !== undefined ? "Changes" : "In this step",
+    ];
     const heads = names.map((text, at) => el("th", { scope: "col", text, class: at > 1 && at < 5 ? "num" : "" }));
     this.head.replaceChildren(el("tr", {}, ...heads));
     this.body.replaceChildren(
@@ -54,7 +64,7 @@ export class NodeTable {
         const node = world.nodes.get(name);
         const there = world.on.get(name) ?? [];
         const differing = view.differing.nodes.get(name);
-        const link = el("a", { href: nodeAddress(this.box.dataset.nodes, name), text: name });
+        const link = el("a", { href: nodeAddress(this.box.closest("[data-nodes]").dataset.nodes, name), text: name });
         const marks = [node.ready ? "" : "not ready", node.unschedulable ? "cordoned" : "", ...node.taints]
           .filter(Boolean)
           .join(", ");

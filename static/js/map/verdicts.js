@@ -2,12 +2,16 @@
 // The verdicts of a cycle's step on each node. `cycle` is the response of /cycles/{K}; its rows are ranges of node
 // indexes.
 
+import { levelOf, rungText } from "./ladder.js";
+
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
- * @typedef {{ kind: "refused" | "unseen" | "heat" | "fits" | "chosen" | "candidate", by?: number, now?: boolean,
- *   value?: number, score?: number, why?: string, victims?: string[] }} Verdict `by`: index into `plugins`; `now`:
- *   whether this step decided; `value`: a score from 0 to 1
- * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>, scored: [number, number] | null }} Picture
+ * @typedef {{ kind: "refused" | "unseen" | "heat" | "fits" | "chosen" | "candidate" | "rung", by?: number, now?: boolean,
+ *   value?: number, score?: number, why?: string, victims?: string[], level?: number, changes?: number | null,
+ *   each?: string }} Verdict `by`: index into `plugins`; `now`: whether this step decided; `value`: a score from 0 to 1;
+ *   `level`: of ladder.js
+ * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>,
+ *   scored: [number, number] | null, levels?: number }} Picture `levels`: if the verdicts have levels, the nearest one
  */
 
 const REFUSING = ["preenqueue", "prefilter"];
@@ -112,10 +116,31 @@ function scoring(picture, cycle, step) {
   }
 }
 
+/**
+ * Return the picture of a whole cycle with the level of each node. Without a ladder, as of a pod that is rejected before
+ * any node, return the picture itself.
+ * @param {Picture} picture @param {import("./ladder.js").Rung[]} ladder @returns {Picture}
+ */
+export function laddered(picture, ladder) {
+  if (!ladder.length) return picture;
+  /** @type {Picture["of"]} */
+  const of = new Map();
+  for (const { changes, nodes, each } of ladder)
+    for (const name of nodes) {
+      const verdict = picture.of.get(name);
+      const marked = verdict?.kind === "chosen" || verdict?.kind === "candidate";
+      const about = { level: levelOf(changes), changes, each };
+      of.set(name, marked ? { ...verdict, ...about } : { kind: "rung", ...about });
+    }
+  return { plugins: [], of, scored: null, levels: Math.min(...ladder.map(({ changes }) => levelOf(changes))) };
+}
+
 /** Describe a verdict, for tables and tooltips. @param {Verdict | undefined} verdict @param {Picture} picture */
 export function words(verdict, { plugins }) {
   if (!verdict) return "";
+  const rung = verdict.changes === undefined ? "" : rungText(verdict.changes, verdict.each ?? "");
   const texts = {
+    rung,
     refused: `${plugins[verdict.by ?? 0]?.name} refuses: ${verdict.why}`,
     unseen: "not evaluated",
     heat: `${verdict.score?.toLocaleString("en")} points`,

@@ -14,7 +14,7 @@ const MOVED = 4; // pixels that a pointer moves before dragging starts
 const FLIGHT = 420; // duration in milliseconds
 const MOST_FLIGHTS = 60;
 const GLIDE = 320;
-const NOTHING = { plugins: [], of: new Map(), scored: null };
+export const NOTHING = { plugins: [], of: new Map(), scored: null };
 const ALIKE = { keys: new Set(), nodes: new Map() };
 
 export class View {
@@ -34,6 +34,7 @@ export class View {
     this.flights = [];
     this.by = { group: "", fill: "cpu", colour: "namespace" };
     this.chosen = "";
+    this.aim = ""; // the node under a dragged pod
     this.touched = null; // nodes changed since the last frame; null for all
     this.pointers = new Map();
     this.listen();
@@ -63,6 +64,7 @@ export class View {
     this.shape = world.shape;
     const groups = grouped(this.ground.nodes(), this.by.group);
     this.names = commonParts(groups.flatMap(({ nodes }) => nodes));
+    for (const group of groups) group.common = group.nodes.length > 1 ? commonParts(group.nodes) : this.names;
     const width = this.box.clientWidth;
     if (!width) return;
     const tallest = Math.max(300, Math.min(620, innerHeight * this.tallest));
@@ -140,7 +142,8 @@ export class View {
       if (part >= 1) this.eye.glide = null;
     }
     this.flights = this.flights.filter(({ began, lasts }) => now < began + lasts);
-    const { layout, names, camera, scene, picture, chosen, flights, differing } = this;
+    const { layout, names, camera, scene, picture, flights, differing } = this;
+    const chosen = this.aim || this.chosen;
     const changed = glide ? null : this.touched;
     this.touched = new Set();
     this.painter.draw({ layout, names, camera, scene, picture, chosen, flights, differing, now }, changed);
@@ -230,6 +233,26 @@ export class View {
     const place = toMap(this.camera, x, y);
     const found = at(this.layout, place.x, place.y);
     return found && this.painter.closed ? { ...found, index: -1 } : found;
+  }
+
+  // Marks the node under a dragged pod and describes it. Returns what is there, as `under`; null outside of the map.
+  aimAt(event) {
+    const { x, y } = this.point(event);
+    const { width, height } = this.size;
+    const found = x >= 0 && y >= 0 && x < width && y < height ? this.under(event) : null;
+    const name = (found?.index >= 0 && found.tile.nodes[found.index]) || "";
+    this.tip.tell(found, { x, y });
+    if (this.aim !== name) {
+      this.aim = name;
+      this.draw();
+    }
+    return found;
+  }
+
+  aimEnds() {
+    this.aim = "";
+    this.tip.hide();
+    this.draw();
   }
 
   down(event) {

@@ -96,3 +96,31 @@ def test_the_api_returns_answers(client: Client) -> None:
     assert (placed["node"], placed["result"]) == ("n1", "scheduled")
     assert client.get(f"/api/runs/{run.pk}/pods/default/none/answer").status_code == 404
     assert client.get("/api/runs/999/answers").status_code == 404
+
+
+def ladder(client: Client, run: Run, name: str, query: str = "") -> Any:
+    response = client.get(f"/api/runs/{run.pk}/pods/default/{name}/ladder{query}")
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_ladder_has_all_nodes_at_the_end_and_before_a_cycle(client: Client, recorded: bool) -> None:
+    nodes = [node(f"n{i}", cpu="4") for i in range(7)] + [node("large", cpu="8"), node("out", unschedulable=True)]
+    run = ran(scenario(*nodes, pod("huge", cpu="7"), pod("big", cpu="7")), tie_break="name")
+    if not recorded:
+        RecordingBlock.objects.all().delete()
+    placed = ladder(client, run, "huge")
+    assert placed["sentence"].startswith("Placed on large")
+    assert [(rung["changes"], rung["nodes"]) for rung in placed["ladder"][:1]] == [(0, ["large"])]
+    found = ladder(client, run, "big")["ladder"]
+    assert {name for rung in found for name in rung["nodes"]} == {one["metadata"]["name"] for one in nodes}
+    assert (found[0]["changes"], found[0]["nodes"][0], found[0]["each"]) == (1, "large", "lacks cpu")
+    if recorded:  # else the sizes of the nodes are unknown
+        assert found[0]["nodes"] == ["large"]
+        assert found[-1]["changes"] is None
+        assert found[-1]["each"] == "is smaller than the request of 7 cpu"
+    cycle = run.cycles.get(name="big").number
+    assert ladder(client, run, "big", f"?cycle={cycle}")["ladder"] == found
+    assert client.get(f"/api/runs/{run.pk}/pods/default/big/ladder?cycle=1").status_code == 404
+    assert client.get(f"/api/runs/{run.pk}/pods/default/none/ladder").status_code == 404

@@ -1,0 +1,20 @@
+// The button that shows a map as a table instead.
+
+// Returns a function that updates the table if it is shown. `player`: has the `world`.
+export function tableSwitch(box, view, player) {
+  const part = (name) => box.querySelector(`[data-${name}]`);
+  let table = null; // created on demand
+  part("as-table").addEventListener("click", async ({ currentTarget: button }) => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(on));
+    part("table").hidden = !on;
+    part("canvas").hidden = on;
+    if (!on) view.arrange(view.world);
+    else {
+      const { NodeTable } = await import("./table.js");
+      table ??= new NodeTable(part("table"), view, player);
+      table.show();
+    }
+  });
+  return () => table?.show();
+}
