@@ -410,7 +410,9 @@ class Run(Work):
     )
     origin = PackedJSONField(default=dict, editable=False, help_text="Settings of the first ancestor.")
     remaining = PackedJSONField(
-        default=list, editable=False, help_text="In a single pass: the pods that were not scheduled yet at the fork."
+        default=list,
+        editable=False,
+        help_text="In a single pass that is not done: the pods to try from its beginning or its fork on, in order.",
     )
     imported = PackedJSONField(
         default=dict,

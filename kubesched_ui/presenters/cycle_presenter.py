@@ -1,6 +1,7 @@
 """Labels and symbols of a cycle's extension points."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from scheduler_core.cycle.trace import CycleTrace
@@ -24,12 +25,13 @@ STATES = {"pass": ("✓", "passed"), "reject": ("✕", "rejected"), "skip": ("�
 
 
 class PointStep(NamedTuple):
-    """An extension point in the stepper."""
+    """An extension point in the stepper. `seconds`: how long it took, None if that is not recorded."""
 
     key: str
     label: str
     state: str
     figure: str
+    seconds: float | None = None
 
     @property
     def mark(self) -> str:
@@ -48,6 +50,13 @@ def reached(trace: CycleTrace, after: Results) -> dict[str, tuple[str, str]]:
     return {point: found for point, found in (point_results(trace) | dict(after)).items() if found[0] != "none"}
 
 
-def steps(results: Results, points: Mapping[str, str] = POINTS) -> list[PointStep]:
-    """Return the steps of these results in order. `points`: those of the release."""
-    return [PointStep(key, label, *results[key]) for key, label in points.items() if key in results]
+def steps(
+    results: Results, points: Mapping[str, str] = POINTS, durations: Mapping[str, int] = MappingProxyType({})
+) -> list[PointStep]:
+    """Return the steps of these results in order. `points`: those of the release. `durations`: point -> nanoseconds, as
+    of CycleTrace; that of Score includes PreScore."""
+    return [
+        PointStep(key, label, *results[key], durations[key] / 1e9 if durations.get(key) else None)
+        for key, label in points.items()
+        if key in results
+    ]

@@ -90,7 +90,7 @@ def rest_of(parent: Run, cycle: int) -> list[str]:
     if parent.state != Run.State.DONE:  # it ended early
         order = (
             parent.remaining
-            if parent.adopts
+            if parent.remaining or parent.adopts  # earlier versions stored it of forks alone
             else build_simulation.start(fork_create.beginning_of(parent)).simulation.pods
         )
         known = {pod for _, pod in tried}

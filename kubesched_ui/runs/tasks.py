@@ -215,7 +215,7 @@ def begin(run: Run, log: RunLog, opening: Opening) -> None:
     if opening.started:
         log.recorded, log.moves, log.names = opening.blocks, opening.moves, opening.pods
         log.add_events([event("run.started", 0.0, data=opening.started)])
-        log.flush(node_names=opening.nodes)
+        log.flush(node_names=opening.nodes, remaining=list(opening.names.positions))
 
 
 def check_same_event(run: Run, seq: int, repeated: Event) -> None:
@@ -236,7 +236,8 @@ def check_same(run: Run, number: int, pod: str, result: str) -> None:
 
 def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
     """End the run; compare an imported one to its file."""
-    log.finish(state, error, **import_run.compare_to_file(run, log.flush))
+    done: dict[str, Any] = {"remaining": []} if state == Run.State.DONE else {}
+    log.finish(state, error, **done, **import_run.compare_to_file(run, log.flush))
 
 
 def fail(log: RunLog, error: str) -> None:

@@ -16,6 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from kubesched_ui import static_files
+from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Duel, ScoreDifference
@@ -209,6 +210,12 @@ def _linked(link: Any) -> SafeString:
 def counted(number: int | None, one: str) -> str:
     """`1 node`, `1,200 nodes`, `2 entries`."""
     return count(number or 0, one, one[:-1] + "ies" if one.endswith("y") else one + "s")
+
+
+@register.filter
+def milliseconds(seconds: float) -> str:
+    """`0.41 ms`, `12 ms`."""
+    return duration.milliseconds(seconds)
 
 
 @register.filter

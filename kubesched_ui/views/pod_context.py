@@ -12,7 +12,7 @@ from django.core.paginator import Paginator
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, pod_timeline
+from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, pod_moments, pod_timeline, queue_place
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS, reached, steps
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
@@ -22,7 +22,7 @@ from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.scenarios import stored_cluster
-from kubesched_ui.views import pod_group_context
+from kubesched_ui.views import pod_group_context, run_context
 from scheduler_core.api.duration import clock
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
@@ -83,6 +83,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "place_links": place_links(run, result),
         "kept": kept(query),
     }
+    page |= about_timeline(run, key, rows, came_to, groups, result)
     page |= about_pod(run, key, pod, result) | neighbours(run, result)
     if not rows:
         return page | {"point": ""}
@@ -131,6 +132,26 @@ def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], 
 def place_links(run: Run, result: PodResult | None) -> list[SentenceLink]:
     """Return the node of a pod and the pod that preempted it, as links."""
     return [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else []
+
+
+def about_timeline(
+    run: Run,
+    key: str,
+    rows: Sequence[Cycle],
+    came_to: Sequence[Attempt],
+    groups: Sequence[Sequence[dict[str, Any]]],
+    result: PodResult | None,
+) -> dict[str, Any]:
+    """Return the names of the extension points, the pod's place in the queue and its moments. In virtual time the
+    browser writes the latter."""
+    names = OLD_POINTS if get_release(run.release).predicates else POINTS
+    if run.in_time:
+        return {"points": names}
+    place = queue_place.place_of(run, key, result)
+    moments = pod_moments.of_single_pass(run, place, rows, came_to, groups, result)
+    if run.active and not run.last_seq:
+        moments.append(pod_moments.PodMoment("now", "The run has not begun", run_context.waits(run)))
+    return {"points": names, "in_queue": place, "moments": moments}
 
 
 def kept(query: Mapping[str, str]) -> str:
@@ -233,7 +254,7 @@ def about_cycle(
     results = reached(trace, came_to.points)
     wanted, listed = (
         PANELS.get(query.get("point", ""), query.get("point", "")),
-        steps(results, OLD_POINTS if old else POINTS),
+        steps(results, OLD_POINTS if old else POINTS, trace.durations),
     )
     return (
         {

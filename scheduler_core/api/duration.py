@@ -54,5 +54,11 @@ def span(seconds: float) -> str:
     return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
 
 
+def milliseconds(seconds: float) -> str:
+    """Format a short duration: `0.41 ms`, `12 ms`, `1,200 ms`; at least `0.01 ms`."""
+    value = seconds * 1000
+    return f"{value:,.0f} ms" if value >= 10 else f"{max(value, 0.01):.2g} ms"
+
+
 def rounded(value: float) -> str:
     return f"{value:.{2 if value < 10 else 1}f}".rstrip("0").rstrip(".")

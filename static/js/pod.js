@@ -5,9 +5,9 @@ import { onGoTo, onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
 import { POINT_OF } from "./map/url_state.js";
 import { NodeList } from "./nodelist.js";
+import { follow, revealSteps } from "./pod_live.js";
 import { fetchPage } from "./requests.js";
 import { centre } from "./scroll.js";
-import { followPod } from "./socket.js";
 import { showTrials, trialBy } from "./trials.js";
 
 const KEPT = ["point", "plugin", "t"]; // parameters that links to other attempts and pods keep
@@ -224,27 +224,23 @@ function place(fresh) {
   open(wanted && param("point") !== null ? wanted : first, false);
 }
 
-// Live updates: the stepper highlights points as events arrive; when the cycle ends, the page is updated.
+// While the run goes on, the page is updated when the server has more of the pod. The steps of a new cycle appear one by
+// one, unless the address names an attempt.
 async function reload() {
+  const before = document.getElementById("pod").dataset.cycle;
   const fresh = (await fetchPage(location.href)).getElementById("pod");
   if (!fresh) return;
+  const isNew = fresh.dataset.cycle && fresh.dataset.cycle !== before && attemptIn(location) === "/";
   place(fresh);
-  for (const item of steps()) if (!item.querySelector(".off")) item.classList.add("arriving");
+  if (!isNew) return;
+  const point = current();
+  await revealSteps(fresh, (key) => open(key, false));
+  open(point, false);
+  document.getElementById("pod-news").textContent = fresh.querySelector(".answer")?.textContent.trim() ?? "";
 }
 
 const page = document.getElementById("pod");
-if (page.dataset.live) {
-  let due = 0;
-  followPod(page.dataset.live, page.dataset.pod, Number(page.dataset.seq), {
-    onEvents(events) {
-      for (const { type } of events) document.querySelector(`[data-step="${type}"]`)?.classList.add("arriving");
-      if (events.some(({ type }) => type === "cycle.finished" || type === "run.finished")) {
-        clearTimeout(due);
-        due = setTimeout(reload, 60);
-      }
-    },
-  });
-}
 setUp();
 open(current(), false);
+if (page.dataset.live) follow(page.dataset, reload);
 history.replaceState({ own: true }, "");

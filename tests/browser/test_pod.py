@@ -70,7 +70,7 @@ SETTLED = """async () => {
 @pytest.mark.long
 def test_keys_do_not_block_scrolling(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17")
-    expect(page.locator("[data-rows] tr").first).to_be_visible()
+    expect(page.locator(".way .attempt").first).to_be_visible()
     page.wait_for_load_state("networkidle")  # later content moves what is below it
     for key, down in (("ArrowDown", True), ("ArrowUp", False), ("PageDown", True), ("Home", False), (" ", True)):
         before = page.evaluate(SETTLED)

@@ -96,6 +96,7 @@ def test_step_by_step_through_the_preemption_dry_runs(page: Page, site: Instance
 def test_from_the_start_of_an_attempt_to_the_configuration(page: Page, site: Instance) -> None:
     run = site.record((FOLDER / "14-backoff.yaml").read_bytes())["run"]
     page.goto(f"/runs/{run}/pods/default/unlucky/")
+    page.get_by_text("Waiting time, attempts and queue moves").click()
     moves = page.locator("#way tr", has_text="backoff → active")
     moves.nth(2).get_by_role("button", name="How the time 10 s is computed").click()
     tree = page.locator("#from-tree")
@@ -104,6 +105,7 @@ def test_from_the_start_of_an_attempt_to_the_configuration(page: Page, site: Ins
     page.reload()
     expect(tree.locator(".tree .value").first).to_have_text("10 s")
     page.keyboard.press("Escape")
+    page.get_by_text("Waiting time, attempts and queue moves").click()
     page.get_by_role("button", name="How the end is computed: 9.1 s").click()
     expect(tree.locator(".lead")).to_contain_text("Its backoff ends at 9.1 s")
     tree.get_by_role("link", name="podInitialBackoffSeconds").click()

@@ -98,6 +98,7 @@ def test_a_preemptor_shows_its_timeline(page: Page, story: dict[str, Any]) -> No
     expect(page.locator(".way .arrow.strong")).to_have_count(1)
     expect(page.locator(".way a").filter(has_text="evicts worker")).to_have_count(1)
     expect(page.locator(".way .attempt")).to_have_count(2)
+    page.get_by_text("Waiting time, attempts and queue moves").click()
     second.locator("[data-t]").click()
     assert page.url.endswith("?t=90")
     expect(second).to_have_class("at")

@@ -44,6 +44,7 @@ class Way {
   // Marks the time in the URL: a line in the chart and its rows in the table.
   mark() {
     let first = null;
+    if (this.t !== null) this.box.querySelector("[data-moves]").open = true;
     for (const row of this.box.querySelectorAll("[data-at]")) {
       const at = this.t !== null && Math.abs(Number(row.dataset.at) - this.t) < 0.0006;
       row.classList.toggle("at", at);
