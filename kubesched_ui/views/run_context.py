@@ -51,6 +51,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         **node_labels(shown.object_list),
         "same_message": repeated(shown.object_list),
         "sort": sort,
+        "table_asked": bool(query.get("sort") or query.get("page")),
         "counts": counts,
         "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
         "scheduler": scheduler_of(run),

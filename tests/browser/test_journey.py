@@ -46,6 +46,7 @@ def test_drop_run_watch_open_step(page: Page) -> None:
     expect(page.locator('[data-part="state"]')).to_contain_text("done")
     expect(page.locator("#pods tbody tr")).to_have_count(3)
     expect(page.locator('[data-part="cycles"]')).to_have_text("3 / 3")
+    page.locator("#all-pods > summary").click()
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
 
     expect(page.locator(".answer")).to_contain_text("gamma is the only node that suits the pod, but it is short by 3")
@@ -84,6 +85,7 @@ def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
     expect(page.locator(".crumbs")).to_contain_text("earlier version")
     page.get_by_role("button", name="Start run").click()
     page.wait_for_url("**/runs/*/")
+    page.locator("#all-pods > summary").click()
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
     expect(page.locator(".answer")).to_contain_text("Placed on gamma")
 
@@ -128,6 +130,7 @@ def test_a_plugin_links_to_its_lines_in_the_yaml_and_back(page: Page, recorded: 
 
 def test_a_table_filters_while_typing(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
+    page.locator("#all-pods > summary").click()
     rows = page.locator("#pods tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_label("Search pods", exact=True).press_sequentially("front")
@@ -267,6 +270,7 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     run = site.api("POST", f"/scenarios/{stored['id']}/runs", {"tie_break": "name"})["id"]
     site.finished(run)
     page.goto(f"/runs/{run}/")
+    page.locator("#all-pods > summary").click()
     page.locator("#pods").get_by_role("link", name=f"default/{evil}").click()
     expect(page.locator(".answer")).to_contain_text("Placed on")
     page.locator('[data-step="filter"] a').click()

@@ -164,6 +164,7 @@ def test_the_layout_is_stable_while_a_run_streams(page: Page, site: Instance, re
 def test_tables_on_a_phone_show_that_they_scroll(page: Page, recorded: dict[str, Any]) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"/runs/{recorded['run']}/")
+    page.locator("#all-pods > summary").click()
     table = page.locator("#pods .scroll")
     expect(table).to_have_attribute("data-beyond", "right")
     assert "linear-gradient" in table.evaluate("(box) => getComputedStyle(box).maskImage")
