@@ -85,6 +85,7 @@ def of_operations(operations: Iterable[tuple[Iterable[str], Callable[..., Any]]]
             read = SEE if declared.read == CLOSED else declared.read
         else:
             write, action = declared.write, declared.action or action
+            read = declared.read if declared.read != CLOSED else read  # of a URL that names no object
     return Permission(read, write, action)
 
 

@@ -21,6 +21,7 @@ from kubesched_ui.api import (
     events,
     experiments,
     groups,
+    messages,
     pods,
     provenance,
     remedies,
@@ -51,7 +52,7 @@ api = NinjaAPI(
 
 permissions: dict[str, Permission] = {}  # route -> permission
 resources = [scenarios, runs, events, pods, time, debugger, provenance, groups, compare, upgrades, remedies, clusters]
-resources += [answers, experiments]
+resources += [answers, experiments, messages]
 for resource in resources:
     api.add_router("", resource.router)
     for path, view in resource.router.path_operations.items():

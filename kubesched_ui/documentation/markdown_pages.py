@@ -154,6 +154,7 @@ ABOUT: dict[str, tuple[str, str]] = {
     "object": ("editor", ""),
     "compose": ("editor", ""),
     "upload": ("formats", ""),
+    "message": ("answers", "a-message-without-its-cluster"),
     "run": ("debugger", "the-map"),
     "pod": ("debugger", ""),
     "node": ("debugger", "the-map"),

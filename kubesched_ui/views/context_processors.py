@@ -14,6 +14,7 @@ SECTIONS = {
     "": "home",
     "start": "home",
     "upload": "home",
+    "message": "home",
     "scenarios": "scenarios",
     "clusters": "clusters",
     "runs": "runs",

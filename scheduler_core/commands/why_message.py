@@ -57,9 +57,8 @@ def _span(since: str, until: str) -> str:
 
 
 def _reason(reason: MessageReason, nodes: int) -> Iterator[str]:
-    share = reason.count or (nodes if reason.known else 0)
-    full = min(BAR, round(BAR * share / nodes)) if nodes else 0
-    bar = f"[{'#' * max(full, bool(share))}{'.' * (BAR - max(full, bool(share)))}] " if nodes else ""
+    full = max(1, round(BAR * reason.share / 100))
+    bar = f"[{'#' * full}{'.' * (BAR - full)}] " if nodes else ""
     yield f"{bar}{reason.text} ({reason.plugin or 'plugin unknown'}, {reason.kind})"
     if reason.meaning:
         yield f"{' ' * len(bar)}{reason.meaning}"

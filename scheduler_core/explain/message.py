@@ -62,7 +62,8 @@ _NOT_ELIGIBLE = {
 class MessageReason(Part):
     """A reason. `count`: of the nodes with it, 0 if the message has no count. `plugin`: that gives it, "" if unknown.
     `kind`: a kind of docs/answers.md. `text`: what it says, a sentence. `meaning`: what that means, "" if an
-    earlier reason says it. `known`: whether an in-tree plugin uses this text."""
+    earlier reason says it. `known`: whether an in-tree plugin uses this text. `share`: of all nodes,
+    in percent."""
 
     count: int
     reason: str
@@ -71,6 +72,7 @@ class MessageReason(Part):
     text: str
     meaning: str = ""
     known: bool = True
+    share: float = 0.0
 
 
 class MessageCommand(Part):
@@ -159,6 +161,8 @@ def explain_message(text: str, pods: Sequence[str] = ()) -> MessageAnswer:
         reasons = [_error(message, wordings)]
     else:
         reasons = _reasons(read, wordings)
+    for reason in reasons:
+        reason.share = min(100.0, 100 * (reason.count or read.nodes) / read.nodes) if read.nodes else 0.0
     if is_cut:
         for reason in reasons:
             if not reason.known and read.reasons and reason.reason == read.reasons[-1][1]:

@@ -36,8 +36,21 @@ document.addEventListener("paste", (event) => {
   const files = [...event.clipboardData.files];
   const text = event.clipboardData.getData("text/plain");
   if (files.length) send(files);
+  else if (isMessage(text)) explain(text);
   else if (text.trim()) send([new File([text], "pasted.yaml", { type: "application/yaml" })]);
 });
+
+/** Whether a pasted text has a message of the scheduler and is no object. */
+function isMessage(text) {
+  return /\b0\/\d+ nodes are available/.test(text) && !/^\s*(\{|\[|kind:)/m.test(text);
+}
+
+function explain(text) {
+  const field = document.getElementById("message-text");
+  if (!field) return;
+  field.value = text;
+  field.form.requestSubmit();
+}
 
 zone.addEventListener("submit", (event) => {
   event.preventDefault();

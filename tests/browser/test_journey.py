@@ -68,7 +68,7 @@ def test_drop_run_watch_open_step(page: Page) -> None:
 
 def test_paste_text(page: Page) -> None:
     page.goto("/")
-    page.get_by_text("Or type or paste objects").click()
+    page.get_by_text("Type or paste objects").click()
     page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: pasted}}")
     page.get_by_role("button", name="Upload objects").click()
     page.wait_for_url("**/scenarios/*/")

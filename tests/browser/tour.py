@@ -71,6 +71,8 @@ def stops(
     return [
         Stop("home", "/"),
         Stop("home, upload refused", "/", _paste),
+        Stop("message", "/", _message),
+        Stop("message, refused", "/message/", _no_message),
         Stop("documentation", "/docs/"),
         Stop("documentation, a page", "/docs/virtual-time/"),
         Stop("search", f"/search/?q=front&from=/runs/{run}/"),
@@ -325,10 +327,26 @@ def _buy(page: Page) -> None:
 
 
 def _paste(page: Page) -> None:
-    page.get_by_text("Or type or paste objects").click()
+    page.get_by_text("Type or paste objects").click()
     page.get_by_label("Objects, YAML or JSON").fill("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: [}")
     page.get_by_role("button", name="Upload objects").click()
     page.wait_for_url("**/upload/")
+
+
+def _message(page: Page) -> None:
+    page.locator("#message-text").fill(
+        "0/9 nodes are available: 1 an unknown reason, 3 Insufficient cpu, 4 Insufficient memory, 4 node(s) had "
+        "untolerated taint {dedicated: batch}. preemption: 0/9 nodes are available: 4 No preemption victims found "
+        "for incoming pod, 5 Preemption is not helpful for scheduling."
+    )
+    page.get_by_role("button", name="Explain the message").click()
+    page.wait_for_url("**/message/")
+
+
+def _no_message(page: Page) -> None:
+    page.locator("#message-text").fill("Successfully assigned default/web-0 to n1")
+    page.get_by_role("button", name="Explain the message").click()
+    page.get_by_role("alert").wait_for()
 
 
 def _wrong_config(page: Page) -> None:

@@ -57,8 +57,11 @@ def test_another_pod_of_the_example(client: Client) -> None:
 def test_the_page_has_one_primary_action(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    assert page.source.index("Start here") < page.source.index("Next: drop a snapshot")
-    assert page.source.count('button class="primary big"') == 1
+    places = [page.source.index(one) for one in ('id="upload"', 'id="example"', 'id="message"', 'class="doors"')]
+    assert places == sorted(places)
+    first = page.source.partition("<main")[2].partition("<details")[0]
+    assert first.count("primary") == 1  # without scripts; the browser's own button for files otherwise
+    assert 'class="primary' not in hero(page)
     assert "Continue the course" not in page.source  # known to the browser only
 
 
@@ -158,6 +161,19 @@ def test_samples_and_recent_runs_have_maps(client: Client) -> None:
     assert large.cycles_done
 
 
+def test_samples_are_folded_by_subject(client: Client) -> None:
+    load_samples()
+    page = get(client, "/").flat
+    assert re.findall(r'<details class="card samples">', page) == ['<details class="card samples">'] * len(GROUPS)
+
+
+def test_a_message_can_be_pasted(client: Client) -> None:
+    page = get(client, "/").flat
+    form = page.partition('id="message"')[2].partition("</form>")[0]
+    assert 'action="/message/"' in form
+    assert 'name="text"' in form
+
+
 def test_samples_are_grouped(client: Client) -> None:
     load_samples()
     groups = grouped(Scenario.objects.order_by("id"))
@@ -173,14 +189,14 @@ def test_a_large_run_or_one_without_pending_pods_is_no_example() -> None:
     assert home_example.example_of(idle.pk) is None
 
 
-def test_four_links_lead_to_the_main_tasks(client: Client) -> None:
+def test_links_lead_to_the_main_tasks(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    links = page.flat.partition('class="doors"')[2].partition('id="example"')[0]
+    links = page.flat.partition('class="doors"')[2].partition('id="samples"')[0]
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", links) == [
-        "A pod is pending", "I plan an upgrade", "I tune the scheduler", "I teach or learn",
+        "I plan an upgrade", "I tune the scheduler", "I teach or learn",
     ]  # fmt: skip
-    for goal in ("#upload", "#samples", "/compose/", "/learn/", "/join/", "/runs/", "/docs/debugger/#fork", "/search/"):
+    for goal in ("/compose/", "/learn/", "/join/", "/runs/", "/docs/debugger/#fork"):
         assert f'href="{goal}"' in links
     sample = Scenario.objects.order_by("id")[0].pk
     own = scenario(node("n1"), name="Mine")
