@@ -112,11 +112,11 @@ def imported_by(names: Iterable[str]) -> list[str]:
     """Return the modules that the modules `names` (such as "js/pod.js") import statically, directly or indirectly, each
     once."""
     if settings.DEBUG:
-        _imports.cache_clear()
+        imports_of.cache_clear()
     found: dict[str, None] = {}
     waiting = list(names)
     while waiting:
-        for name in _imports(waiting.pop(0)):
+        for name in imports_of(waiting.pop(0)):
             if name not in found:
                 found[name] = None
                 waiting.append(name)
@@ -124,7 +124,8 @@ def imported_by(names: Iterable[str]) -> list[str]:
 
 
 @functools.cache
-def _imports(name: str) -> tuple[str, ...]:
+def imports_of(name: str) -> tuple[str, ...]:
+    """Return the modules that a module imports statically, in order."""
     path = finders.find(name)
     assert isinstance(path, str), f"no static file {name}"
     needed = [match for match in re.finditer(IMPORT, Path(path).read_text()) if match["how"] != "import("]

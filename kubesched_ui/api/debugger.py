@@ -14,10 +14,10 @@ from kubesched_ui.accounts.permissions import OWN, permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
-from kubesched_ui.queries import search_client
+from kubesched_ui.queries import cycles, search_client
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
-from scheduler_core.debugger import change_stream, cycle_steps, timepoints
+from scheduler_core.debugger import change_stream, timepoints
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 from scheduler_core.debugger.timepoints import Timepoint
@@ -186,29 +186,15 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
     """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
     (scheduler_core/debugger/cycle_steps.py).
 
-    `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
+    `sentence`: the answer from the cycle alone. `names`: the nodes of the rows. `before`, `after`: the pod's previous
+    and next cycle.
     """
     run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None
     if row is None:
         raise Http404(f"Run {run_id} has no cycle {number}.")
-    trace = trace_of(row)
-    numbers = run.cycles.filter(namespace=row.namespace, name=row.name).values_list("number", flat=True)
-    about = {
-        "number": number,
-        "pod": f"{row.namespace}/{row.name}",
-        "attempt": row.attempt,
-        "t": trace.time,
-        "result": row.result,
-        "node": trace.node,
-        "nominated": trace.nominated_node,
-        "message": trace.message or trace.error,
-        "before": numbers.filter(number__lt=number).order_by("-number").first(),
-        "after": numbers.filter(number__gt=number).order_by("number").first(),
-        "nodes_version": row.nodes_version,
-        "names": None if known == row.nodes_version else row.nodes,
-    }
-    return encoded(cycle_steps.cycle_data(trace, scores) | about)
+    names = None if known == row.nodes_version else row.nodes
+    return encoded(cycles.steps_of(run, row, trace_of(row), scores) | {"names": names})
 
 
 class BreakpointIn(Schema):

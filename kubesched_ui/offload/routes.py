@@ -6,6 +6,7 @@ POD, API_POD = RUN + "pods/<str:namespace>/<str:name>/", API + "pods/<namespace>
 # Searches, replays and requests that decode a whole recording.
 ALWAYS = frozenset({
     RUN + "together/",
+    RUN + "clip/",
     POD + "why/",
     POD + "trials/",
     POD + "claims/",

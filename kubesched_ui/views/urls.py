@@ -16,6 +16,7 @@ from kubesched_ui.accounts.permissions import (
     starts,
 )
 from kubesched_ui.views import (
+    clip,
     clusters,
     compare,
     documentation,
@@ -145,6 +146,7 @@ urlpatterns = [
     path("runs/<int:run_id>/", runs.run, SHOW, "run"),
     path("runs/<int:run_id>/room/", live_classes.open_on_run, starts("start live class"), "run-room"),
     path("runs/<int:run_id>/present/", present.present, SHOW, "present"),
+    path("runs/<int:run_id>/clip/", clip.clip, SHOW, "clip"),
     path("runs/<int:run_id>/fork/", compare.fork, starts("fork"), "fork"),
     path("runs/<int:run_id>/what-if/", compare.what_if, starts("fork"), "what-if"),
     path("scenarios/<int:scenario_id>/pair/", compare.pair, starts("start pair"), "pair"),

@@ -146,16 +146,22 @@ def _used(values: Sequence[Any], of: Int64) -> tuple[list[Any], list[int]]:
 
 
 def stream(recording: Recording, after: int | None = None, until: int | None = None) -> dict[str, Any]:
-    """Return one piece of the changes after a timepoint, or up to one.
+    """Return one piece of the changes after a timepoint, or up to one, as `changes_between`. Raises InputError unless
+    exactly one timepoint is given.
+    """
+    if (after is None) == (until is None):
+        raise InputError("moment", "", "must be one of after and until")
+    return changes_between(recording, *_covered(recording, after, until))
+
+
+def changes_between(recording: Recording, first: int, last: int) -> dict[str, Any]:
+    """Return the changes after timepoint `first` up to `last`.
 
     {from, to}: it covers the timepoints after `from` up to `to`. `places`: columns `at`, `pod`, `node` (a name, "" for
     none), `state`, `came`, and the previous values as `was_...`. `pods`: the pods in it, as in `pod_columns`. `nodes`:
     [{at, name, now, was}], each as in `one_node` or None. `nominated`: [{at, pod, now, was}]. `cycles`: columns
-    `number`, `at`. `instants`: columns `at`, `t`. Raises InputError unless exactly one timepoint is given.
+    `number`, `at`. `instants`: columns `at`, `t`.
     """
-    if (after is None) == (until is None):
-        raise InputError("moment", "", "must be one of after and until")
-    first, last = _covered(recording, after, until)
     moved = _moved(recording, first, last)
     cycles = recording.tables["cycles"]["at"]
     numbers = np.flatnonzero((cycles > first) & (cycles <= last))

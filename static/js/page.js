@@ -1,4 +1,5 @@
 // Shared by all pages: theme switch, copy buttons, parts that are updated in place.
+import { withParams } from "./address.js";
 import { store } from "./browser_storage.js";
 import { swapParts } from "./partial_update.js";
 import { tellOfScrolling } from "./scroll.js";
@@ -24,6 +25,15 @@ async function copy(button, text, otherwise) {
   setTimeout(() => {
     button.textContent = label;
   }, 1500);
+}
+
+// Returns the address of the shown step. It names the cycle, because the page of a pod shows its last attempt, and the
+// map, because it is not at the top of the page of a run.
+function stepAddress(button) {
+  const { cycle } = button.closest("#pod")?.dataset ?? {};
+  const address = withParams(cycle ? { cycle, attempt: null } : {});
+  if (button.closest("#map")) address.hash = "map";
+  return address.href;
 }
 
 function copyText(button) {
@@ -62,7 +72,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.matches("[data-theme-switch]")) switchTheme();
   if (button.matches("[data-copy]")) copyText(button);
-  if (button.matches("[data-copy-link]")) copy(button, location.href, () => "Copy it from the address bar");
+  if (button.matches("[data-copy-link]")) copy(button, stepAddress(button), () => "Copy it from the address bar");
   if (button.matches("[data-dialog]")) document.getElementById(button.dataset.dialog)?.showModal();
   if (button.matches("[data-confirm]")) ask(button, event);
 });

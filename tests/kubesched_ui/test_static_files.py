@@ -38,10 +38,10 @@ def own(settings: Any, tmp_path: Path) -> Path:
     (scripts / "late.js").write_text("document.title;\n")
     settings.STATICFILES_DIRS = [tmp_path / "static"]
     finders.get_finder.cache_clear()
-    static_files._imports.cache_clear()
+    static_files.imports_of.cache_clear()
     yield scripts
     finders.get_finder.cache_clear()
-    static_files._imports.cache_clear()
+    static_files.imports_of.cache_clear()
 
 
 def test_without_collection_files_keep_their_names() -> None:

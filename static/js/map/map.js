@@ -10,6 +10,7 @@ import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { PodTrial } from "./pod_trial.js";
 import { amount, resourceName, scarceResource } from "./quantities.js";
+import { Share } from "./share.js";
 import { tableSwitch } from "./table_switch.js";
 import { laddered, pictured } from "./verdicts.js";
 import { NOTHING, View } from "./view.js";
@@ -27,6 +28,7 @@ const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);
+new Share(box, view, about);
 const stops = new Stops(part("stops"), source, player);
 let written = { playing: 0, at: 0 }; // last update of the text around the map
 const showTable = tableSwitch(box, view, player);
@@ -101,6 +103,13 @@ function hand() {
   const shows = requests && fill !== "pods" ? `, ${amount(requests[fill] ?? 0, fill)} ${resourceName(fill)}` : "";
   part("hand").hidden = !trace;
   if (trace) part("hand").textContent = `${trace.pod}${shows}`;
+}
+
+// Describes what is shown, for sharing it.
+function about() {
+  const { trace, focus } = player;
+  const sentence = trace?.sentence ?? document.querySelector('#run [data-part="answer"]').textContent.trim();
+  return { pod: trace?.pod, sentence, cycle: trace?.number, cycles: world?.cycles, focus };
 }
 
 // ---- user actions

@@ -81,7 +81,7 @@ export class Player extends Reel {
       if (this.world === this.view.world) this.view.changed(moved, animate && moved.length > 0);
       else this.view.arrange(this.world);
       const cycle = this.cycle !== undefined && !focus.bare && this.cycle <= this.world.cycles;
-      const fetched = cycle && !(playing && this.speed > CALM);
+      const fetched = cycle && !(playing && this.unit === "cycle" && this.speed > CALM);
       const trace = fetched ? await this.fetchTrace(focus) : null;
       const event = focus.seq > 0 ? await this.moves.at(focus.seq) : null;
       if (mine !== this.turn) return;

@@ -1,10 +1,12 @@
 // The cluster in the shown cycle of a pod: after the step that the page selects, else after the whole cycle.
+import { replaceParams } from "../address.js";
 import { whenVisible } from "../dom.js";
 import { Source } from "./api.js";
 import { Aside } from "./inspector.js";
 import { nearest } from "./ladder.js";
 import { PodTrial } from "./pod_trial.js";
 import { scarceResource } from "./quantities.js";
+import { Share } from "./share.js";
 import { pointName } from "./stepper.js";
 import { StillMap } from "./still_map.js";
 import { focusIn, lastStepOf } from "./url_state.js";
@@ -14,16 +16,24 @@ import { openWhatIf } from "./what_if.js";
 const box = document.getElementById("pod-map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const source = new Source(box.dataset.src);
-const shown = { world: null, focus: {}, trace: null, place: {} };
+const shown = { world: null, focus: { node: focusIn(location.search).node }, trace: null, place: {}, point: {} };
 const map = new StillMap(box, choose);
 map.view.by.colour = "verdict"; // the pods that the run placed stand out
 const aside = new Aside(box, shown, map.view);
 const trial = new PodTrial(box, map.view);
 let turn = 0;
 
+new Share(box, map.view, () => {
+  const { trace, point, world, focus } = shown;
+  const sentence = document.querySelector("#pod .answer-card .answer").textContent.trim();
+  const about = { pod: trace?.pod, sentence, cycle: trace?.number, cycles: world?.cycles };
+  return { ...about, focus: { ...point, node: focus.node } };
+});
+
 function choose(node) {
   shown.focus.node = node;
   map.view.mark(node);
+  replaceParams({ node: node || null });
   if (shown.trace) aside.showNode();
 }
 
@@ -63,6 +73,7 @@ async function showStep() {
   const ladder = at < 0 ? (await source.ladder(trace.pod, place.cycle)).ladder : null;
   const scored = point === "score" && plugin ? await source.cycle(trace.number, plugin) : trace;
   if (trace !== shown.trace || place !== shown.place) return;
+  map.view.mark(shown.focus.node ?? "");
   const picture = pictured(scored, at);
   map.view.show(ladder ? laddered(picture, ladder) : picture);
   if (ladder) {
@@ -73,6 +84,7 @@ async function showStep() {
   map.legend.show();
   map.showTable();
   const by = plugin && plugin === focus.plugin ? `: ${plugin}` : "";
+  shown.point = { point, plugin: by && plugin };
   part("hand").hidden = false;
   part("hand").textContent = point ? `After ${pointName(point)}${by}` : "Result";
   aside.showNode();
@@ -84,6 +96,10 @@ box.addEventListener("click", ({ target }) => {
   if (ask) openWhatIf(box, ask, shown.focus);
 });
 document.addEventListener("stepshown", () => queueMicrotask(showStep)); // after the page has written its address
-document.addEventListener("podrefreshed", () => (shown.trace ? showStep() : load()));
+document.addEventListener("podrefreshed", () => {
+  replaceParams({ node: shown.focus.node || null }); // the node stays selected in another attempt
+  if (shown.trace) showStep();
+  else load();
+});
 
 whenVisible(box, load);

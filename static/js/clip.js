@@ -1,0 +1,101 @@
+// Player of a clip: a stretch of a run in a file that plays without a server (docs/sharing.md).
+import { Source } from "./map/api.js";
+import { World } from "./map/cluster_model.js";
+import { Controls } from "./map/controls.js";
+import { choices, usual } from "./map/grouping.js";
+import { Legend } from "./map/legend.js";
+import { Player } from "./map/player.js";
+import { words } from "./map/verdicts.js";
+import { View } from "./map/view.js";
+
+const SPEED = 2; // steps per second at the beginning
+const box = document.getElementById("map");
+const part = (name) => document.querySelector(`[data-${name}]`);
+
+async function saved() {
+  const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (one) => one.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(plain).json();
+}
+
+const { picture, changes, cycles, names, look, focus } = await saved();
+
+// Answers the requests of the map from the file.
+class Saved extends Source {
+  async get(path) {
+    const { pathname, searchParams } = new URL(path, "clip://-");
+    const [, first, last] = pathname.split("/");
+    if (first === "map") return last ? changes : picture;
+    if (first === "cycles" && last) return cycleOf(cycles[Number(last) - 1], searchParams.get("scores"));
+    if (first !== "cycles") throw new Error("This clip does not contain that.");
+    const since = Number(searchParams.get("since"));
+    return { cycles: cycles.slice(since, since + Number(searchParams.get("limit"))).map((cycle) => cycleOf(cycle)) };
+  }
+}
+
+const cycleOf = (cycle, plugin) => ({
+  ...cycle,
+  names: names[cycle.nodes_version] ?? picture.nodes.name,
+  scores: plugin ? { plugin, normalized: cycle.points[plugin] } : null,
+});
+
+const view = new View(part("canvas"), (node) => player.choose(node));
+const player = new Player({ source: new Saved(""), view, inTime: false, shown, failed, home: focus, quiet: true });
+const controls = new Controls(box, player, false);
+const legend = new Legend(part("shades"), view);
+const decisions = [...box.querySelectorAll("[data-decision]")];
+
+// The options of the map from which the clip was saved.
+Object.assign(view.by, { colour: "verdict" }, look);
+if (look.group === undefined) view.by.group = usual(choices(new World(picture).nodes.values()));
+Object.assign(player, { unit: "point", speed: SPEED });
+part("unit").value = player.unit;
+part("speed").value = String(player.speed);
+
+function shown() {
+  const { trace, step, focus: here, cycleHere } = player;
+  view.evicting(trace?.victims);
+  view.mark(here.node ?? "");
+  controls.show();
+  legend.show();
+  const about = cycles[cycleHere - 1];
+  part("when").textContent = about?.heading ?? "After the last cycle of this clip";
+  part("pod").textContent = about?.pod ?? "";
+  part("answer").textContent = about?.sentence ?? "";
+  part("hand").hidden = !here.node;
+  part("hand").textContent = [here.node, words(view.picture.of.get(here.node), view.picture)]
+    .filter(Boolean)
+    .join(": ");
+  for (const [index, decision] of decisions.entries())
+    list(decision, index === cycleHere - 1, trace?.steps[step]?.point);
+}
+
+// Opens the shown decision in the list of all, and marks its extension point.
+function list(decision, current, point) {
+  const details = decision.querySelector("details");
+  if (details.open !== current) {
+    details.open = current;
+    if (current) decision.parentElement.scrollTop = decision.offsetTop - decision.parentElement.offsetTop;
+  }
+  for (const item of decision.querySelectorAll("[data-point]")) {
+    const on = current && item.dataset.point === point;
+    if (on) item.setAttribute("aria-current", "step");
+    else item.removeAttribute("aria-current");
+  }
+}
+
+function failed(error) {
+  part("answer").textContent = error.message;
+}
+
+// Space plays and pauses, unless it activates what has the focus.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== " " || event.target.closest("button, a, input, select, summary, dialog")) return;
+  event.preventDefault();
+  player.play(1);
+});
+
+box.querySelector("[data-dialog]").addEventListener("click", () => document.getElementById("keys").showModal());
+
+view.tallest = 0.5; // leaves space for the sentence
+player.open();
