@@ -1,6 +1,5 @@
 """The sentence about a node of a live cluster and the pods that wait for it."""
 
-import logging
 import threading
 from functools import lru_cache
 
@@ -14,18 +13,19 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
 
-logger = logging.getLogger(__name__)
-
 MOST = 10_000  # objects; the state of a larger cluster takes seconds to read, and it changes all the time
 
 _lock = threading.Lock()  # dry cycles modify a cached cluster, and revert that
 
 
 def of_cluster(cluster: Cluster, name: str) -> str:
-    """Return the sentence about a node in the newest stored state; "" for clusters with more than MOST objects and for
-    those whose state cannot be simulated."""
-    if not cluster.resource_version or sum(cluster.counts.get("kinds", {}).values()) > MOST:
+    """Return the sentence about a node in the newest stored state, or why there is none."""
+    if not cluster.resource_version:
         return ""
+    if sum(cluster.counts.get("kinds", {}).values()) > MOST:
+        return (
+            f"The cluster has more than {MOST:,} objects: a fork of it says what keeps the pending pods from the node."
+        )
     try:
         with _lock:
             simulation, demands = _state(
@@ -33,8 +33,7 @@ def of_cluster(cluster: Cluster, name: str) -> str:
             )
             return summary_of(simulation, name, demands)
     except InputError as problem:
-        logger.info("Node %s of cluster %s has no summary: %s", name, cluster.pk, problem)
-        return ""
+        return f"What keeps the pending pods from the node is not known: {str(problem).rstrip('.')}."
 
 
 @lru_cache(maxsize=2)

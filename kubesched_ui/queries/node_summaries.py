@@ -1,6 +1,5 @@
-"""The sentence about a node and the pods that wait: of a run at its end, and of a scenario as it is."""
+"""The sentence about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is."""
 
-import logging
 import threading
 from datetime import datetime
 from functools import lru_cache
@@ -14,33 +13,32 @@ from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 
-logger = logging.getLogger(__name__)
-
 _lock = threading.Lock()  # dry cycles modify a cached cluster, and revert that
 
 
-def of_run(run: Run, name: str) -> str:
-    """Return the sentence about a node at the end of a run; "" while the run is active, or if it cannot be restored."""
+def of_run(run: Run, name: str, moment: int) -> str:
+    """Return the sentence about a node at a timepoint of a run, or why there is none."""
     if run.active:
-        return ""
+        return "When the run has ended, this page says what keeps the pending pods from the node."
     try:
-        return remedies.node_summary(run, name)
+        return remedies.node_summary(run, name, moment)
     except (InputError, NotRecorded) as problem:
-        logger.info("Node %s of run %s has no summary: %s", name, run.pk, problem)
-        return ""
+        return _unknown(problem)
 
 
 def of_scenario(scenario: Scenario, name: str) -> str:
-    """Return the sentence about a node of a scenario with the default configuration; "" for scenarios in virtual time,
-    whose pods are created later, and for those that cannot be simulated."""
+    """Return the sentence about a node of a scenario with the default configuration, or why there is none."""
     if scenario.time:
-        return ""
+        return "The pods of this scenario come in virtual time: the page of the node in a run says what it takes."
     try:
         with _lock:
             return summary_of(_simulation(scenario.pk, scenario.created_at), name)
     except InputError as problem:
-        logger.info("Node %s of scenario %s has no summary: %s", name, scenario.pk, problem)
-        return ""
+        return _unknown(problem)
+
+
+def _unknown(problem: Exception) -> str:
+    return f"What keeps the pending pods from the node is not known: {str(problem).rstrip('.')}."
 
 
 @lru_cache(maxsize=1)

@@ -48,8 +48,8 @@ class NodeAtTimepoint:
     """A node at a timepoint.
 
     `line`: the node then, or its last known state; `there`: whether it exists then. `first`, `now`: the pods on it at
-    the beginning of the run and at the timepoint. `pools`: its device pools. `t`: virtual second of the timepoint;
-    `cursor`: its position in the curves, in percent.
+    the beginning of the run and at the timepoint. `pools`: its device pools. `moment`: the timepoint in the recording;
+    `t`: its virtual second; `cursor`: its position in the curves, in percent.
     """
 
     line: NodeLine
@@ -59,6 +59,7 @@ class NodeAtTimepoint:
     fullness: list[ResourceUse]
     pools: list[PoolThen]
     history: NodeHistory
+    moment: int
     t: float
     cycle: int
     cursor: float
@@ -115,6 +116,7 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
         ],
         pools=devices_at(run, node, moment),
         history=history,
+        moment=moment,
         t=now if run.in_time else 0.0,
         cycle=recording.cycle_after(moment),
         cursor=100 * now / end if end else 100.0,

@@ -72,10 +72,9 @@ def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:
             raise
 
 
-def node_summary(run: Run, name: str) -> str:
-    """Return the sentence about a node at the end of the run. Raises NotRecorded, InputError."""
-    recording = recording_of(run)
-    return _cached((key_of(run), "summary", name), lambda: summary_of(_at(run, recording.end, 0), name))
+def node_summary(run: Run, name: str, moment: int) -> str:
+    """Return the sentence about a node at a timepoint. Raises NotRecorded, InputError."""
+    return _cached((key_of(run), "summary", name, moment), lambda: summary_of(_at(run, moment, 0), name))
 
 
 def explained(run: Run, row: Cycle) -> Answer:

@@ -56,7 +56,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "scenario": run.scenario,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
         "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
-        "summary": "" if any(query.get(unit) for unit in ("cycle", "t", "seq")) else node_summaries.of_run(run, name),
+        "summary": node_summaries.of_run(run, name, known.moment) if known is not None and known.there else "",
         "page": page,
         "verdicts": verdicts,
         "rejecting": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),

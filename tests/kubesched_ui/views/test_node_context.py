@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui.clusters import node_summaries as clusters
+from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import RecordingBlock, Run
@@ -103,4 +105,18 @@ def test_the_sentence_about_a_node(client: Client) -> None:
     assert "The pending pod does not tolerate spot=true:NoSchedule; with that toleration it would fit here." in page(
         client, run, "n2"
     )
-    assert "pending pod" not in page(client, run, "n2", "?cycle=1")
+    before = page(client, run, "n2", "?cycle=1")
+    assert "No pending pod tolerates spot=true:NoSchedule; with that toleration all would fit here." in before
+
+
+def test_a_node_page_without_the_sentence_says_why(
+    client: Client, virtual_time: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_time = reverse("scenario-node", args=[virtual_time.scenario_id, "n1"])
+    assert "The pods of this scenario come in virtual time" in client.get(in_time).content.decode()
+    assert "No pod is pending, so nothing asks for this node (cpu 25%" in page(client, virtual_time, "n1", "?t=25")
+    Run.objects.filter(pk=virtual_time.pk).update(state="running")
+    assert "When the run has ended, this page says" in page(client, virtual_time, "n1")
+    monkeypatch.setattr(clusters, "MOST", 10)
+    large = Cluster(resource_version=9, counts={"kinds": {"Pod": 11}})
+    assert clusters.of_cluster(large, "n1").startswith("The cluster has more than 10 objects: a fork of it says")
