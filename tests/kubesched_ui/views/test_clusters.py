@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from kubesched_ui.clusters import connections
 from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes
-from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, PendingPod
+from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, HistoryGap, PendingPod
 from kubesched_ui.clusters.safe_columns import safe_columns
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.views import cluster_map
@@ -133,7 +134,60 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
         assert text in page
     assert "ResourceQuotas cannot be read." in page
     assert "other reasons" in page
-    assert "first known" in page
+    assert "First known" in page
+
+
+def stored_changes(cluster: Cluster, *changes: ClusterChange) -> None:
+    """Append a block of changes to the history."""
+    times = [datetime.fromtimestamp(change.time, UTC) for change in (changes[0], changes[-1])]
+    versions = changes[0].resource_version, changes[-1].resource_version
+    data = encode_changes(changes)
+    number = ChangeBlock.objects.filter(cluster=cluster).count() + 1
+    ChangeBlock.objects.create(
+        cluster=cluster, number=number, first_version=versions[0], last_version=versions[1],
+        first_at=times[0], last_at=times[1], count=len(changes), size=len(data), data=data,
+    )  # fmt: skip
+
+
+def test_the_timeline_of_a_pod_has_creation_events_attempts_and_gaps(client: Client, cluster: Cluster) -> None:
+    begin = timezone.now() - timedelta(minutes=20)
+    at = [begin + timedelta(seconds=seconds) for seconds in range(0, 700, 100)]
+    made = pod("late")
+    made["metadata"]["creationTimestamp"] = f"{at[0]:%Y-%m-%dT%H:%M:%SZ}"
+    message = f"0/4 nodes {EVIL}\x1b[2J"
+    no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    about = {"kind": "Pod", "namespace": "default", "name": "late"}
+    event = {"involvedObject": about, "reason": "FailedScheduling", "message": message, "reportingComponent": "mine"}
+    other = event | {"involvedObject": about | {"name": "late.other"}, "reason": "Other"}
+    stored_changes(
+        cluster,
+        ClusterChange("Pod", ADD, "default/late", 1300, at[1].timestamp(), made),
+        ClusterChange("Pod", MODIFY, "default/late", 1301, at[2].timestamp(), {"status": {"conditions": [no_node]}}),
+        ClusterChange("Event", ADD, "default/late.17f", 1302, at[3].timestamp(), event),
+        ClusterChange("Event", ADD, "default/late.other.17f", 1303, at[3].timestamp(), other),
+        ClusterChange("Event", MODIFY, "default/late.17f", 1304, at[5].timestamp(), {"count": 2}),
+        ClusterChange("Pod", MODIFY, "default/late", 1305, at[6].timestamp(), {"spec": {"nodeName": "n2"}}),
+    )
+    gaps = {"cluster": cluster, "after": 1301, "until": 1305}
+    HistoryGap.objects.create(kind="Pod", began_at=at[4], ended_at=at[5], reason="The connection was lost.", **gaps)
+    HistoryGap.objects.create(kind="Service", began_at=at[4], ended_at=at[5], reason="Other kind.", **gaps)
+    page = get(client, address(cluster, "pods/default/late/"))
+    clock = [f"{timezone.localtime(one):%Y-%m-%d %H:%M:%S}" for one in at]
+    answered = client.get(address(cluster, "pods/default/late/"))
+    assert [(one.when, one.what, one.tone) for one in answered.context["moments"]] == [
+        (clock[0], "Created", ""),
+        (clock[1], "First known", ""),
+        (clock[2], "PodScheduled is False: Unschedulable", ""),
+        (clock[3], "FailedScheduling", ""),
+        (clock[4], f"The watch was interrupted from {clock[4]} to {clock[5]}", "gap"),
+        (clock[6], "Bound to n2", ""),
+    ]
+    assert answered.context["moments"][2].why.startswith("0/4 nodes <script>")
+    assert answered.context["moments"][3].why == f"mine: the same message (repeated 1 time until {clock[5]})"
+    assert EVIL not in page.source
+    assert "\x1b" not in page.source
+    assert "Other kind." not in page.source
+    assert "This pod is not pending: bound to n2" in page.source
 
 
 def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
