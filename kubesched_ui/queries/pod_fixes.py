@@ -14,10 +14,8 @@ from kubesched_ui.presenters.run_answer import ShownFix
 from kubesched_ui.queries import answers, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from scheduler_core.api.objects import Pod, decode
-from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.suggestions.owner import PATCHED
-from scheduler_core.debugger.suggestions.steps import Remedy
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 
@@ -50,18 +48,6 @@ def shown(run: Run, row: Cycle, fixes: Iterable[dict[str, Any]], at: int | None 
         of_workload = Cycle.objects.filter(run=run, namespace=row.namespace, name__in=names)
         at = of_workload.aggregate(first=Min("number"))["first"] or row.number
     return [replace(one, at=at or row.number, diff=_diff(run, row, one.fix)) for one in listed]
-
-
-def shown_remedies(row: Cycle, found: Iterable[Remedy]) -> list[ShownFix]:
-    """Return fixes that place a pod on a given node."""
-    listed = []
-    for number, one in enumerate(found):
-        disturbs = one.disturbs
-        others = (disturbs.get("pods", 0), "other pod", "deleted"), (disturbs.get("nodes", 0), "node", "changed")
-        remark = " ".join(f"{count(many, what)} {how}." for many, what, how in others if many)
-        fix = {"kind": one.kind, "target": None, "text": one.text, "command": "", "places": 0, "remark": remark}
-        listed.append(ShownFix(fix | {"changes": one.changes}, row.number, f"fix-{number}"))
-    return listed
 
 
 def _diff(run: Run, row: Cycle, fix: dict[str, Any]) -> list[DiffLine]:

@@ -123,7 +123,8 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     """Return the fixes that place the pod, on a node if one is given. Raises InputError, NotRecorded."""
     if node:
-        return {"fixes": pod_fixes.shown_remedies(row, remedies.winning_of(run, row, node).remedies)}
+        found = msgspec.to_builtins(remedies.winning_of(run, row, node).fixes)
+        return {"fixes": pod_fixes.shown(run, row, found, row.number)}
     if row.result not in ("unschedulable", "gated"):
         return {}
     return {"pending": True, "note": groups.note_of(run, row), "fixes": pod_fixes.fixes_of(run, row)}

@@ -236,15 +236,10 @@ def remedies(args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def _prefer(found: PreferNode, args: argparse.Namespace, out: IO[str]) -> int:
-    if args.json:
-        print_json(found.remedies, out)
-        return 0 if found.remedies else 1
-    print(found.answer.sentence, file=out)
-    for remedy in found.remedies:
-        print(f"{remedy.kind:6} {remedy.text} -> {remedy.node}", file=out)
-    if not found.remedies and (not found.goes_there or found.tied):
-        print(f"No fix was found that makes {args.node} the only best node.", file=out)
-    return 0 if found.remedies else 1
+    none = "" if found.goes_there and not found.tied else f"No fix was found that makes {args.node} the only best node."
+    if not args.json:
+        print(found.answer.sentence, file=out)
+    return _write_fixes(found.fixes, none, out, args.json)
 
 
 def _best(played: Played, out: IO[str], as_json: bool) -> int:
@@ -263,7 +258,7 @@ def _write_fixes(fixes: Sequence[Fix], none: str, out: IO[str], as_json: bool) -
     if as_json:
         print_json(fixes, out)
     else:
-        for line in fix_lines(fixes) if fixes else [none]:
+        for line in fix_lines(fixes) if fixes else filter(None, [none]):
             print(line, file=out)
     return 0 if fixes else 1
 

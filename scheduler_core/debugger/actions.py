@@ -22,7 +22,7 @@ from scheduler_core.cluster.resources import amounts, is_extended
 from scheduler_core.config.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.debugger.suggestions.add_node import another
 from scheduler_core.debugger.suggestions.requests import quantity_text, round_down
-from scheduler_core.debugger.suggestions.steps import Raw, containers_of, difference, patch_of
+from scheduler_core.debugger.suggestions.template_patch import Raw, containers_of, difference, patch_of
 from scheduler_core.errors import InputError
 
 MAX_NODES = 100  # added at once

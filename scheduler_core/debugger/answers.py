@@ -16,7 +16,7 @@ from scheduler_core.debugger.group_waits import group_of, why_group_waits
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.owner import kind_of, owner_of
-from scheduler_core.debugger.suggestions.steps import patch_of
+from scheduler_core.debugger.suggestions.template_patch import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain

@@ -12,7 +12,6 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.answers import answer_now, first_of, workloads_of
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.evict_pods import delete
 from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import explain
@@ -22,6 +21,7 @@ from scheduler_core.pending_pods.pending_answer import LeavingPod
 from scheduler_core.pending_pods.times import seconds
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
+from scheduler_core.virtual_time.scenario import Reference
 
 RUNS = 60  # cycles of the search for those pods that must be gone
 NODES_LISTED = 20  # nodes of a group of reasons
@@ -135,4 +135,4 @@ def _described(pods: Sequence[PodInfo], node: str) -> tuple[LeavingPod, ...]:
 
 
 def _deletions(pods: Sequence[PodInfo]) -> Sequence[Change]:
-    return delete(list(pods)).changes
+    return [Change(delete=Reference(kind="Pod", namespace=pod.namespace, name=pod.name)) for pod in pods]

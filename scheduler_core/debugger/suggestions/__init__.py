@@ -1,5 +1,5 @@
-"""Suggested fixes: a search for changes, each verified by running the pod's cycle with them in the restored cluster.
+"""Suggested fixes: changes for a workload, each verified by dry cycles of its pods in the restored cluster.
 
-Start with `search.py`. A `Step` (`steps.py`) removes one obstacle. The modules named after a topic offer the steps for
-a plugin's rejection. `what_if.py` runs the cycle with the changes, and `trial.py` reverts them.
+Start with `fixes.py`. A `TemplateEdit` edits the pods; the modules named after a topic offer edits for a plugin's
+rejection. `what_if.py` and `placing.py` run cycles with the changes, and `trial.py` reverts them.
 """

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from scheduler_core.api import patches
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
@@ -21,16 +22,21 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
 from scheduler_core.debugger.suggestions.immutable_fields import changes_immutable
-from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.node_facts import of_nodes
+from scheduler_core.debugger.suggestions.node_context import NodeContext, of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
-from scheduler_core.debugger.suggestions.steps import Raw, difference, patch_of
-from scheduler_core.debugger.suggestions.targets import worth_trying
-from scheduler_core.debugger.suggestions.template_patch import merged, of_template, strategic
+from scheduler_core.debugger.suggestions.template_patch import (
+    Raw,
+    TemplateEdit,
+    difference,
+    merged,
+    of_template,
+    patch_of,
+    strategic,
+)
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
-from scheduler_core.explain.answer import Cause, Target
+from scheduler_core.explain.answer import Answer, Cause, Target
 from scheduler_core.metrics.groups import POOLS
 from scheduler_core.simulation import Simulation
 
@@ -66,19 +72,28 @@ class FixCandidate:
 Candidates = Iterator[FixCandidate | None]
 
 
+def shown(
+    kind: str, target: Target, text: str, note: str = "", changes: Sequence[Change] = (), command: str = ""
+) -> FixCandidate:
+    """Return the candidate that says what is missing; its command only shows the object, by default the target."""
+    command = command or commands.describe(target)
+    return FixCandidate(kind, target, text, command, [*changes], None, note, always=True, shows=True)
+
+
 class Situation:
     """A workload with pending pods that are alike, in a cluster at rest, and the cause of its answer."""
 
-    def __init__(self, simulation: Simulation, cause: Cause, pods: Sequence[PodInfo]) -> None:
+    def __init__(self, simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], attempt: int = 1) -> None:
         self.simulation = simulation
         self.cluster: Cluster = simulation.cluster
-        self.cause = cause
+        self.cause = answer.cause or Cause("")
+        self.ladder = answer.ladder
         nodes = len(self.cluster.nodes) + AS_NODES
         self.placing = Placing(simulation, max(CYCLES_TIMES_NODES // nodes, LEAST_CYCLES))
         self.pods = list(pods)
         self.tried = self.pods[: max(self.placing.cycles // PARTS, 1)]
         self.pod = self.pods[0]
-        self.what_if = WhatIf(simulation, self.pod.key)
+        self.what_if = WhatIf(simulation, self.pod.key, attempt)
         self.document: Raw = self.what_if.document
         self.owner = owner_of(self.cluster, self.pod)
 
@@ -89,15 +104,13 @@ class Situation:
 
     @cached_property
     def near(self) -> list[NodeContext]:
-        """The nodes of the cause, or else those with the fewest obstacles, one or two of each kind."""
+        """The nodes of the cause, or else those of the ladder, the nearest first."""
+        names = self.cause.nodes or [name for rung in self.ladder for name in rung.nodes]
         rows = self.cluster.nodes.rows
-        names = [name for name in self.cause.nodes if name in rows]
-        if not names and len(self.cluster.nodes):
-            names = worth_trying(self.what_if, self.trace)
-        framework, pod = self.what_if.framework, self.what_if.pod
-        return [
-            NodeContext(self.cluster, framework, pod, self.document, self.trace, rows[name]) for name in names[:NEAR]
-        ]
+        return [self.at(rows[name]) for name in names if name in rows][:NEAR]
+
+    def at(self, row: int) -> NodeContext:
+        return NodeContext(self.what_if, self.trace, row)
 
     @cached_property
     def running(self) -> list[PodInfo]:
@@ -114,17 +127,19 @@ class Situation:
         except InputError:
             return []
 
-    def would(self, placed: int) -> str:
-        """Return how many pods a change would place, as the end of a sentence."""
-        return f"{placed:,} of {formatting.count(len(self.pods), 'pod')} would run there"
+    def would(self, changes: Sequence[Change]) -> str:
+        """Return how many pods the changes would place, as the end of a sentence."""
+        return f"{len(self.placed(changes)):,} of {formatting.count(len(self.pods), 'pod')} would run there"
 
     # ---- an edit of the workload
 
-    def edited(self, kind: str, text: str, edit: Callable[[Raw], object], note: str = "") -> FixCandidate | None:
+    def edited(self, edit: TemplateEdit | None, note: str = "") -> FixCandidate | None:
         """Return the candidate that edits the pods' template; None if the edit changes nothing or cannot be sent."""
+        if edit is None:
+            return None
         new = copy.deepcopy(self.document)
         try:
-            edit(new)
+            edit.edit(new)
         except (LookupError, TypeError):
             return None
         patch, how = strategic(self.document, new), "strategic"
@@ -134,20 +149,21 @@ class Situation:
                 return None
         if not patch:
             return None
+        apply = merged if how == "strategic" else patches.merge_patch
         changes, spec = [], patch.get("spec") or {}
         away = self.running if "podAntiAffinity" in (spec.get("affinity") or {}) else []
         smaller = bool({"containers", "initContainers", "resources"} & spec.keys())
         replaced = self.running if smaller and self._restarts else []
         for pod in (*self.pods, *(away or replaced)):
             document = msgspec.to_builtins(pod.pod)
-            changed = difference(document, merged(document, patch, lists=how == "strategic"))
+            changed = difference(document, apply(document, patch))
             if changed:
                 changes.append(patch_of("Pod", pod.namespace, pod.name, changed))
         command, sent, remarks = self._command(patch, how, changes)
         remarks = [*([note] if note else []), *remarks]
         if away:
             remarks.append("its running pods keep pending ones away until they are replaced as well")
-        return FixCandidate(kind, self.owner, text, command, changes, sent, "; ".join(remarks))
+        return FixCandidate(edit.kind, self.owner, edit.text, command, changes, sent, "; ".join(remarks))
 
     def _command(self, patch: Raw, how: str, changes: list[Change]) -> tuple[str, Raw, list[str]]:
         """Return (command, the patch that it sends, remarks) for a patch of the pods."""
@@ -208,20 +224,15 @@ class Situation:
             if len(shapes) == SHAPES:
                 break
             shapes.add(shape)
-            first = self.placed(changes(like, 1))
-            if not first:
-                continue
-            results = {1: first}
 
-            def place(number: int, like: Node = like, results: dict[int, list[str]] = results) -> int:
-                if number not in results:
-                    results[number] = self.placed(changes(like, number))
-                return len(results[number])
+            def place(number: int, like: Node = like) -> list[str]:
+                return self.placed(changes(like, number))
 
-            number, _ = fewest(place, len(self.tried))
-            nodes = f"{formatting.count(number)} {self.described(like)}"
-            made = changes(like, number)
-            return FixCandidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=results[number])
+            number, placed = fewest(place, len(self.tried))
+            if number:
+                nodes = f"{formatting.count(number)} {self.described(like)}"
+                made = changes(like, number)
+                return FixCandidate(kind, None, text.format(nodes=nodes), "", made, None, note, placed=placed)
         return None
 
     def likes(self) -> Iterator[Node]:

@@ -12,6 +12,7 @@ import yaml
 from scheduler_core.explain.answer import Target
 
 Raw = dict[str, Any]
+_SHORT = {"PersistentVolumeClaim": "pvc", "PersistentVolume": "pv"}
 _FROM_CONTROLLER = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _WITHOUT_SELECTOR: Raw = {
     "selector": None,
@@ -42,14 +43,10 @@ def replaced(target: Target, patch: Raw, kind: str = "strategic", names: Sequenc
     return " | ".join(steps)
 
 
-def create(document: Raw) -> str:
-    """Return the command that creates an object."""
-    return _with_manifest("kubectl create -f -", document)
-
-
-def recreate(document: Raw) -> str:
-    """Return the command that deletes an object and creates it again from a manifest."""
-    return _with_manifest("kubectl replace --force -f -", document)
+def create(document: Raw, again: bool = False) -> str:
+    """Return the command that creates an object. `again`: the object exists and is deleted first."""
+    verb = "replace --force" if again else "create"
+    return f"kubectl {verb} -f - <<'EOF'\n{yaml.safe_dump(document, sort_keys=False)}EOF"
 
 
 def uncordon(nodes: Sequence[str]) -> str:
@@ -57,9 +54,9 @@ def uncordon(nodes: Sequence[str]) -> str:
     return f"kubectl uncordon {' '.join(map(shlex.quote, nodes))}"
 
 
-def label(node: str, labels: dict[str, str | None]) -> str:
-    """Return the command that sets labels of a node; None removes one."""
-    parts = [f"{key}-" if value is None else f"{key}={value}" for key, value in labels.items()]
+def label(node: str, labels: dict[str, str]) -> str:
+    """Return the command that sets labels of a node."""
+    parts = [f"{key}={value}" for key, value in labels.items()]
     return f"kubectl label node {shlex.quote(node)} --overwrite {' '.join(map(shlex.quote, parts))}"
 
 
@@ -68,9 +65,10 @@ def delete_pods(namespace: str, names: Sequence[str]) -> str:
     return f"kubectl delete pod -n {shlex.quote(namespace)} {' '.join(map(shlex.quote, names))}"
 
 
-def describe(kind: str, name: str, namespace: str = "") -> str:
+def describe(target: Target) -> str:
     """Return the command that shows an object with its events. It changes nothing."""
-    return f"kubectl describe {kind} {shlex.quote(name)}{f' -n {shlex.quote(namespace)}' * bool(namespace)}"
+    kind = _SHORT.get(target.kind, target.kind.lower())
+    return f"kubectl describe {kind} {shlex.quote(target.name)}{_namespace(target)}"
 
 
 def show_resource(resource: str) -> str:
@@ -87,7 +85,3 @@ def _namespace(target: Target) -> str:
 
 def _json(value: Any) -> str:
     return shlex.quote(msgspec.json.encode(value).decode())
-
-
-def _with_manifest(command: str, document: Raw) -> str:
-    return f"{command} <<'EOF'\n{yaml.safe_dump(document, sort_keys=False)}EOF"

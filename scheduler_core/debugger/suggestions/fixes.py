@@ -42,11 +42,11 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], mo
     """
     if not pods or answer.cause is None or answer.cause.kind in NO_FIX:
         return []
-    situation = Situation(simulation, answer.cause, pods)
+    situation = Situation(simulation, answer, pods)
     found: list[Fix] = []
     for source in (candidates, others):
         for candidate, _ in zip(filter(None, source(situation)), range(LOOKED_AT), strict=False):
-            fix = _simulated(situation, candidate) if not _repeats(candidate, found) else None
+            fix = simulated(situation, candidate) if not _repeats(candidate, found) else None
             if fix is not None:
                 found.append(fix)
             if len(found) >= most:
@@ -63,7 +63,7 @@ def _repeats(candidate: FixCandidate, found: Sequence[Fix]) -> bool:
     return once or any(same)
 
 
-def _simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
+def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
     """Return the fix with what its changes do; None if they help no pod or must not be suggested."""
     changes = candidate.changes
     if forbidden(situation.cluster, situation.pods, changes, candidate.command):

@@ -1,4 +1,4 @@
-"""Steps for NodeAffinity and TaintToleration, which change the pod or the node."""
+"""Edits for NodeAffinity and TaintToleration, and labels that a node lacks."""
 
 from __future__ import annotations
 
@@ -12,39 +12,57 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.node_labels import GIVEN_LABELS
 from scheduler_core.cluster.spelling import likeness, nearest
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import Part, Raw, Step, combined, node_step, patch_of
+from scheduler_core.debugger.suggestions.template_patch import Edit, Raw, TemplateEdit, all_of
+from scheduler_core.virtual_time.object_diff_text import taint_text
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+KIND = "node-selector"
 
 
-def affinity(context: NodeContext) -> list[Step]:
-    """NodeAffinity: change the unmet part of the node selector or affinity, or label the node."""
+def affinity(context: NodeContext) -> TemplateEdit | None:
+    """Return the edit of the unmet part of the node selector and affinity; None if no edit of values is enough."""
+    selector, lacks, term = _unmet(context)
+    controller = context.pod.pod.metadata.controller_ref
+    if controller is not None and controller.kind == "DaemonSet" and any(req.key == NODE_NAME for req in lacks):
+        return None  # the DaemonSet controller made the pod for another node
+    parts = [_selector_fitted(context, key, value) for key, value in selector.items()]
+    parts += [_requirement_fitted(context, req, term) for req in lacks]
+    found = [part for part in parts if part is not None]
+    return all_of(KIND, found, "; and ") if found and len(found) == len(parts) else None
+
+
+def lacking_labels(context: NodeContext) -> dict[str, str]:
+    """Return the labels with which the node would match; {} if it has one of them with another value, or if they say
+    what a node is."""
+    selector, lacks, _ = _unmet(context)
+    found = {}
+    for req in [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks:
+        if req.key in GIVEN_LABELS or req.key == NODE_NAME or req.key in context.labels:
+            return {}
+        match req.operator:
+            case "In":
+                found[req.key] = req.values[0]
+            case "Exists":
+                found[req.key] = ""
+            case "Gt" | "Lt":
+                found[req.key] = str(int(req.values[0]) + (1 if req.operator == "Gt" else -1))
+    return found
+
+
+def _unmet(context: NodeContext) -> tuple[dict[str, str], list[Requirement], int]:
+    """Return (labels of the selector, requirements of the closest term, the number of this term) that do not match."""
     spec = context.pod.pod.spec
     selector = {k: v for k, v in (spec.node_selector or {}).items() if context.labels.get(k) != v}
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
-    lacks: list[Requirement] = []
-    term = 0
-    if required is not None and not _meets(context, required.node_selector_terms):
-        lacks, term = _closest(context, required.node_selector_terms)
-    controller = context.pod.pod.metadata.controller_ref
-    if controller is not None and controller.kind == "DaemonSet" and any(req.key == NODE_NAME for req in lacks):
-        return []  # the DaemonSet controller made the pod for another node
-    parts = [_selector_fitted(context, key, value) for key, value in selector.items()]
-    parts += [_requirement_fitted(context, req, term) for req in lacks]
-    found = [combined([part for part in parts if part])] if parts and all(parts) else []
-    labels = [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks
-    return [*found, *_labelled(context, labels)]
+    if required is None or _meets(context, required.node_selector_terms):
+        return selector, [], 0
+    named = ((i, t) for i, t in enumerate(required.node_selector_terms) if t.match_expressions + t.match_fields)
+    lacks = [(missing(context.node, [term]), i) for i, term in named]
+    return selector, *min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
 
 
 def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
     return any((t.match_expressions or t.match_fields) and not missing(context.node, [t]) for t in terms)
-
-
-def _closest(context: NodeContext, terms: list[NodeSelectorTerm]) -> tuple[list[Requirement], int]:
-    """Return (the requirements that the node does not meet in its closest term, the number of that term)."""
-    named = ((i, term) for i, term in enumerate(terms) if term.match_expressions + term.match_fields)
-    lacks = [(missing(context.node, [term]), i) for i, term in named]
-    return min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
 
 
 def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
@@ -60,16 +78,20 @@ def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:
     return f"no node has {what}; {short}s are {formatting.some(values, 5)}"
 
 
-def _selector_fitted(context: NodeContext, key: str, value: str) -> Part | None:
+def _edit(text: str, why: str, cost: float, edit: Edit) -> TemplateEdit:
+    return TemplateEdit(KIND, f"{text} ({why})" if why else text, edit, cost)
+
+
+def _selector_fitted(context: NodeContext, key: str, value: str) -> TemplateEdit | None:
     has, why = context.labels.get(key), _absent(context, key, [value])
     if has is not None:
         cost = 1.0 - likeness(value, has) if why else 4.0
-        text = f"{why}: select {key}={has}" if why else f"select {key}={has} instead of {key}={value}"
-        return text, cost, partial(_select, key, key, has)
+        text = f"select {key}={has}" + ("" if why else f" instead of {key}={value}")
+        return _edit(text, why, cost, partial(_select, key, key, has))
     if context.values(key) or not (similar := nearest(key, context.labels)):
         return None
     other, has = similar[0], context.labels[similar[0]]
-    return f"{why}: select {other}={has}", 0.2 if has == value else 1.0, partial(_select, key, other, has)
+    return _edit(f"select {other}={has}", why, 0.2 if has == value else 1.0, partial(_select, key, other, has))
 
 
 def _select(key: str, other: str, value: str, document: Raw) -> None:
@@ -83,70 +105,40 @@ def _terms(document: Raw) -> list[Raw]:
     return terms
 
 
-def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> Part | None:
+def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> TemplateEdit | None:
     has = context.labels.get(req.key)
     if req.key == NODE_NAME:
         if req.operator != "In":
             return None
         gone = req.values[0] not in context.cluster.nodes.rows
         cost = 1.0 - likeness(req.values[0], context.name) if gone else 4.5
-        why = f"node {req.values[0]} does not exist: " if gone else ""
+        why = f"node {req.values[0]} does not exist" if gone else ""
         put = partial(_put, term, req, "values", [context.name])
-        return f"{why}name {context.name} in the node affinity", cost, put
+        return _edit(f"name {context.name} in the node affinity", why, cost, put)
     if req.operator == "In" and has is not None:
         why = _absent(context, req.key, req.values)
         if why:
             cost = 1.0 - max(likeness(value, has) for value in req.values)
-            return f"{why}: require {req.key}={has}", cost, partial(_put, term, req, "values", [has])
+            return _edit(f"require {req.key}={has}", why, cost, partial(_put, term, req, "values", [has]))
         cost = 6.0 if req.key.endswith(("/arch", "/os")) else 3.5
-        return f"allow {req.key}={has} as well", cost, partial(_put, term, req, "values", [*req.values, has])
+        put = partial(_put, term, req, "values", [*req.values, has])
+        return _edit(f"allow {req.key}={has} as well", "", cost, put)
     if req.operator == "NotIn" and has is not None and len(req.values) > 1:
         left = [value for value in req.values if value != has]
-        return f"allow {req.key}={has} as well", 3.5, partial(_put, term, req, "values", left)
+        return _edit(f"allow {req.key}={has} as well", "", 3.5, partial(_put, term, req, "values", left))
     known = context.labels if not context.values(req.key) and req.operator in ("In", "Exists") else ()
     for other in nearest(req.key, known):
         if req.operator == "Exists" or context.labels[other] in req.values:
-            text = f"label {req.key} is on no node: require {other}"
-            return text, 0.3, partial(_put, term, req, "key", other)
+            why = f"label {req.key} is on no node"
+            return _edit(f"require {other}", why, 0.3, partial(_put, term, req, "key", other))
     return None
 
 
-def _each(document: Raw, term: int, req: Requirement) -> Iterable[tuple[list[Raw], Raw]]:
-    for part in ("matchExpressions", "matchFields"):
-        listed = _terms(document)[term].get(part, [])
-        for one in list(listed):
-            if (one["key"], one["operator"], one.get("values", [])) == (req.key, req.operator, list(req.values)):
-                yield listed, one
-
-
 def _put(term: int, req: Requirement, field: str, value: str | list[str], document: Raw) -> None:
-    for _, one in _each(document, term, req):
-        one[field] = value
-
-
-def _labelled(context: NodeContext, wanted: list[Requirement]) -> list[Step]:
-    labels: dict[str, str | None] = {}
-    for req in wanted:
-        if req.key in GIVEN_LABELS or req.key == NODE_NAME:
-            return []
-        match req.operator:
-            case "In":
-                labels[req.key] = req.values[0]
-            case "Exists":
-                labels[req.key] = ""
-            case "NotIn" | "DoesNotExist":
-                labels[req.key] = None
-            case "Gt" | "Lt":
-                labels[req.key] = str(int(req.values[0]) + (1 if req.operator == "Gt" else -1))
-    if not labels:
-        return []
-    put = formatting.listing([f"{key}={value}" if value else key for key, value in labels.items() if value is not None])
-    off = formatting.listing([key for key, value in labels.items() if value is None])
-    parts = [f"label node {context.name} {put}"] * bool(put) + [f"remove label {off} from node {context.name}"] * bool(
-        off
-    )
-    change = patch_of("Node", "", context.name, {"metadata": {"labels": labels}})
-    return [node_step(context.name, formatting.listing(parts), 2.0, change)]
+    for part in ("matchExpressions", "matchFields"):
+        for one in _terms(document)[term].get(part, []):
+            if (one["key"], one["operator"], one.get("values", [])) == (req.key, req.operator, list(req.values)):
+                one[field] = value
 
 
 def not_tolerated(context: NodeContext) -> list[Taint]:
@@ -155,9 +147,14 @@ def not_tolerated(context: NodeContext) -> list[Taint]:
     return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
 
 
-def tolerate(hard: tuple[Taint, ...], document: Raw) -> None:
-    now = list(document["spec"].get("tolerations", []))
-    for taint in hard:
-        value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
-        now.append({"key": taint.key, **value, "effect": taint.effect})
-    document["spec"]["tolerations"] = now
+def toleration(taints: list[Taint]) -> TemplateEdit:
+    """Return the edit that tolerates exactly these taints."""
+
+    def edit(document: Raw) -> None:
+        now = list(document["spec"].get("tolerations", []))
+        for taint in taints:
+            value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
+            now.append({"key": taint.key, **value, "effect": taint.effect})
+        document["spec"]["tolerations"] = now
+
+    return TemplateEdit("toleration", f"tolerate taint {formatting.listing(list(map(taint_text, taints)))}", edit)

@@ -1,37 +1,60 @@
-"""A node that rejects a pod, as in the cycle: the input for all functions that offer steps."""
+"""A node that rejects a pod, as in the cycle: the input for all functions that offer edits."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.suggestions.node_facts import values_of
+from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.framework.interface import Status
-from scheduler_core.framework.runtime import Framework
+
+_KEY = "suggestions.of_nodes"
+T = TypeVar("T")
+
+
+def of_nodes(cluster: Cluster, key: Hashable, make: Callable[[list[Node]], T]) -> T:
+    """Return `make` of the cluster's nodes; results are kept by key while no node changes, for other workloads."""
+    nodes = cluster.nodes.nodes
+    known: tuple[list[Node], dict[Hashable, Any]] | None = cluster.shared.get(_KEY)
+    same = known is not None and len(known[0]) == len(nodes)
+    if known is None or not same or any(one is not other for one, other in zip(known[0], nodes, strict=True)):
+        known = cluster.shared[_KEY] = (list(nodes), {})
+    found: dict[Hashable, Any] = known[1]
+    if key not in found:
+        found[key] = make(known[0])
+    result: T = found[key]
+    return result
 
 
 @dataclass
 class NodeContext:
-    """A node by its current row, a pod, the pod as JSON data, and its cycle."""
+    """A pod and its cycle, and a node by its current row."""
 
-    cluster: Cluster
-    framework: Framework
-    pod: PodInfo
-    document: dict[str, Any]
+    what_if: WhatIf
     trace: CycleTrace
     row: int
 
     @property
-    def name(self) -> str:
-        return self.cluster.nodes.names[self.row]
+    def cluster(self) -> Cluster:
+        return self.what_if.cluster
+
+    @property
+    def pod(self) -> PodInfo:
+        return self.what_if.pod
 
     @property
     def node(self) -> Node:
         return self.cluster.nodes.nodes[self.row]
+
+    @property
+    def name(self) -> str:
+        return self.node.name
 
     @property
     def labels(self) -> dict[str, str]:
@@ -39,15 +62,24 @@ class NodeContext:
 
     def ahead(self) -> list[PodInfo]:
         """Return the nominated pods that count on the node."""
-        return self.framework.nominated_ahead(self.pod, self.name) if self.cluster.nominator else []
+        return self.what_if.framework.nominated_ahead(self.pod, self.name) if self.cluster.nominator else []
 
     def pods(self) -> list[PodInfo]:
         """Return the pods on the node, without nominated ones."""
         return list(self.cluster.nodes.pods_of(self.row))
 
-    def values(self, key: str) -> list[str]:
+    def is_full(self) -> bool:
+        """Return whether the node has no free pod slot."""
+        return len(self.pods()) + len(self.ahead()) >= int(self.cluster.nodes.allowed_pods[self.row])
+
+    def values(self, label: str) -> list[str]:
         """Return the values of a label on nodes, the most frequent first."""
-        return values_of(self.cluster, key)
+
+        def make(nodes: list[Node]) -> list[str]:
+            found = Counter(node.metadata.labels[label] for node in nodes if label in node.metadata.labels)
+            return sorted(found, key=lambda value: (-found[value], value))
+
+        return of_nodes(self.cluster, ("values", label), make)
 
     def statuses(self) -> dict[str, Status]:
         """Return plugin -> status of each rejection of the node or of the whole pod; "" for a node left out by

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
+from msgspec import structs
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import formatting
@@ -16,10 +18,10 @@ from scheduler_core.cluster.spelling import nearest
 from scheduler_core.cluster.system_taints import NOT_READY, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
-from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation, shown
 from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import patch_of
+from scheduler_core.debugger.suggestions.template_patch import TemplateEdit, patch_of
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes
 from scheduler_core.virtual_time.scenario import NodeTaint
@@ -35,37 +37,31 @@ def uncordoned(situation: Situation) -> Candidates:
     if not held:
         only = {"NodeUnschedulable", "TaintToleration"}
         rows = [row for row, node in enumerate(nodes.nodes) if node.spec.unschedulable and node.ready][:50]
-        context = partial(NodeContext, situation.cluster, situation.what_if.framework, situation.pod)
-        held = [
-            nodes.nodes[row]
-            for row in rows
-            if context(situation.document, situation.trace, row).statuses().keys() <= only
-        ]
+        held = [nodes.nodes[row] for row in rows if situation.at(row).statuses().keys() <= only]
     chosen: list[Node] = []
     best: list[str] = []
     for node in held[:MOST_NODES]:
-        placed = situation.placed([change for one in [*chosen, node] for change in uncordon(one)])
+        placed = situation.placed(uncordon([*chosen, node]).changes)
         if len(placed) > len(best):
             chosen, best = [*chosen, node], placed
         if len(best) == len(situation.tried):
             break
     if chosen:
-        uncordoned = [node.name for node in chosen]
-        text = f"uncordon {formatting.listing(uncordoned)}"
         note = "a person or an upgrade has cordoned it; check first that its maintenance is over"
-        changes = [change for node in chosen for change in uncordon(node)]
-        patch = {"spec": {"unschedulable": None}}
-        target = Target("Node", "", uncordoned[0])
-        yield FixCandidate("uncordon", target, text, commands.uncordon(uncordoned), changes, patch, note, placed=best)
+        yield replace(uncordon(chosen), remark=note, placed=best)
 
 
-def uncordon(node: Node) -> list[Change]:
-    """Return the changes of an uncordon: the node lifecycle controller removes the taint."""
-    has = any(taint.key == UNSCHEDULABLE for taint in node.spec.taints)
-    return [
-        Change(uncordon=node.name),
-        *([Change(untaint=NodeTaint(node=node.name, key=UNSCHEDULABLE))] if has else []),
-    ]
+def uncordon(nodes: Sequence[Node]) -> FixCandidate:
+    """Return the uncordon of nodes: the node lifecycle controller removes the taint."""
+    names = [node.name for node in nodes]
+    changes = []
+    for node in nodes:
+        changes.append(Change(uncordon=node.name))
+        if any(taint.key == UNSCHEDULABLE for taint in node.spec.taints):
+            changes.append(Change(untaint=NodeTaint(node=node.name, key=UNSCHEDULABLE)))
+    target, patch = Target("Node", "", names[0]), {"spec": {"unschedulable": None}}
+    text = f"uncordon {formatting.listing(names)}"
+    return FixCandidate("uncordon", target, text, commands.uncordon(names), changes, patch)
 
 
 def not_ready(situation: Situation) -> Candidates:
@@ -76,63 +72,51 @@ def not_ready(situation: Situation) -> Candidates:
         kept = [msgspec.to_builtins(c) for c in node.status.conditions if c.type != "Ready"]
         ready = {"conditions": [*kept, {"type": "Ready", "status": "True"}]}
         changes = [patch_of("Node", "", name, {"spec": {"taints": taints}, "status": ready})]
-        placed = len(situation.placed(changes))
         keys = [taint.key for taint in node.spec.taints]
         state = agree(1, next((words for key, words in NOT_READY.items() if key in keys), "are not ready"))
-        text = f"find out why {name} {state}; when it is ready, {situation.would(placed)}"
+        text = f"find out why {name} {state}; when it is ready, {situation.would(changes)}"
         note = "its kubelet, network or machine must be repaired or replaced"
-        target = Target("Node", "", name)
-        command = commands.describe("node", name)
-        yield FixCandidate("node-not-ready", target, text, command, changes, None, note, always=True, shows=True)
+        yield shown("node-not-ready", Target("Node", "", name), text, note, changes)
 
 
-def capacity(situation: Situation, kind: str = "capacity") -> Candidates:
+def capacity(situation: Situation) -> Candidates:
+    kinds = (causes.DOMAIN_FULL, causes.PODS_LIMIT, causes.VOLUME_LIMIT)
+    kind = situation.cause.kind if situation.cause.kind in kinds else "capacity"
+    raised = kind == causes.PODS_LIMIT and situation.cause.nodes
     if situation.owner.kind != "DaemonSet":
-        yield situation.added(kind, situation.likes())
+        note = "or raise maxPods of their kubelet" if raised else ""
+        yield situation.added(kind, situation.likes(), note=note)
 
 
 def freed(situation: Situation) -> Candidates:
     """Say what the nearest node has to free, for pods that no other node takes, such as those of a DaemonSet."""
     kinds = (causes.INSUFFICIENT_RESOURCE, causes.DOMAIN_FULL, causes.PODS_LIMIT, causes.HOST_PORT)
-    if situation.cause.kind not in kinds or not situation.near:
-        return
-    context = situation.near[0]
+    if situation.cause.kind in kinds and situation.near:
+        yield to_free(situation, situation.near[0])
+
+
+def to_free(situation: Situation, context: NodeContext) -> FixCandidate | None:
+    """Return what other pods have to leave free on a node; None if they have nothing that the pod needs."""
     lacking = {name: situation.pod.requests[name] - left for name, left in requests.short(context).items()}
     parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
-    if len(context.pods()) + len(context.ahead()) >= int(situation.cluster.nodes.allowed_pods[context.row]):
-        parts.append("a pod slot")
+    parts += ["a pod slot"] * context.is_full()
     ports = pod_constraints.taken_ports(context)
     parts += [f"host port {port}/{protocol}" for protocol, port in sorted(ports)]
     if not parts:
-        return
-    text = f"free {formatting.listing(parts)} on {context.name}"
+        return None
     users = sorted({pod.key for pods in ports.values() for pod in pods})
     note = f"{formatting.some(users, 2)} has the port; " if users else ""
     note += "move pods that can run elsewhere, or give this workload a higher priority"
-    target, command = Target("Node", "", context.name), commands.describe("node", context.name)
     kind = situation.cause.kind if users or situation.cause.kind == causes.PODS_LIMIT else "capacity"
-    yield FixCandidate(kind, target, text, command, [], None, note, always=True, shows=True)
-
-
-def pods_limit(situation: Situation) -> Candidates:
-    note = "or raise maxPods of their kubelet" if situation.cause.nodes else ""
-    if situation.owner.kind != "DaemonSet":
-        yield situation.added("pods-limit", situation.likes(), note=note)
-
-
-def volume_limit(situation: Situation) -> Candidates:
-    if situation.owner.kind != "DaemonSet":
-        yield situation.added("volume-limit", situation.likes())
+    text = f"free {formatting.listing(parts)} on {context.name}"
+    return shown(kind, Target("Node", "", context.name), text, note)
 
 
 def less_requested(situation: Situation) -> Candidates:
     """Yield a reduction of requests to what a near node has free, if it keeps most of each."""
     for context in situation.near[:3]:
-        lacking = requests.short(context)
-        if lacking and all(left >= KEPT * situation.pod.requests[name] for name, left in lacking.items()):
-            for step in requests.steps(context)[:1]:
-                if step.edit is not None:
-                    yield situation.edited("requests", step.text, step.edit)
+        if all(left >= KEPT * situation.pod.requests[name] for name, left in requests.short(context).items()):
+            yield situation.edited(requests.less(context))
 
 
 def too_large(situation: Situation) -> Candidates:
@@ -143,15 +127,12 @@ def too_large(situation: Situation) -> Candidates:
         return
     free = [(table.allocatable[name] - table.requested[name]) / amount for name, amount in wanted.items()]
     order = np.argsort(-np.min(free, axis=0), kind="stable")[:200].tolist()
-    make = partial(NodeContext, situation.cluster, situation.what_if.framework, pod, situation.document)
-    contexts = [make(situation.trace, row) for row in order]
+    contexts = [situation.at(row) for row in order]
     contexts = [c for c in contexts if c.statuses().keys() <= {"NodeResourcesFit"}] or contexts
     lacking = requests.short(contexts[0])
     large = {name: int(table.allocatable[name].max()) for name in wanted}
-    if lacking and all(name in large and left >= FREE * large[name] for name, left in lacking.items()):
-        for step in requests.steps(contexts[0])[:1]:
-            if step.edit is not None:
-                yield situation.edited("requests", step.text, step.edit)
+    if all(name in large and left >= FREE * large[name] for name, left in lacking.items()):
+        yield situation.edited(requests.less(contexts[0]))
     totals = [
         min(int(table.allocatable[name][context.row]) / amount for name, amount in wanted.items())
         for context in contexts
@@ -162,7 +143,8 @@ def too_large(situation: Situation) -> Candidates:
     if over:
         reduced = [f"{formatting.free_amount(name, left)} {name}" for name, left in over.items()]
         text = f"request at most {formatting.listing(reduced)}: no node is larger than {largest.name}"
-        candidate = situation.edited("requests", text, partial(requests.shrink, over, situation.cluster.release))
+        shrink = partial(requests.shrink, over, situation.cluster.release)
+        candidate = situation.edited(TemplateEdit("requests", text, shrink))
         if candidate is not None:
             candidate.always = True
             yield candidate
@@ -178,10 +160,10 @@ def _of_daemons(context: NodeContext, name: str) -> int:
 def _larger(situation: Situation, like: Node, wanted: dict[str, int]) -> FixCandidate | None:
     has = amounts(like.status.allocatable)
     enough = {name: requests.quantity_text(name, max(amount, has.get(name, 0))) for name, amount in wanted.items()}
-    status = replace(like.status, allocatable={**like.status.allocatable, **enough}, capacity={})
+    status = structs.replace(like.status, allocatable={**like.status.allocatable, **enough}, capacity={})
     sizes = [f"{formatting.amount(name, amount)} {name}" for name, amount in wanted.items()]
     text = f"add {{nodes}}: none has {formatting.listing(sizes)}"
-    return situation.added("capacity", [replace(like, status=status)], text)
+    return situation.added("capacity", [structs.replace(like, status=status)], text)
 
 
 def absent(situation: Situation) -> Candidates:
@@ -192,7 +174,6 @@ def absent(situation: Situation) -> Candidates:
         return
     for other in nearest(missing[0], sorted(name for name in has if "/" in name))[:1]:
         text = f"request {other} instead of {missing[0]}, which no node has"
-        yield situation.edited("resource-absent", text, partial(requests.rename, missing[0], other))
+        yield situation.edited(TemplateEdit("resource-absent", text, partial(requests.rename, missing[0], other)))
     text = f"add nodes that have {formatting.listing(missing)}, or start the device plugin that announces it"
-    command = commands.show_resource(missing[0])
-    yield FixCandidate("resource-absent", situation.owner, text, command, [], always=True, shows=True)
+    yield shown("resource-absent", situation.owner, text, command=commands.show_resource(missing[0]))

@@ -1,4 +1,4 @@
-"""Steps that reduce the pod's requests to round quantities that fit."""
+"""Edits that reduce the pod's requests to round quantities that fit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from scheduler_core.api.objects import decode
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY, amounts, is_extended
-from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.steps import POD, Raw, Step, combined, containers_of
+from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, containers_of
 from scheduler_core.legacy.victim_fast_path import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.releases import Release
@@ -37,44 +36,30 @@ def free(context: NodeContext, resource: str) -> int:
 
 def short(context: NodeContext) -> dict[str, int]:
     """Return resource -> free quantity, for resources of which the pod requests more and that its profile checks."""
-    plugin = next((p for p in parts_of(context.framework.filter) if isinstance(p, NodeResourcesFit)), None)
+    plugin = next((p for p in parts_of(context.what_if.framework.filter) if isinstance(p, NodeResourcesFit)), None)
     requested = plugin.resources_needed(context.pod) if plugin is not None else context.pod.requests.items()
     lacking = {name: free(context, name) for name, amount in requested if amount > 0}
     return {name: left for name, left in lacking.items() if context.pod.requests[name] > left}
 
 
-def steps(context: NodeContext) -> list[Step]:
-    """NodeResourcesFit: reduce the pod's requests, or rename a resource that no node has."""
-    lacking = short(context)
-    nodes = context.cluster.nodes
-    if len(context.pods()) + len(context.ahead()) >= int(nodes.allowed_pods[context.row]):
-        return []
-    if not lacking:
-        return []
-    overhead = amounts(context.pod.pod.spec.overhead)
-    nowhere = [name for name in lacking if name not in nodes.allocatable or not nodes.allocatable[name].any()]
-    if nowhere:
-        parts = [step for name in nowhere for step in _misspelt(context, name)]
-        others = [name for name in lacking if name not in nowhere]
-        if not others or not parts:
-            return parts
-        both = parts[0], _less(context, {name: lacking[name] for name in others})
-        return [combined([(step.text, step.cost, step.edit) for step in both if step.edit is not None], ", and ")]
-    # a pod must request some of each, and admission sets the overhead
-    if any(round_down(name, left - overhead.get(name, 0)) <= 0 for name, left in lacking.items()):
-        return []
-    return [_less(context, lacking)]
-
-
-def _misspelt(context: NodeContext, name: str) -> Iterator[Step]:
-    nodes = context.cluster.nodes
-    known = [other for other in nodes.allocatable if is_extended(other) and nodes.allocatable[other].any()]
-    has = f"resource {name} is on no node"
-    if known:
-        has += f"; nodes have {formatting.some(sorted(known), 4)}"
-    for other in nearest(name, known):
-        if free(context, other) >= context.pod.requests[name]:
-            yield Step(f"{has}: request {other}", POD, 0.0, partial(rename, name, other))
+def less(context: NodeContext) -> TemplateEdit | None:
+    """Return the edit that reduces the pod's requests to what the node has free; None if that is not enough, or if too
+    little would be left. A pod must request some of each, and admission sets the overhead."""
+    lacking, requested = short(context), context.pod.requests
+    overhead, release = amounts(context.pod.pod.spec.overhead), context.cluster.release
+    rounded = [round_down(name, left - overhead.get(name, 0)) for name, left in lacking.items()]
+    if not lacking or min(rounded) <= 0 or context.is_full():
+        return None
+    document: Raw = msgspec.to_builtins(context.pod.pod)
+    shrink(lacking, release, document)
+    now = _requests(document, release)
+    parts = []
+    for name in sorted(lacking):
+        reduced, largest = now.get(name, 0), int(np.max(context.cluster.nodes.allocatable[name], initial=0))
+        beyond = f" (no node has more than {_like(name, reduced, largest)})" if requested[name] > largest else ""
+        parts.append(f"{_exact(name, reduced)} {name} instead of {_like(name, reduced, requested[name])}{beyond}")
+    text = f"request {formatting.listing(parts)}, which {context.name} has left"
+    return TemplateEdit("requests", text, partial(shrink, lacking, release))
 
 
 def _amounts(document: Raw) -> Iterator[Raw]:
@@ -92,22 +77,6 @@ def rename(name: str, other: str, document: Raw) -> None:
     for listed in _amounts(document):
         if name in listed:
             listed[other] = listed.pop(name)
-
-
-def _less(context: NodeContext, lacking: dict[str, int]) -> Step:
-    requested, release = context.pod.requests, context.cluster.release
-    document: Raw = msgspec.to_builtins(context.pod.pod)
-    shrink(lacking, release, document)
-    now = _requests(document, release)
-    parts = []
-    for name in sorted(lacking):
-        most, reduced = context.cluster.nodes.allocatable[name], now.get(name, 0)
-        largest = int(np.max(most)) if len(most) else 0
-        beyond = f" (no node has more than {_like(name, reduced, largest)})" if requested[name] > largest else ""
-        parts.append(f"{_exact(name, reduced)} {name} instead of {_like(name, reduced, requested[name])}{beyond}")
-    cuts = sum(1 - max(left, 0) / requested[name] for name, left in lacking.items())
-    text = f"request {formatting.listing(parts)}, which {context.name} has left"
-    return Step(text, POD, 2.0 + 2.0 * cuts, partial(shrink, lacking, release))
 
 
 def shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:

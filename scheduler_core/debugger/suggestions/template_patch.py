@@ -1,4 +1,4 @@
-"""Patches of a pod template: from an edited pod to what kubectl sends, and from that to the changed pods.
+"""Edits of a pod template, and their patches: from an edited pod to what kubectl sends, from that to the changed pods.
 
 Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without one is replaced as a whole.
 """
@@ -6,11 +6,16 @@ Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without on
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.debugger.mutations import Change
+from scheduler_core.virtual_time.scenario import Patch
 
 Raw = dict[str, Any]
+Edit = Callable[[Raw], object]
 MERGE_KEYS = {
     **dict.fromkeys(("containers", "initContainers", "volumes", "resourceClaims", "schedulingGates"), "name"),
     "ports": "containerPort",
@@ -19,6 +24,51 @@ MERGE_KEYS = {
 """List -> the field by which a strategic merge patch finds its items."""
 _ADDED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ADDED_TO_DAEMONS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable", "network-unavailable")
+
+
+@dataclass(frozen=True)
+class TemplateEdit:
+    """An edit of a workload's pods. `kind`: of the fix. `text`: what to do, an imperative. `edit` edits the pod's
+    document in place. `cost`: how far it departs from the intention, 0 for a typo."""
+
+    kind: str
+    text: str
+    edit: Edit
+    cost: float = 0.0
+
+
+def all_of(kind: str, edits: Sequence[TemplateEdit], joint: str = " and ") -> TemplateEdit:
+    """Return the edit that makes all of these."""
+
+    def edit(document: Raw) -> None:
+        for one in edits:
+            one.edit(document)
+
+    return TemplateEdit(kind, joint.join(one.text for one in edits), edit, sum(one.cost for one in edits))
+
+
+def containers_of(document: Raw) -> list[Raw]:
+    """Return the containers and init containers of a pod."""
+    return [*document["spec"].get("containers", []), *document["spec"].get("initContainers", [])]
+
+
+def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
+    """Return a patch of an object as a change."""
+    return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
+
+
+def difference(old: Any, new: Any) -> Raw:
+    """Return the merge patch from `old` to `new`; lists are replaced as a whole."""
+    patch: Raw = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        if key not in old:
+            patch[key] = value
+        elif isinstance(value, dict) and isinstance(old[key], dict):
+            if inner := difference(old[key], value):
+                patch[key] = inner
+        elif old[key] != value:
+            patch[key] = value
+    return patch
 
 
 def strategic(old: Raw, new: Raw) -> Raw | None:
@@ -54,19 +104,19 @@ def _items(key: str, old: list[Raw], new: list[Raw]) -> list[Raw] | None:
     return found
 
 
-def merged(document: Any, patch: Any, lists: bool = True) -> Any:
-    """Apply a patch to a document: a strategic one, or with `lists` False one that replaces every list (RFC 7386)."""
+def merged(document: Any, patch: Any) -> Any:
+    """Apply a strategic merge patch to a document."""
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
     for key, value in patch.items():
         if value is None:
             result.pop(key, None)
-        elif lists and key in MERGE_KEYS and isinstance(value, list) and isinstance(result.get(key), list):
+        elif key in MERGE_KEYS and isinstance(value, list) and isinstance(result.get(key), list):
             changes = {one[MERGE_KEYS[key]]: one for one in value}
             result[key] = [merged(one, changes.get(one.get(MERGE_KEYS[key]), {})) for one in result[key]]
         else:
-            result[key] = merged(result.get(key), value, lists)
+            result[key] = merged(result.get(key), value)
     return result
 
 

@@ -2,73 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import msgspec
 
-from scheduler_core.api.objects import Node, PersistentVolumeClaim, StorageClass
+from scheduler_core.api.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions import add_node, commands, volumes
-from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
-from scheduler_core.debugger.suggestions.steps import Raw
+from scheduler_core.debugger.suggestions import add_node, commands
+from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation, shown
+from scheduler_core.debugger.suggestions.template_patch import Raw
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes
-from scheduler_core.plugins.volumes import NO_PROVISIONER, class_of_claim, fully_bound
+from scheduler_core.plugins.volumes import NO_PROVISIONER, claim_name, class_of_claim, fully_bound
 from scheduler_core.virtual_time.scenario import Reference
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
+def _claims_of(situation: Situation) -> Iterator[tuple[Volume, Target, PersistentVolumeClaim | None]]:
+    """Yield (volume, claim as target, the claim or None) for each volume of the pod with a claim."""
+    namespace = situation.pod.namespace
+    for volume in situation.pod.pod.spec.volumes:
+        name = claim_name(situation.pod, volume)
+        if name is not None:
+            target = Target("PersistentVolumeClaim", namespace, name)
+            yield volume, target, situation.cluster.claims.get(f"{namespace}/{name}")
+
+
 def volume_zone(situation: Situation) -> Candidates:
     """Say where the volume is: nodes are missing there."""
-    context = situation.near[0] if situation.near else None
-    if context is None:
-        return
-    for _, _, name, claim in volumes.claims(context):
+    for _, target, claim in _claims_of(situation):
         volume = situation.cluster.volumes.get(claim.spec.volume_name) if claim is not None else None
         if volume is None:
             continue
-        where = volumes.labels_of(volume)
+        where = _labels_of(volume)
         if not where or any(_has(node, where) for node in situation.cluster.nodes.nodes):
             continue
-        like = next(situation.likes(), context.node)
+        like = next(situation.likes(), situation.cluster.nodes.nodes[0])
         raw = add_node.another(situation.cluster.nodes.entries, like)
         raw["metadata"]["labels"] |= {key: values[0] for key, values in where.items()}
         changes = [Change(create=raw)]
-        placed = len(situation.placed(changes))
         place = formatting.listing([f"{k}={formatting.listing(v, 'or')}" for k, v in where.items()])
-        text = f"add a node with {place}: volume {volume.name} of claim {name} can be used only there"
-        text += f"; {situation.would(placed)}"
+        text = f"add a node with {place}: volume {volume.name} of claim {target.name} can be used only there"
+        text += f"; {situation.would(changes)}"
         note = "or restore its data from a snapshot into a volume where nodes are"
-        target, command = Target("PersistentVolume", "", volume.name), commands.describe("pv", volume.name)
-        yield FixCandidate("volume-zone", target, text, command, changes, None, note, always=True, shows=True)
+        yield shown("volume-zone", Target("PersistentVolume", "", volume.name), text, note, changes)
 
 
 def _has(node: Node, where: dict[str, list[str]]) -> bool:
     return all(node.metadata.labels.get(key) in values for key, values in where.items())
 
 
+def _labels_of(volume: PersistentVolume) -> dict[str, list[str]]:
+    """Return the labels that nodes must have to reach a volume, label -> values: of its first node selector term, and
+    its own zone and region labels."""
+    own = {k: v.split("__") for k, v in volume.metadata.labels.items() if k.rpartition("/")[2] in ("zone", "region")}
+    affinity = volume.spec.node_affinity
+    terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else []
+    first = terms[0].match_expressions if terms else []
+    return own | {req.key: list(req.values) for req in first if req.operator == "In"}
+
+
+def _gone(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.metadata.deletion_timestamp) or claim.status.phase == "Lost"
+
+
 def claim_missing(situation: Situation) -> Candidates:
-    context = situation.near[0] if situation.near else None
-    found = list(volumes.claims(context)) if context is not None else []
-    for *_, claim in found:
-        if claim is not None and (claim.metadata.deletion_timestamp or claim.status.phase == "Lost"):
-            yield _deleted(claim)
-    missing = [one for one in found if one[3] is None]
-    for _, volume, name, _ in missing:
-        namespace = situation.pod.namespace
-        target = Target("PersistentVolumeClaim", namespace, name)
-        if volume.ephemeral is not None:
-            text = f"find out why claim {name} of ephemeral volume {volume.name} was not created"
-            command = commands.describe("pod", situation.pod.name, namespace)
-            yield FixCandidate("claim-missing", target, text, command, [], always=True, shows=True)
+    found = list(_claims_of(situation))
+    for _, target, claim in found:
+        if claim is not None and _gone(claim):
+            yield _restored(claim, target)
+    for volume, target, claim in found:
+        if claim is not None:
             continue
-        manifest = _manifest(situation, name)
+        if volume.ephemeral is not None:
+            text = f"find out why claim {target.name} of ephemeral volume {volume.name} was not created"
+            command = commands.describe(Target("Pod", situation.pod.namespace, situation.pod.name))
+            yield shown("claim-missing", target, text, command=command)
+            continue
+        manifest = _manifest(situation, target.name)
         cls = manifest["spec"].get("storageClassName")
-        text = f"create claim {name}" + (f" of class {cls}" if cls else "; the cluster has no known storage class")
+        text = f"create claim {target.name}" + (
+            f" of class {cls}" if cls else "; the cluster has no known storage class"
+        )
         note = "check size and access mode" if cls else "it needs a default storage class or a volume"
-        create = [Change(create=manifest)]
-        command = commands.create(manifest)
+        command, create = commands.create(manifest), [Change(create=manifest)]
         yield FixCandidate("claim-missing", target, text, command, create, manifest, note, always=True)
 
 
@@ -117,91 +138,76 @@ def _class(situation: Situation, other: str = "") -> StorageClass | None:
 
 
 def claim_unbound(situation: Situation) -> Candidates:
-    context = situation.near[0] if situation.near else None
-    for _, volume, name, claim in volumes.claims(context) if context is not None else ():
-        if claim is not None and (claim.metadata.deletion_timestamp or claim.status.phase == "Lost"):
-            yield _deleted(claim)
+    for volume, target, claim in _claims_of(situation):
+        if claim is not None and _gone(claim):
+            yield _restored(claim, target)
         if claim is None or fully_bound(claim):
             continue
-        target, wanted = Target("PersistentVolumeClaim", claim.namespace, name), class_of_claim(claim)
+        name, wanted = target.name, class_of_claim(claim)
         known = situation.cluster.storage_classes
-        cls = known.get(wanted)
-        other = _class(situation, wanted)
+        cls, other = known.get(wanted), _class(situation, wanted)
         similar = nearest(wanted, known) if wanted and cls is None else []
         chosen = similar[0] if similar else other.name if other is not None else ""
-        again = (
-            _recreated(claim, chosen) if chosen and volume.ephemeral is None and not claim.spec.volume_name else None
-        )
-        command = commands.describe("pvc", name, claim.namespace)
+        replaceable = chosen and volume.ephemeral is None and not claim.spec.volume_name
+        again = _recreated("claim-unbound", claim, target, chosen) if replaceable else None
         if cls is None:
             yield again
-            text = (
-                f"create storage class {wanted} of claim {name}" if wanted else f"set a storage class for claim {name}"
-            )
+            made = f"create storage class {wanted} of" if wanted else "set a storage class for"
+            text = f"{made} claim {name}"
         elif cls.provisioner in ("", NO_PROVISIONER):
             text = f"create a volume of class {wanted} for claim {name}: nothing provisions this class"
         else:
             text = f"find out why provisioner {cls.provisioner} has not made the volume of claim {name}"
-        yield FixCandidate("claim-unbound", target, text, command, [], always=True, shows=True)
+        yield shown("claim-unbound", target, text)
         if cls is not None:
             yield again
 
 
-def _deleted(claim: PersistentVolumeClaim) -> FixCandidate:
-    target = Target("PersistentVolumeClaim", claim.namespace, claim.name)
+def _restored(claim: PersistentVolumeClaim, target: Target) -> FixCandidate:
     state = "is being deleted" if claim.metadata.deletion_timestamp else f"has lost volume {claim.spec.volume_name}"
     text = f"restore claim {claim.name}, which {state}, from a backup"
     note = "a claim stays until the last pod that uses it ends; only then can it be created again"
-    command = commands.describe("pvc", claim.name, claim.namespace)
-    return FixCandidate("claim-missing", target, text, command, [], remark=note, always=True, shows=True)
+    return shown("claim-missing", target, text, note)
 
 
 def storage_capacity(situation: Situation) -> Candidates:
-    context = situation.near[0] if situation.near else None
-    for _, volume, name, claim in volumes.claims(context) if context is not None else ():
+    for volume, target, claim in _claims_of(situation):
         if claim is None or fully_bound(claim):
             continue
         other = _class(situation, class_of_claim(claim))
         if other is not None and volume.ephemeral is None:
-            again = _recreated(claim, other.name)
-            again.kind, again.always = "storage-capacity", False
-            yield again
+            yield replace(_recreated("storage-capacity", claim, target, other.name), always=False)
         size = claim.spec.resources.requests.get("storage", "")
-        text = f"free {size} of storage of class {class_of_claim(claim)} for claim {name} where the pod may run"
-        target = Target("PersistentVolumeClaim", claim.namespace, name)
-        command = commands.describe("pvc", name, claim.namespace)
-        yield FixCandidate("storage-capacity", target, text, command, [], always=True, shows=True)
+        text = f"free {size} of storage of class {class_of_claim(claim)} for claim {target.name} where the pod may run"
+        yield shown("storage-capacity", target, text)
 
 
 def conflict(situation: Situation) -> Candidates:
     """Say who uses the claim that only one pod, or only one node, may use."""
-    context = situation.near[0] if situation.near else None
-    for _, _, name, claim in volumes.claims(context) if context is not None else ():
-        users = volumes.users(situation.cluster, claim, situation.pod) if claim is not None else []
-        if claim is None or not users:
+    for _, target, claim in _claims_of(situation):
+        if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
             continue
-        who = formatting.some([pod.key for pod in users], 3)
-        text = f"stop {who} or give this workload its own claim: only one pod may use claim {name}"
-        target = Target("PersistentVolumeClaim", claim.namespace, name)
-        command = commands.describe("pvc", name, claim.namespace)
-        yield FixCandidate("volume-conflict", target, text, command, [], always=True, shows=True)
+        running = (pod for pods in situation.cluster.volume_users.by_node.values() for pod in pods.values())
+        others = [pod for pod in running if pod.namespace == target.namespace and pod.key != situation.pod.key]
+        users = [pod.key for pod in others if any(claim_name(pod, v) == claim.name for v in pod.pod.spec.volumes)]
+        if users:
+            who = formatting.some(users, 3)
+            text = f"stop {who} or give this workload its own claim: only one pod may use claim {claim.name}"
+            yield shown("volume-conflict", target, text)
 
 
-def _recreated(claim: PersistentVolumeClaim, cls: str) -> FixCandidate:
-    target = Target("PersistentVolumeClaim", claim.namespace, claim.name)
+def _recreated(kind: str, claim: PersistentVolumeClaim, target: Target, cls: str) -> FixCandidate:
     manifest = _copied(claim, claim.name, cls)
     reference = Reference(kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name)
     text = f"delete claim {claim.name} and create it again with class {cls}"
     note = "the class of a claim cannot change; this one has no volume and so no data"
     changes = [Change(delete=reference), Change(create=manifest)]
-    return FixCandidate(
-        "claim-unbound", target, text, commands.recreate(manifest), changes, manifest, note, always=True
-    )
+    return FixCandidate(kind, target, text, commands.create(manifest, True), changes, manifest, note, always=True)
 
 
 def devices(situation: Situation) -> Candidates:
     absent = situation.cause.kind == causes.DEVICE_ABSENT
     what = formatting.listing([one.name for one in situation.pod.pod.spec.resource_claims])
     text = f"add nodes with devices for {what}, or start their driver" if absent else f"free devices for {what}"
-    command = commands.describe("pod", situation.pod.name, situation.pod.namespace)
-    yield FixCandidate(situation.cause.kind, situation.owner, text, command, [], always=True, shows=True)
+    command = commands.describe(Target("Pod", situation.pod.namespace, situation.pod.name))
+    yield shown(situation.cause.kind, situation.owner, text, command=command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,20 +75,28 @@ class WhatIf:
 
     def _do(self, changes: Sequence[Change], trial: Trial) -> PodInfo:
         """Apply the changes and return the changed pod."""
-        document = self.document
-        others: list[Change] = []
         for change in changes:
-            patch, mine = change.patch, ("Pod", self.pod.namespace, self.pod.name)
-            if patch is not None and (patch.kind, patch.namespace or "default", patch.name) == mine:
-                document = patches.merge_patch(document, patch.patch)
-            else:
-                others.append(change)
-        for change in others:
-            trial.apply(change)
-        if document is self.document:
-            return self.pod
-        changed = decode({"kind": "Pod", **copy.deepcopy(document)})
-        assert isinstance(changed, Pod)
-        pod = PodInfo(changed, self.cluster.release)
-        pod.node, pod.nominated_node = "", self.pod.nominated_node
+            if edited_pod(change) != self.pod.key:
+                trial.apply(change)
+        return with_patches(self.pod, changes)
+
+
+def edited_pod(change: Change) -> str:
+    """Return the key of the pod that a change patches, "" if it does something else."""
+    patch = change.patch
+    return f"{patch.namespace or 'default'}/{patch.name}" if patch is not None and patch.kind == "Pod" else ""
+
+
+def with_patches(pod: PodInfo, changes: Iterable[Change]) -> PodInfo:
+    """Return a pod with the patches of the changes, apart from the simulation."""
+    document: Any = None
+    for change in changes:
+        if change.patch is not None and edited_pod(change) == pod.key:
+            document = patches.merge_patch(document or msgspec.to_builtins(pod.pod), change.patch.patch)
+    if document is None:
         return pod
+    changed = decode({"kind": "Pod", **copy.deepcopy(document)})
+    assert isinstance(changed, Pod)
+    found = PodInfo(changed, pod.release)
+    found.node, found.nominated_node = "", pod.nominated_node
+    return found

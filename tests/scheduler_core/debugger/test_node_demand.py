@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scheduler_core.debugger.node_demand import KINDS_TIMES_NODES, Demands, demands_of, summary_of
-from scheduler_core.debugger.suggestions.steps import patch_of
+from scheduler_core.debugger.suggestions.template_patch import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation

@@ -22,8 +22,8 @@ def test_each_fix_makes_the_node_the_only_best_one_and_is_minimal(case: Raw) -> 
             winning = prefer_node(rewound, trace.pod, name)
             assert core_state(rewound.cluster, set(), set()) == before, "the search leaves the cluster as it is"
             goes = winning.goes_there and not winning.tied
-            assert winning.remedies or goes or winning.answer.kind == "refused", f"{trace.pod} to {name}"
-            check_wins(again, trace.pod, name, winning.remedies)
+            assert winning.fixes or goes or winning.answer.kind == "refused", f"{trace.pod} to {name}"
+            check_wins(again, trace.pod, name, winning.fixes)
 
 
 def fixes(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
@@ -31,7 +31,7 @@ def fixes(wanted: str, *objects: Raw, **settings: Any) -> PreferNode:
     simulation = Simulation(list(objects), pods=["default/web"], **{"tie_break": "name"} | settings)
     trace, again = next(iter(unplaced(simulation, "scheduled", "unschedulable")))
     found = prefer_node(again(), trace.pod, wanted)
-    check_wins(again, trace.pod, wanted, found.remedies)
+    check_wins(again, trace.pod, wanted, found.fixes)
     return found
 
 
@@ -39,16 +39,16 @@ def test_a_tie_names_what_decided_it() -> None:
     found = fixes("b", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (False, ["a"])
     assert found.answer.sentence == "b fits and has the same total as a: a was chosen by name."
-    assert found.remedies, "what has it win outright"
+    assert found.fixes, "what has it win outright"
     found = fixes("a", node("a"), node("b"), node("c", cpu="1"), pod())
     assert (found.goes_there, found.tied) == (True, ["b"])
     assert found.answer.sentence.endswith(", equal with b, decided by name.")
-    assert found.remedies, "it went there, but not by its points"
+    assert found.fixes, "it went there, but not by its points"
 
 
 def test_the_only_best_node_needs_no_fix() -> None:
     found = fixes("a", node("a"), node("b"), pod("other", on="b"), pod())
-    assert (found.goes_there, found.tied, found.remedies) == (True, [], [])
+    assert (found.goes_there, found.tied, found.fixes) == (True, [], [])
     assert found.answer.sentence.startswith("Placed on a, the emptiest of 2 nodes that fit, ")
 
 
@@ -69,30 +69,28 @@ def test_the_seed_of_the_attempt_decides() -> None:
     }
 
 
-def test_a_full_and_too_small_node_needs_evictions_and_a_smaller_request() -> None:
-    small = node("a", cpu="1")
-    small["status"]["allocatable"]["pods"] = "1"
-    found = fixes("a", small, node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
-    assert found.remedies[0].text.startswith("delete pod default/e (on a); and request 1 cpu instead of 2")
+def test_a_full_node_needs_a_smaller_request_or_fewer_pods() -> None:
+    found = fixes("a", node("a", cpu="1"), node("b"), pod("e", "100m", on="a"), pod(cpu="2"))
+    assert found.fixes[0].text.startswith("request 0.9 cpu instead of 2, which a has left")
+    full = node("a", cpu="1")
+    full["status"]["allocatable"]["pods"] = "1"
+    (freed,) = fixes("a", full, node("b"), pod("e", "100m", on="a"), pod(cpu="2")).fixes
+    assert (freed.text, freed.places) == ("free 1.1 cpu and a pod slot on a", 0)
 
 
 def test_a_resource_that_the_profile_ignores_is_not_short() -> None:
     args = {"ignoredResources": ["example.com/gpu"]}
     config = {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}]}
-    wants = pod()
+    wants = pod(cpu="4")
     wants["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "1"
-    full = node("a")
-    full["status"]["allocatable"]["pods"] = "1"
-    found = fixes("a", full, node("b"), pod("e", on="a"), wants, config=config)
-    assert found.remedies[0].text.startswith("delete pod default/e (on a)")
+    found = fixes("a", node("a"), node("b"), pod("e", on="a"), wants, config=config)
+    assert "gpu" not in found.fixes[0].text
 
 
 def test_a_taint_is_tolerated_and_the_node_preferred() -> None:
     found = fixes("b", node("a"), node("b", taints=(DEDICATED,)), pod())
     assert found.answer.sentence.startswith("b could take the pod after one change: it has the untolerated taint ")
-    assert (
-        found.remedies[0].text == "tolerate taint dedicated=db:NoSchedule; and prefer b in the node affinity (weight 1)"
-    )
+    assert found.fixes[0].text == "tolerate taint dedicated=db:NoSchedule and prefer b in the node affinity (weight 1)"
 
 
 def test_a_node_that_is_not_evaluated_is_selected() -> None:
@@ -104,8 +102,8 @@ def test_a_node_that_is_not_evaluated_is_selected() -> None:
     assert trace.looked is not None
     assert not trace.looked[119]
     found = prefer_node(again(), trace.pod, "n119")
-    assert found.remedies[0].text == "select kubernetes.io/hostname=n119"
-    check_wins(again, trace.pod, "n119", found.remedies)
+    assert found.fixes[0].text == "select kubernetes.io/hostname=n119"
+    check_wins(again, trace.pod, "n119", found.fixes)
 
 
 def test_no_plugin_is_left_out_for_a_node_that_the_profile_excludes() -> None:
@@ -115,11 +113,11 @@ def test_no_plugin_is_left_out_for_a_node_that_the_profile_excludes() -> None:
     known = node("a")
     known["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
     found = fixes("b", known, node("b"), pod("e", on="b"), pod(), config=config)
-    assert not any("leave" in remedy.text for remedy in found.remedies)
+    assert not any("leave" in remedy.text for remedy in found.fixes)
 
 
 def test_a_node_without_a_hostname_is_preferred_by_name() -> None:
     plain = node("b")
     del plain["metadata"]["labels"]["kubernetes.io/hostname"]
     found = fixes("b", node("a"), plain, pod("e", on="b"), pod())
-    assert found.remedies[0].text == "prefer b in the node affinity (weight 1)"
+    assert found.fixes[0].text == "prefer b in the node affinity (weight 1)"
