@@ -20,8 +20,13 @@ from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
 
 FOLDER = Path(__file__).parent / "content"
-COURSE = "course.txt"  # the names of the lessons in course order
+COURSE = "course.txt"  # the names of the lessons in course order, below the titles of their chapters: "# Preemption"
 KEPT = 40  # lessons cached with their runs; each takes some hundred kB
+
+# The estimate of a lesson's time: a guess, to be corrected by the times of a class.
+WORDS_A_MINUTE = 130
+MINUTES = {"change": 3.0}  # of a question, by its kind
+USUAL = 1.0
 
 # Plugins of a replayed cluster cache state between calls, so only one question is answered at a time.
 lock = threading.RLock()
@@ -50,6 +55,13 @@ class Lesson:
     @property
     def questions(self) -> int:
         return sum(step.ask is not None for step in self.steps)
+
+    @property
+    def minutes(self) -> int:
+        """An estimate of the time that the lesson takes, from its words and questions."""
+        words = sum(len(prose.text.split()) for step in self.file.sections for prose in (step.before, step.after))
+        answering = sum(MINUTES.get(step.ask.kind, USUAL) for step in self.steps if step.ask is not None)
+        return max(1, round(words / WORDS_A_MINUTE + answering))
 
     @cached_property
     def document(self) -> tuple[str, bytes]:
@@ -105,6 +117,18 @@ class Lesson:
         return self.file.sections[step - 1]
 
 
+class Chapter(NamedTuple):
+    """Lessons about one subject. `title`: "" for lessons that the course does not list."""
+
+    title: str
+    lessons: list[Lesson]
+
+    @property
+    def minutes(self) -> int:
+        """An estimate of its time, in steps of five minutes."""
+        return max(5, 5 * round(sum(lesson.minutes for lesson in self.lessons) / 5))
+
+
 class InvalidLesson(NamedTuple):
     """A file that is not a valid lesson."""
 
@@ -112,15 +136,36 @@ class InvalidLesson(NamedTuple):
     message: str
 
 
-def course(folder: Path = FOLDER) -> list[str]:
-    """Return the names of the lessons in course order."""
-    file = folder / COURSE
-    return file.read_text().split() if file.exists() else []
+class Listed(NamedTuple):
+    """A lesson in the list of the course: its line, from 1, its name and the title of its chapter."""
+
+    line: int
+    name: str
+    chapter: str
+
+
+def course(folder: Path = FOLDER) -> list[Listed]:
+    """Return the list of the course."""
+    file, found, chapter = folder / COURSE, list[Listed](), ""
+    for number, line in enumerate(file.read_text().splitlines() if file.exists() else (), 1):
+        if line.startswith("#"):
+            chapter = line.lstrip("# ").strip()
+        elif name := line.strip():
+            found.append(Listed(number, name, chapter))
+    return found
+
+
+def chapters(lessons: list[Lesson]) -> list[Chapter]:
+    """Return these lessons by chapter, in their order."""
+    titles, found = {one.name: one.chapter for one in course()}, dict[str, list[Lesson]]()
+    for lesson in lessons:
+        found.setdefault(titles.get(lesson.name, ""), []).append(lesson)
+    return [Chapter(title, some) for title, some in found.items()]
 
 
 def paths(folder: Path = FOLDER) -> list[Path]:
     """Return the lesson files in course order, those that the course does not list last."""
-    position = {name: number for number, name in enumerate(course(folder))}
+    position = {one.name: number for number, one in enumerate(course(folder))}
     return sorted(folder.glob("*.md"), key=lambda path: (position.get(path.stem, len(position)), path.stem))
 
 

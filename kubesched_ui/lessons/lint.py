@@ -72,12 +72,14 @@ def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Che
 def check_course(folder: Path) -> None:
     """Check that the course lists every lesson of the folder once. Raises LessonError."""
     listed, files = course(folder), {path.stem for path in paths(folder)}
-    for line, name in enumerate(listed, 1):
-        if name not in files or name in listed[: line - 1]:
-            problem = "is listed twice" if name in files else "is listed, but there is no such file"
-            raise LessonError(COURSE, line, f"{name}.md {problem}")
-    if missing := sorted(files.difference(listed)):
-        raise LessonError(COURSE, len(listed) + 1, f"must list {missing[0]}.md")
+    known: set[str] = set()
+    for one in listed:
+        if one.name not in files or one.name in known:
+            problem = "is listed twice" if one.name in files else "is listed, but there is no such file"
+            raise LessonError(COURSE, one.line, f"{one.name}.md {problem}")
+        known.add(one.name)
+    if missing := sorted(files.difference(known)):
+        raise LessonError(COURSE, listed[-1].line + 1 if listed else 1, f"must list {missing[0]}.md")
 
 
 def check_lesson(lesson: Lesson) -> Checked:

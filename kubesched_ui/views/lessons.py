@@ -28,6 +28,8 @@ def all_lessons(request: HttpRequest) -> HttpResponse:
     found, problems = catalog.lessons()
     questions = sum(lesson.questions for lesson in found)
     context = {"lessons": found, "problems": problems, "questions": questions, "machine": PARTS}
+    context["chapters"] = chapters = catalog.chapters(found)
+    context["hours"] = round(sum(chapter.minutes for chapter in chapters) / 60)
     q = request.GET.get("q", "")[:MAX_TEXT]
     page = Paginator(WrittenLesson.objects.matching(q), ROWS).get_page(request.GET.get("page"))
     context |= {"q": q, "page": page, "any_written": page.object_list or WrittenLesson.objects.exists()}

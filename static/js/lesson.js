@@ -78,6 +78,12 @@ function showCourse() {
     if (steps.length) row.querySelector("[data-done]").textContent = `${steps.length} of ${questions} done`;
   }
   const { text, next } = summary(stored(KEY), lessons);
+  for (const chapter of course.querySelectorAll(".chapter")) {
+    const rows = lessons.filter(({ row }) => chapter.contains(row));
+    const ready = rows.filter(({ row }) => row.hasAttribute("data-finished")).length;
+    if (ready) chapter.querySelector("[data-chapter-done]").textContent = `, ${ready} done`;
+    if (text && next) chapter.open = rows.some(({ name }) => name === next);
+  }
   course.querySelector("[data-progress]").textContent = text;
   course.querySelector("[data-forget]").hidden = !text;
   const link = course.querySelector("[data-continue]");

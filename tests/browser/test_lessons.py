@@ -72,6 +72,12 @@ def test_wrong_then_right(page: Page, kind: str) -> None:
     page.goto("/learn/")
     expect(page.locator(f"[data-lesson='{name}'] [data-done]")).to_contain_text("1 of")
     expect(page.locator("[data-continue]")).to_have_text("Continue the course")
+    expect(page.locator(".chapter[open]")).to_have_count(1)
+    next_lesson = page.locator("[data-continue]").get_attribute("href")
+    assert next_lesson
+    expect(
+        page.locator(f".chapter[open] a[href='{next_lesson.removeprefix(page.url.partition('/learn/')[0])}']")
+    ).to_be_visible()
 
 
 def test_by_keyboard_alone_and_without_scripts(page: Page) -> None:

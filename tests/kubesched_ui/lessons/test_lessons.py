@@ -106,7 +106,7 @@ CHANGE = """  - title: Now break it
         ("small", 3, True, CHANGE, "1 lesson, 4 questions, 6 figures: all hold"),
         ("small", 1, True, CHANGE, "small.md, line 1: asks 2 questions; a lesson asks at least 3"),
         ("small", 3, True, "", "small.md, line 1: must end with a step that asks for a change"),
-        ("other", 3, True, CHANGE, "course.txt, line 1: small.md is listed, but there is no such file"),
+        ("other", 3, True, CHANGE, "course.txt, line 2: small.md is listed, but there is no such file"),
         ("small", 3, False, CHANGE, "small.md, line 1: must name the parts of the picture that it lights"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_lesson_passes_lint(
     texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(questions))
     texts += "\n## Now break it\n" if change else ""
     (tmp_path / f"{name}.md").write_text(f"{head}{steps}{change}---\n{texts}")
-    (tmp_path / "course.txt").write_text("small\n")
+    (tmp_path / "course.txt").write_text("# Small\nsmall\n")
     out = StringIO()
     try:
         call_command("lessons", "sm", "--check", "--folder", str(tmp_path), stdout=out)

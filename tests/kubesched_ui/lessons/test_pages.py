@@ -28,6 +28,21 @@ def test_the_list_has_all_lessons(client: Client) -> None:
     assert all(reverse("lesson", args=[name]) in page.content.decode() for name in NAMES)
 
 
+def test_lessons_are_grouped_by_chapters_with_times(client: Client) -> None:
+    lessons, problems = catalog.lessons()
+    assert not problems
+    chapters = catalog.chapters(lessons)
+    assert [lesson for chapter in chapters for lesson in chapter.lessons] == lessons
+    assert all(chapter.title for chapter in chapters)
+    assert all(2 <= len(chapter.lessons) <= 8 for chapter in chapters)
+    assert all(3 <= lesson.minutes <= 25 for lesson in lessons)
+    page = re.sub(r"\s+", " ", client.get(reverse("learn")).content.decode())
+    assert page.count('<details class="card chapter"') == len(chapters)
+    assert page.count('<details class="card chapter" open>') == 1
+    for chapter in chapters:
+        assert f"{len(chapter.lessons)} lessons, about {chapter.minutes} min" in page
+
+
 @pytest.mark.parametrize("name", selection(NAMES, 4))
 def test_hidden_answers_are_not_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is rendered without the answer, the decision of the cycle and the text below `Revealed`."""
