@@ -41,6 +41,7 @@ from kubesched_ui.clusters.consumers import cluster_socket  # noqa: E402
 from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
+from kubesched_ui.queries.consumers import decision_socket  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
 from kubesched_ui.websockets.consumers import nothing_here, progress_socket, run_socket  # noqa: E402  (needs the apps loaded)
 
@@ -57,6 +58,7 @@ def sender_of(scope: dict[str, Any]) -> body_access.Sender:
 sockets: dict[str, Any] = {
     r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
     r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
+    r"^ws/runs/(?P<run_id>\d{1,18})/decisions$": decision_socket,
     r"^ws/clusters/(?P<cluster_id>\d{1,18})$": cluster_socket,
     r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": live_class_socket,
     r"^ws/rooms/teach/(?P<key>[\w-]{43})$": live_class_socket,

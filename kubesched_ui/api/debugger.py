@@ -12,9 +12,11 @@ from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find
-from kubesched_ui.event_log.cycle_batches import trace_of
+from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
-from kubesched_ui.queries import cycles, search_client
+from kubesched_ui.queries import search_client
+from kubesched_ui.queries.cycles import steps_of
+from kubesched_ui.queries.decisions import decisions_after
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.debugger import change_stream, timepoints
@@ -194,7 +196,40 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
     if row is None:
         raise Http404(f"Run {run_id} has no cycle {number}.")
     names = None if known == row.nodes_version else row.nodes
-    return encoded(cycles.steps_of(run, row, trace_of(row), scores) | {"names": names})
+    return encoded(steps_of(run, row, trace_of(row), scores) | {"names": names})
+
+
+SINCE_CYCLE = Query(0, ge=0, le=MAX_ID, description="Only cycles after this number.")
+
+
+@router.get("/runs/{int:run_id}/cycles", response={200: dict[str, Any], **REFUSALS})
+def cycles(
+    request: HttpRequest,
+    run_id: int,
+    since: int = SINCE_CYCLE,
+    limit: int = Query(20, ge=1, le=50),
+    known: int = KNOWN,
+) -> HttpResponse:
+    """Return successive cycles, each as `/cycles/{number}` does without scores. A client that plays a run needs few
+    and small responses. Only the first cycle of each `nodes_version` has `names`.
+    """
+    run, found = find(Run, run_id), []
+    reader = TraceReader(run.pk)
+    for row in run.cycles.filter(number__gt=since).order_by("number")[:limit]:
+        names = None if known == row.nodes_version else row.nodes
+        found.append(steps_of(run, row, reader.trace(row.number, row.trace)) | {"names": names})
+        known = row.nodes_version
+    return encoded({"cycles": found})
+
+
+@router.get("/runs/{int:run_id}/decisions", response={200: dict[str, Any], **REFUSALS})
+def decisions(
+    request: HttpRequest, run_id: int, since: int = SINCE_CYCLE, limit: int = Query(100, ge=1, le=1000)
+) -> HttpResponse:
+    """Return the decisions after a cycle, one short summary per cycle, as `/ws/runs/{id}/decisions` sends them
+    (docs/websocket.md).
+    """
+    return encoded({"decisions": decisions_after(find(Run, run_id), since, limit)})
 
 
 class BreakpointIn(Schema):

@@ -53,7 +53,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "sort": sort,
         "table_asked": bool(query.get("sort") or query.get("page")),
         "counts": counts,
-        "outcomes": [(one["result"], f"{one['label']} ({one['count']:,})") for one in counts],
+        "outcomes": [(one["result"], outcome_text(run, one)) for one in counts],
         "scheduler": scheduler_of(run),
         "configuration": configuration_of(run),
         "charts": distributions.offered(run),
@@ -71,6 +71,12 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))
+
+
+def outcome_text(run: Run, outcome: Mapping[str, Any]) -> str:
+    """Return `placed (12)`. While the run is active, the counts of its page are those of the timepoint of the map."""
+    label: str = outcome["label"]
+    return label if run.active else f"{label} ({outcome['count']:,})"
 
 
 def node_labels(rows: Iterable[PodResult]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.conf import settings
 from kubesched_ui.event_log.log import join, read_blocks
 from kubesched_ui.outages import outage_of
 from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.run_hub import RunHub, RunSubscriber
+from kubesched_ui.websockets.run_hub import Read, RunHub, RunSubscriber
 from kubesched_ui.websockets.websocket_base import (
     BAD_REQUEST,
     FAILED,
@@ -111,7 +111,7 @@ async def stream_log(hub: RunHub, subscriber: RunSubscriber, send: Send) -> None
             continue
         if subscriber.pod and subscription.skip(subscriber):
             continue
-        last, message = await shared_read(hub, subscriber)
+        last, message = await shared_read(hub, subscriber, read, subscription.last_seq)
         if message:
             await hub.turns.mine()
             await send_text(send, message)
@@ -132,12 +132,12 @@ async def stream_progress(hub: RunHub, subscriber: RunSubscriber, send: Send) ->
             await asyncio.sleep(PROGRESS_S)
 
 
-async def shared_read(hub: RunHub, subscriber: RunSubscriber) -> tuple[int, str]:
-    """Return what `read` returns. Sockets that have sent the same events share one read."""
-    key = (subscriber.run_id, subscriber.pod, subscriber.since)
+async def shared_read(hub: RunHub, subscriber: RunSubscriber, reads: Read, until: int) -> tuple[int, str]:
+    """Return what `reads` returns. Sockets that have sent the same share one read."""
+    key = (reads, subscriber.run_id, subscriber.pod, subscriber.since)
     if key not in hub.reads:
         socket_metrics.readings += 1
-        hub.reads[key] = asyncio.ensure_future(in_thread(read, *key, subscriber.subscription.last_seq))
+        hub.reads[key] = asyncio.ensure_future(in_thread(*key, until))
         if len(hub.reads) > READS_MAX:
             del hub.reads[next(iter(hub.reads))]
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,8 +21,10 @@ PROGRESS = (
     "errors", "clock",
 )  # fmt: skip
 
-
 RANGE_BLOCKS = 2000
+
+Read = Callable[[int, str, int, int], tuple[int, str]]
+"""Reads what a socket sends next: (run, pod, since, until) -> (up to where everything is read, the message)."""
 
 
 @dataclass(eq=False)
@@ -58,6 +60,7 @@ class RunSubscription(hub.Subscription):
     known: bool = False
     active: bool = True
     last_seq: int = 0
+    cycles: int = 0
     progress: str = ""
     log_ranges: deque[LogRange] = field(default_factory=lambda: deque(maxlen=64))
 
@@ -108,7 +111,7 @@ def find_log_range(run_id: int, since: int, until: int) -> LogRange | None:
 
 
 class RunHub(hub.Hub[RunSubscription]):
-    """All subscriptions of an event loop to runs. `reads`: the latest reads of logs, by (run, pod, since)."""
+    """All subscriptions of an event loop to runs. `reads`: the latest reads, by what they read, run, pod and since."""
 
     kind = "run"
     spacing_s = 0.1
@@ -116,7 +119,7 @@ class RunHub(hub.Hub[RunSubscription]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reads: dict[tuple[int, str, int], asyncio.Future[tuple[int, str]]] = {}
+        self.reads: dict[tuple[Read, int, str, int], asyncio.Future[tuple[int, str]]] = {}
 
     async def join(self, subscriber: RunSubscriber) -> None:
         """Return once the run is known to exist and this socket may see it; else end the socket."""
@@ -144,7 +147,7 @@ class RunHub(hub.Hub[RunSubscription]):
             refused = [socket for socket, yes in allowed if not yes]
             end(refused, Ending(NOT_YOURS, f"Run {subscription.number} is no longer shared with you."))
             subscription.known, subscription.active = True, snapshot.row["state"] in Run.ACTIVE
-            subscription.last_seq = snapshot.row["last_seq"]
+            subscription.last_seq, subscription.cycles = snapshot.row["last_seq"], snapshot.row["cycles_done"]
             if snapshot.log_range is not None:
                 subscription.log_ranges.append(snapshot.log_range)
             subscription.progress = json.dumps({"progress": snapshot.row}, separators=(",", ":"))

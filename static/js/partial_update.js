@@ -51,13 +51,14 @@ function versionOf(element, part) {
 // CSRF tokens differ in every response and are ignored.
 const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
 
-// Fetches the page again and updates its [data-part] elements. Focus, scroll position and open details are preserved.
-// Returns the new page.
-export async function refreshParts() {
+// Fetches the page again and updates its [data-part] elements, except those in `kept`. Focus, scroll position and open
+// details are preserved. Returns the new page.
+export async function refreshParts(kept = []) {
   const fresh = await fetchPage(location.href);
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && old !== document.activeElement && plain(now) !== plain(old)) morph(old, now);
+    if (now && !kept.includes(old.dataset.part) && old !== document.activeElement && plain(now) !== plain(old))
+      morph(old, now);
   }
   return fresh;
 }

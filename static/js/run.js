@@ -1,8 +1,8 @@
-// The page of a run. While the run is active, its progress arrives over a websocket; the page then fetches its parts,
-// tables and charts, as often as the server responds.
+// The page of a run. While the run is active, its progress arrives over a websocket; the page then fetches its parts
+// and tables, as often as the server responds. Its counts are those of the timepoint that the map shows.
 import { keepParams } from "./address.js";
 import { drawCharts, redraw } from "./charts.js";
-import { number } from "./format.js";
+import { counted, number } from "./format.js";
 import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
 import { refreshParts } from "./partial_update.js";
@@ -12,22 +12,38 @@ const page = document.getElementById("run");
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 const inTime = page.dataset.inTime !== undefined;
 
-function showProgress(done, planned) {
-  const total = Math.max(planned, done);
-  const progress = document.getElementById("progress");
-  progress.max = total || 1;
-  progress.value = done;
+let planned = 0; // cycles of the whole run, as far as known
+let seen = Number(page.dataset.seq); // the last event
+let over = false; // whether the progress has ended
+let ended = false; // whether the page shows the outcome
+const followed = document.querySelector("#map[data-live]") !== null; // the map shows one as soon as it has the cluster
+
+// Shows how many cycles were done at a timepoint, of how many.
+function showCycles(done, of) {
   part("cycles").firstChild.textContent = `${number.format(done)} `;
-  const of = part("cycles").querySelector("span");
-  if (of && total) of.textContent = `/ ${number.format(total)}`;
+  const total = part("cycles").querySelector("span");
+  if (!total) return; // in virtual time
+  const progress = document.getElementById("progress");
+  Object.assign(progress, { max: Math.max(of, planned) || 1, value: done });
+  total.textContent = `/ ${number.format(progress.max)}`;
+}
+
+function showTimepoint({ position, head, placed, pending }) {
+  showCycles(position, head);
+  const answer = part("answer").querySelector(".answer:not([data-waits])");
+  if (ended || !answer) return;
+  const pods = placed + pending;
+  answer.textContent = `${number.format(placed)} of ${counted(pods, "pod")} placed, ${number.format(pending)} pending.`;
 }
 
 // Updates the parts that the server renders. The user's search, focus and scroll position are preserved.
 async function refresh() {
-  const fresh = await refreshParts();
+  const counts = over ? ["cycles"] : ["cycles", "answer"];
+  const fresh = await refreshParts(followed && seen ? counts : []);
+  ended = over;
   const bar = fresh.getElementById("progress");
   if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
-  document.querySelectorAll("[data-source]").forEach(redraw);
+  if (!page.dataset.live) document.querySelectorAll("[data-source]").forEach(redraw);
   loadParts();
   const table = document.querySelector("#pods");
   if (table && !table.contains(document.activeElement)) {
@@ -36,15 +52,12 @@ async function refresh() {
   } else if (!table && fresh.querySelector("#pods")) {
     location.reload();
   }
-  const over = !fresh.getElementById("run").dataset.live;
-  if (over) delete page.dataset.live;
-  document.dispatchEvent(new CustomEvent("refreshed", { detail: { over } }));
+  if (!fresh.getElementById("run").dataset.live) delete page.dataset.live;
+  document.dispatchEvent(new CustomEvent("refreshed", { detail: { over: !page.dataset.live } }));
 }
 
 function live() {
-  let seen = Number(page.dataset.seq);
   let changed = false;
-  let over = false;
   async function pace() {
     while (!over) {
       const began = performance.now();
@@ -64,7 +77,8 @@ function live() {
       if (progress.last_seq !== seen) changed = true;
       page.dataset.seq = progress.last_seq;
       seen = progress.last_seq;
-      if (!inTime) showProgress(progress.cycles_done, progress.cycles_total);
+      planned = progress.cycles_total;
+      if (!followed) showCycles(progress.cycles_done, planned);
     },
     onEnd() {
       over = true;
@@ -74,10 +88,13 @@ function live() {
 }
 
 // Presentation starts at the cycle that the map shows.
-const there = document.querySelector("[data-present]");
-there.addEventListener("click", () => keepParams(there, ["cycle", "point", "plugin"]));
-onKeys({ s: () => there.click() });
+const present = document.querySelector("[data-present]");
+present.addEventListener("click", () => keepParams(present, ["cycle", "point", "plugin"]));
+onKeys({ s: () => present.click() });
 
 drawCharts();
 loadParts();
-if (page.dataset.live) live();
+if (page.dataset.live) {
+  document.addEventListener("timepoint", ({ detail }) => showTimepoint(detail));
+  live();
+}

@@ -213,6 +213,7 @@ def test_a_run_page_survives_a_broken_socket(page: Page, site: Instance, large: 
     run = many(site, large, 3000)  # enough to be running when the page has loaded
     page.goto(f"/runs/{run}/")
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=120_000)
+    page.keyboard.press("e")  # playback has not reached the end
     expect(page.locator('[data-part="cycles"]')).to_have_text("3,000 / 3,000")
     expect(page.get_by_text("Fork with any change")).to_be_visible()  # as soon as it is finished
     expect(page.get_by_label("Outcome")).to_contain_text("placed (3,000)")

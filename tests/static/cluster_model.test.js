@@ -3,6 +3,18 @@ import { test } from "node:test";
 import { World } from "../../static/js/map/cluster_model.js";
 import { maps } from "./helpers.js";
 
+test("the outcome at a timepoint counts the pods that the run placed", () => {
+  const world = new World(picture());
+  world.add(after());
+  const at = (moment) => {
+    world.go(moment);
+    return world.outcome();
+  };
+  assert.deepEqual(at(5), { placed: 0, pending: 1 }, "p0 and p1 were there before the run");
+  assert.deepEqual(at(6), { placed: 1, pending: 0 });
+  assert.deepEqual(at(5), { placed: 0, pending: 1 });
+});
+
 const facts = (ids) => ({
   id: ids,
   key: ids.map((id) => `shop/p${id}`),

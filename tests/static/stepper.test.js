@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { due, next, played, pointName, SPEEDS, speedFor, within } from "../../static/js/map/stepper.js";
+import { due, next, played, pointName, SPEEDS, speedFor, stages, within } from "../../static/js/map/stepper.js";
 import { maps } from "./helpers.js";
 
 const steps = ["filter A", "filter B", "score A", "score B", "bind "].map((text) => {
@@ -40,6 +40,18 @@ test("from cycle to cycle, not beyond the ends", () => {
   assert.deepEqual(next({ cycle: 9, step: -1 }, steps, "cycle", 1, 9), { cycle: 10, step: -1 });
   assert.deepEqual(next({ cycle: 10, step: -1 }, [], "cycle", 1, 9), { cycle: 10, step: -1 });
   assert.deepEqual(next({ cycle: 1, step: -1 }, steps, "point", -1, 9), { cycle: 1, step: -1 });
+});
+
+test("the slower the playback, the more stages of a cycle it shows", () => {
+  const shown = (speed) =>
+    stages(steps, speed).map((at) => (at < 0 ? "result" : `${steps[at].point} ${steps[at].plugin}`));
+  const total = [...steps.slice(0, 4), { point: "score", plugin: "", node: "", said: "" }, steps[4]];
+  assert.deepEqual(shown(1), ["filter A", "filter B", "bind ", "result"], "no single Score plugins");
+  assert.deepEqual(stages(total, 1), [0, 1, 4, 5, -1]);
+  assert.deepEqual(stages(total, 2.4), [1, 4, 5, -1], "one for each point");
+  assert.deepEqual(stages(total, 5), [5, -1]);
+  assert.deepEqual(shown(10), ["result"]);
+  assert.deepEqual(stages([], 1), [-1]);
 });
 
 test("steps due after a frame", () => {

@@ -1,9 +1,13 @@
 // Requests of the map.
 import { fetchJson } from "../requests.js";
 
+const KEPT = 60; // cycles in memory
+const TOGETHER = 20; // cycles of one response
+
 export class Source {
   constructor(base) {
     this.base = base;
+    this.coming = null; // the cycles that are being fetched together
     this.cycles = new Map();
     this.ladders = new Map();
     this.names = new Map(); // version -> node names of the rows
@@ -32,8 +36,7 @@ export class Source {
     const found = await this.get(`/cycles/${number}?${new URLSearchParams({ scores, known: latest })}`);
     if (found.names) this.names.set(found.nodes_version, found.names);
     found.names = this.names.get(found.nodes_version);
-    this.cycles.set(key, found);
-    if (this.cycles.size > 40) this.cycles.delete(this.cycles.keys().next().value);
+    this.remember(key, found);
     return found;
   }
 
@@ -47,6 +50,37 @@ export class Source {
     this.ladders.set(key, found);
     if (this.ladders.size > 8) this.ladders.delete(this.ladders.keys().next().value);
     return found;
+  }
+
+  remember(key, found) {
+    this.cycles.set(key, found);
+    if (this.cycles.size > KEPT) this.cycles.delete(this.cycles.keys().next().value);
+  }
+
+  // Fetches a cycle and the ones after it, for playback: successive cycles are small if they come together.
+  ahead(number) {
+    if (this.cycles.has(`${number} `)) return Promise.resolve();
+    if (!this.coming || number < this.coming.from || number >= this.coming.from + TOGETHER)
+      this.coming = { from: number, done: this.together(number) };
+    return this.coming.done;
+  }
+
+  async together(first) {
+    const query = { since: first - 1, limit: TOGETHER, known: [...this.names.keys()].at(-1) ?? -1 };
+    try {
+      const { cycles } = await this.get(`/cycles?${new URLSearchParams(query)}`);
+      for (const one of cycles) {
+        if (one.names) this.names.set(one.nodes_version, one.names);
+        one.names = this.names.get(one.nodes_version);
+        this.remember(`${one.number} `, one);
+      }
+    } finally {
+      this.coming = null;
+    }
+  }
+
+  decisions(since, limit) {
+    return this.get(`/decisions?${new URLSearchParams({ since, limit })}`);
   }
 
   find(query) {

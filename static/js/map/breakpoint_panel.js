@@ -88,7 +88,7 @@ export class Stops {
   // Returns where playback from a cycle stops next.
   async next(cycle, by) {
     const from = cycle + by;
-    if (from < 1 || from > this.player.world.cycles) return null;
+    if (from < 1 || from > this.player.head) return null;
     const hits = [];
     for (const { name, where } of this.kept) {
       const { matches } = await this.source.find({ where, from, direction: by > 0 ? "next" : "previous" });

@@ -230,6 +230,16 @@ export class World {
     return [...this.pods.values()].filter(({ state }) => state === PENDING);
   }
 
+  /** Return how many pods the run has placed, and how many have no node. @returns {{ placed: number, pending: number }} */
+  outcome() {
+    let [placed, pending] = [0, 0];
+    for (const { node, state, came } of this.pods.values()) {
+      if (node && state !== GONE && came >= this.before) placed += 1;
+      if (!node && (state === PENDING || state === GATED)) pending += 1;
+    }
+    return { placed, pending };
+  }
+
   /** Return the number of pods without a node in a state. @param {number} state */
   count(state) {
     return [...this.pods.values()].filter((pod) => pod.state === state && !pod.node).length;

@@ -3,18 +3,19 @@ import { el } from "../dom.js";
 import { counted, number } from "../format.js";
 import { onGoTo, onKeys } from "../keys.js";
 import { clock } from "../timeline/clock.js";
-import { SPEEDS, speedFor } from "./stepper.js";
+import { FASTEST, SPEEDS, speedFor, USUAL_SPEED } from "./stepper.js";
 import { focusIn } from "./url_state.js";
 
 // Describes the position of a player.
 export function placeOf(player, inTime) {
-  const { cycles } = player.world;
-  const at = player.cycleHere;
-  const between = player.cycle === undefined;
+  const { head, position, between } = player;
+  const of = number.format(head);
   const place =
-    at > cycles
-      ? `after ${counted(cycles, "cycle")}`
-      : `${between ? "before cycle" : "cycle"} ${number.format(at)} of ${number.format(cycles)}`;
+    position === head && between
+      ? `after ${counted(head, "cycle")}`
+      : player.focus.after
+        ? `after cycle ${number.format(position)} of ${of}`
+        : `${between ? "before cycle" : "cycle"} ${number.format(player.cycleHere)} of ${of}`;
   return inTime ? `${clock(player.second)}, ${place}` : place;
 }
 
@@ -35,7 +36,7 @@ export class Controls {
   show() {
     const { player, slider, inTime, box } = this;
     const { world } = player;
-    slider.max = inTime ? Math.max(1e-6, world.timeOf(world.end), Number(box.dataset.until) || 0) : world.cycles + 1;
+    slider.max = inTime ? Math.max(1e-6, world.timeOf(world.end), Number(box.dataset.until) || 0) : player.head + 1;
     slider.min = inTime ? 0 : 1;
     slider.value = inTime ? player.second : player.cycleHere;
     const place = placeOf(player, inTime);
@@ -50,13 +51,29 @@ export class Controls {
     before?.setAttribute("aria-pressed", String(player.atStart));
     after?.setAttribute("aria-pressed", String(player.atEnd));
     this.part("stopped").textContent = player.stopped ? `Stopped: ${player.stopped}` : "";
+    this.part("speed").value = String(player.speed);
+    this.showFollowing();
+  }
+
+  // Shows whether an active run is followed at its last decision, or how many decisions wait to be played.
+  showFollowing() {
+    const { player } = this;
+    const box = this.part("following");
+    if (!box) return;
+    const behind = player.head - player.position;
+    box.hidden = !player.live || (player.decisions.over && !behind);
+    const paused = player.playing ? "" : "paused, ";
+    this.part("behind").textContent = behind ? `${paused}${counted(behind, "decision")} behind` : `${paused}live`;
+    box.classList.toggle("live", !behind && player.playing > 0);
+    box.querySelector("button").hidden = !behind;
   }
 
   offerSpeeds() {
     const { player, box } = this;
     const [speed, unit] = [this.part("speed"), this.part("unit")];
-    for (const one of SPEEDS) speed.append(el("option", { value: one, text: `${one} a second` }));
-    speed.value = String(Math.min(30, speedFor(Number(box.dataset.cycles) || 1)));
+    const textOf = (one) => (one === FASTEST ? "as fast as it runs" : `${one} a second`);
+    for (const one of SPEEDS) speed.append(el("option", { value: one, text: textOf(one) }));
+    speed.value = String(player.live ? USUAL_SPEED : Math.min(30, speedFor(Number(box.dataset.cycles) || 1)));
     player.speed = Number(speed.value);
     speed.addEventListener("change", () => {
       player.speed = Number(speed.value);
@@ -139,9 +156,11 @@ export class Controls {
       n: other("after"),
       ",": by("cycle", -1),
       ".": by("cycle", 1),
+      r: () => player.play(1),
+      e: () => player.end(),
     });
     onGoTo((wanted) => {
-      if (player.world) player.to({ cycle: Math.max(1, Math.min(player.world.cycles + 1, wanted)) });
+      if (player.world) player.to({ cycle: Math.max(1, Math.min(player.head + 1, wanted)) });
     });
   }
 }

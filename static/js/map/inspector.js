@@ -43,7 +43,7 @@ export class Aside {
     }
     const page = `${podAddress(pods, trace.pod)}${withFocus("", { cycle: trace.number, point: focus.point, plugin: focus.plugin })}`;
     const result = el("span", { class: `badge ${TONES[trace.result] ?? ""}`, text: trace.result });
-    const of = el("span", { class: "muted small", text: `of ${number.format(world.cycles)}` });
+    const of = el("span", { class: "muted small", text: `of ${number.format(this.player.head)}` });
     const head = el("h3", {}, `Cycle ${number.format(trace.number)} `, of);
     const who = el("p", { class: "row" }, el("a", { href: page, text: trace.pod, class: "name" }), result);
     const again = el(
@@ -61,15 +61,17 @@ export class Aside {
   }
 
   noCycle({ seq, t }, world) {
-    const { event, playing, cycleHere } = this.player;
+    const { event, playing, between, cycleHere, position, head, waits } = this.player;
     const heading = (text) => el("h3", { text });
     const hint = (text) => el("p", { class: "small muted", text });
     if (this.player.atStart) return [heading("Before the run"), hint("Step forward to see the first decision.")];
     if (event) return [heading(`Event ${number.format(seq)}`), el("p", { class: "wrap", text: describe(event) })];
     if (t !== undefined) return [heading("Between cycles"), hint("Step by cycle to select a pod.")];
-    if (playing) return [heading(`Cycle ${number.format(cycleHere)}`)];
+    if (playing && !between) return [heading(`Cycle ${number.format(cycleHere)}`)];
+    if (waits && position === head)
+      return [heading(`After ${counted(head, "cycle")}`), hint("The next decision appears as it is made.")];
     const how = world.cycles ? "Go back one cycle, or to the start, to select a pod." : "No pod was scheduled.";
-    return [heading(`After ${counted(world.cycles, "cycle")}`), hint(how)];
+    return [heading(`After ${counted(position, "cycle")}`), hint(how)];
   }
 
   // Lists the steps by extension point; those of the current point one by one.

@@ -3,6 +3,7 @@ import { whenVisible } from "../dom.js";
 import { Source } from "./api.js";
 import { Stops } from "./breakpoint_panel.js";
 import { Controls } from "./controls.js";
+import { Decisions } from "./decisions.js";
 import { Choices } from "./display_options.js";
 import { Aside } from "./inspector.js";
 import { nearest } from "./ladder.js";
@@ -12,18 +13,26 @@ import { PodTrial } from "./pod_trial.js";
 import { amount, resourceName, scarceResource } from "./quantities.js";
 import { Share } from "./share.js";
 import { tableSwitch } from "./table_switch.js";
+import { Ticker } from "./ticker.js";
 import { laddered, pictured } from "./verdicts.js";
 import { NOTHING, View } from "./view.js";
 import { openWhatIf } from "./what_if.js";
 
+const LISTED = 100; // decisions between updates: the list shows each one
 const WORDS = 100; // milliseconds between updates of the text around the map during playback
 const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
 const source = new Source(box.dataset.src);
 const view = new View(part("canvas"), (node) => player.choose(node));
+view.tallest = 0.46; // the player and the text at the side are in view with the map
 view.by.colour = "verdict"; // the pods that the run placed stand out
-const player = new Player({ source, view, inTime, shown, failed });
+const already = Number(box.dataset.cycles); // cycles when the page was made
+const decisions = new Decisions(source, already, Boolean(box.dataset.live));
+const ticker = new Ticker(part("ticker"), decisions);
+const also = () => ticker.load(player.position);
+const home = decisions.live && !inTime ? { cycle: already + 1 } : {};
+const player = new Player({ source, view, inTime, shown, failed, also, home, decisions });
 const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
@@ -46,13 +55,15 @@ function shown() {
   view.evicting(player.trace?.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
-  if (player.playing && player.playing === written.playing && now - written.at < WORDS) return;
+  const few = now - written.at < WORDS && player.position - ticker.last < LISTED;
+  if (player.playing && player.playing === written.playing && few) return;
   written = { playing: player.playing, at: now };
   hand();
   controls.show();
+  ticker.show(player.position, player.focus.node);
+  tellPosition();
   legend.show();
-  if (player.playing) aside.showNode();
-  if (!player.playing || player.trace) aside.show();
+  aside.show();
   if (player.playing) return;
   showTable();
   showLadder().catch(failed);
@@ -93,6 +104,13 @@ function failed(error) {
   const wait = part("wait");
   wait.hidden = false;
   wait.textContent = error.message;
+}
+
+// Tells the page which timepoint is shown, so that its counts are those of the map.
+function tellPosition() {
+  const { position, head } = player;
+  const detail = { position, head, ...world.outcome(), t: player.second };
+  document.dispatchEvent(new CustomEvent("timepoint", { detail }));
 }
 
 // Shows the current pod above the map.
@@ -144,7 +162,7 @@ document.addEventListener("moment", ({ detail: { t } }) => {
   if (player.world) player.to({ t }, { address: "later", playing: true, seek: false });
 });
 document.addEventListener("refreshed", () => {
-  if (!player.playing && begun()) player.follow().catch(failed);
+  if (begun() && !player.live) player.follow().catch(failed);
 });
 
 // Playback of the timeline also stops at breakpoints.
@@ -156,10 +174,14 @@ document.addEventListener("play", async ({ detail: { stopAt } }) => {
 const begun = () => Number(document.getElementById("run").dataset.seq) > 0;
 
 function open() {
-  if (begun()) player.open().catch(failed);
+  if (decisions.live)
+    decisions.follow(box.dataset.live, () => {
+      if (player.live && decisions.last) player.followDecisions().catch(failed);
+    });
+  if (begun()) (player.live ? player.followDecisions() : player.open()).catch(failed);
   stops.load().catch((error) => stops.say(error.message));
 }
 
-if (inTime)
-  open(); // the timeline takes its first timepoint and the breakpoints from here
+// The timeline takes its first timepoint and the breakpoints from here; an active run is followed from the beginning.
+if (inTime || decisions.live) open();
 else whenVisible(box, open);

@@ -1,21 +1,23 @@
 // Player of a run: selects the shown timepoint by step, playback or choice, and stores it in the URL.
 
 import { MoveSteps } from "./moves.js";
-import { CALM, due, next, played } from "./stepper.js";
+import { CALM, due, FASTEST, next, played, stages } from "./stepper.js";
 import { Reel } from "./stream_loader.js";
 import { focusIn, stepOf, withFocus } from "./url_state.js";
 import { pictured } from "./verdicts.js";
 
 const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+const MOST = 100; // cycles between two frames
+const NEXT = 5; // cycles that playback prefetches
 const SETTLED = 250; // delay in milliseconds before playback updates the URL
 
 export class Player extends Reel {
   // `shown`: called after another timepoint or step is shown. `failed`: called with an error. `also`: called first
   // with the options, so that another map can follow. `home`: focus if the URL names none. `quiet`: do not change the
-  // URL.
-  constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false }) {
+  // URL. `decisions`: those of an active run, which is followed.
+  constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false, decisions }) {
     super(source);
-    Object.assign(this, { view, inTime, shown, failed, also, home, quiet });
+    Object.assign(this, { view, inTime, shown, failed, also, home, quiet, decisions });
     this.moves = new MoveSteps(source);
     this.focus = {};
     this.trace = null; // the current cycle
@@ -31,9 +33,28 @@ export class Player extends Reel {
     return this.focus.cycle;
   }
 
+  // Whether the run is followed as its decisions arrive. Runs in virtual time are followed by their timeline.
+  get live() {
+    return Boolean(this.decisions?.live) && !this.inTime;
+  }
+
+  get head() {
+    return this.live ? this.decisions.last : this.world.cycles;
+  }
+
+  // Whether no cycle is shown: before the run, after its last cycle so far, or at another timepoint.
+  get between() {
+    return this.cycle === undefined || this.atStart || Boolean(this.focus.after);
+  }
+
+  // The last cycle that is shown: the current one, or the last one before a timepoint between cycles.
+  get position() {
+    return this.cycleHere - (this.between ? 1 : 0);
+  }
+
   // The number of the current cycle, or of the next one.
   get cycleHere() {
-    return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.world.cycles + 1;
+    return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.head + 1;
   }
 
   // Whether the cluster before the run is shown.
@@ -42,7 +63,7 @@ export class Player extends Reel {
   }
 
   get atEnd() {
-    return this.world.moment >= this.world.end && (this.cycle ?? Infinity) > this.world.cycles;
+    return (this.live || this.world.moment >= this.world.end) && (this.cycle ?? Infinity) > this.head;
   }
 
   get second() {
@@ -77,11 +98,12 @@ export class Player extends Reel {
       const moment = await this.reach(focus);
       if (mine !== this.turn) return;
       const moved = this.world.go(moment);
-      this.focus = { node: this.focus.node, ...focus };
+      this.focus = { node: this.focus.node, ...focus, after: focus.cycle > this.head };
       if (this.world === this.view.world) this.view.changed(moved, animate && moved.length > 0);
       else this.view.arrange(this.world);
-      const cycle = this.cycle !== undefined && !focus.bare && this.cycle <= this.world.cycles;
+      const cycle = this.cycle !== undefined && !focus.bare && this.cycle <= this.head;
       const fetched = cycle && !(playing && this.unit === "cycle" && this.speed > CALM);
+      if (fetched && this.playing > 0) await this.source.ahead(focus.cycle).catch(() => {});
       const trace = fetched ? await this.fetchTrace(focus) : null;
       const event = focus.seq > 0 ? await this.moves.at(focus.seq) : null;
       if (mine !== this.turn) return;
@@ -119,13 +141,14 @@ export class Player extends Reel {
 
   // Writes the shown step into the focus, by name.
   named() {
-    const { cycle, t, seq, node, bare } = this.focus;
+    const { cycle, t, seq, node, bare, after } = this.focus;
     const step = this.trace?.steps[this.step];
     this.focus = {
       cycle,
       t,
       seq,
       bare,
+      after,
       node: step?.node || node,
       ...(step && { point: step.point, plugin: step.plugin }),
     };
@@ -149,13 +172,12 @@ export class Player extends Reel {
   // Moves one unit forward or backward.
   async go(unit, by, options = {}) {
     if (!this.world) return;
-    const { cycles } = this.world;
     if (unit === "move") {
       const move = await this.moves.next(this.world.moment, by, this.world.end);
       if (move) await this.to({ seq: move.seq, t: move.t }, options);
       return;
     }
-    const here = this.cycle === undefined || this.atStart;
+    const here = this.between;
     const from = { cycle: this.cycleHere, step: this.step };
     // Between two cycles, forward goes to the next cycle and backward to the previous one.
     const to =
@@ -163,14 +185,14 @@ export class Player extends Reel {
         ? { ...from, step: -1 }
         : here
           ? { cycle: Math.max(1, from.cycle - 1), step: -1, bare: this.focus.bare }
-          : next(from, this.trace?.steps ?? [], unit, by, cycles);
+          : next(from, this.trace?.steps ?? [], unit, by, this.head);
     await this.to(to, { animate: by > 0 && to.cycle !== from.cycle, ...options });
   }
 
   // Goes to the nearest cycle where an expression is true. Returns whether there is one.
   async find(where, by) {
     const from = Math.max(1, this.cycleHere + (this.cycle === undefined && by > 0 ? 0 : by));
-    if (from > this.world.cycles) return false;
+    if (from > this.head) return false;
     const { matches } = await this.source.find({ where, from, direction: by > 0 ? "next" : "previous" });
     if (!matches.length || (by < 0 && this.cycleHere <= 1)) return false;
     await this.to({ cycle: matches[0].cycle });
@@ -188,9 +210,13 @@ export class Player extends Reel {
     return this.to({ cycle: 1, bare: true });
   }
 
-  end() {
+  // Shows the last timepoint. While the run is active, playback continues from there as fast as it runs.
+  async end() {
     this.pause();
-    return this.to(this.world.cycles ? { cycle: this.world.cycles + 1 } : {});
+    await this.to(this.head ? { cycle: this.head + 1 } : {});
+    if (!this.live || this.decisions.over) return;
+    this.speed = FASTEST;
+    this.play(1);
   }
 
   // ---- playback
@@ -199,7 +225,7 @@ export class Player extends Reel {
     if (!this.playing) return;
     this.playing = 0;
     this.shown();
-    if (this.cycle !== undefined && !this.trace) this.to(this.focus, { address: "replace" });
+    if (this.cycle !== undefined && !this.trace && !this.between) this.to(this.focus, { address: "replace" });
     else this.write("replace");
   }
 
@@ -211,9 +237,9 @@ export class Player extends Reel {
     }
     this.playing = by;
     this.stopped = "";
+    this.stop = null;
     this.shown();
-    if (by > 0 && this.atEnd) await this.to({ cycle: 1 }, { address: "replace" });
-    const stop = await this.nextStop(this.cycleHere, by).catch((error) => this.failed(error));
+    if (by > 0 && this.atEnd && !this.waits) await this.to({ cycle: 1 }, { address: "replace" });
     let before = performance.now();
     let owed = 0;
     const play = async (now) => {
@@ -221,7 +247,7 @@ export class Player extends Reel {
       const [count, left] = due(owed, now - before, this.speed);
       [owed, before] = [left, now];
       if (count) {
-        const over = await this.advance(count, by, stop);
+        const over = await this.advance(count, by);
         if (this.playing !== by) return;
         if (over) {
           this.pause();
@@ -229,32 +255,84 @@ export class Player extends Reel {
           this.shown();
           return;
         }
-      }
+      } else if (by > 0) this.stage(left);
       requestAnimationFrame(play);
     };
     requestAnimationFrame(play);
   }
 
+  // Whether more decisions may follow.
+  get waits() {
+    return this.live && !this.decisions.over;
+  }
+
+  // The last cycle that playback can show without a request to the server.
+  get reached() {
+    return this.live ? Math.min(this.head, this.world.cycles) : this.head;
+  }
+
+  // The cycle from which playback continues: between two cycles, the next one has not been shown.
+  from(by) {
+    return this.cycleHere - (this.between && by > 0 ? 1 : 0);
+  }
+
+  // Returns the next breakpoint of playback, searched again when an active run has continued.
+  async nextHit(by) {
+    const { head } = this;
+    if (!this.stop?.hit && this.stop?.head !== head) {
+      const hit = await this.nextStop(this.from(by), by).catch((error) => this.failed(error));
+      this.stop = { head, hit };
+    }
+    return this.stop.hit;
+  }
+
+  // Shows the stage of the current cycle that is due. `part`: of the time until the next cycle, from 0 to 1.
+  stage(part) {
+    const { trace, speed } = this;
+    if (this.unit !== "cycle" || !trace || speed > CALM) return;
+    const all = stages(trace.steps, speed);
+    const at = all[Math.min(all.length - 1, Math.floor(part * (all.length + 1)))]; // the result takes twice as long
+    if (at === this.step) return;
+    this.step = at;
+    this.view.show(pictured(trace, at));
+    this.shown();
+  }
+
   // Advances playback by a number of steps. Returns true at the end, or the name of the breakpoint.
-  async advance(count, by, stop) {
-    const { cycles } = this.world;
-    const options = { address: "later", playing: true, animate: by > 0 && this.speed <= CALM };
+  async advance(count, by) {
+    const stop = await this.nextHit(by);
+    const calm = this.speed <= CALM;
+    const options = { address: "later", playing: true, animate: by > 0 && calm };
     if (this.unit === "cycle") {
-      const { cycle, stopped } = played(this.cycleHere, count, by, stop ? [stop.cycle] : [], cycles);
-      await this.to({ cycle }, options);
+      const most = this.reached;
+      const { cycle, stopped } = played(this.from(by), Math.min(count, MOST), by, stop ? [stop.cycle] : [], most);
       this.ahead(by);
-      if (this.speed <= CALM) this.source.cycle(Math.min(cycles, Math.max(1, cycle + by))).catch(() => {});
+      if (cycle !== this.cycle || this.between) await this.to({ cycle, ...(calm && by > 0 && { step: 0 }) }, options);
+      if (calm && by > 0 && cycle + NEXT <= this.head) this.source.ahead(cycle + NEXT).catch(() => {});
+      if (calm && by < 0 && cycle > 1) this.source.cycle(cycle - 1).catch(() => {});
       if (stop?.cycle === cycle) return stop.names.join(", ");
-      return stopped;
+      return stopped && !(by > 0 && (this.waits || most < this.head));
     }
     const before = `${this.world.moment} ${this.cycle} ${this.step}`;
     const was = this.cycle;
     await this.go(this.unit, by, options);
     if (stop && this.cycle === stop.cycle && was !== stop.cycle) return stop.names.join(", ");
-    return before === `${this.world.moment} ${this.cycle} ${this.step}` || (by > 0 && this.atEnd);
+    const ended = before === `${this.world.moment} ${this.cycle} ${this.step}` || (by > 0 && this.atEnd);
+    return ended && !(by > 0 && this.waits);
   }
 
-  // An active run has continued: appends the new changes. A player at the end stays at the end.
+  // Opens an active run and plays the decisions that arrive, unless the URL names a timepoint.
+  async followDecisions() {
+    if (this.world) return this.shown();
+    if (this.opening) return undefined;
+    this.opening = true;
+    const { cycle } = focusIn(location.search);
+    await this.open();
+    this.opening = false;
+    return this.world && cycle === undefined ? this.play(1) : undefined;
+  }
+
+  // An active run in virtual time has continued: appends the new changes. A player at the end stays at the end.
   async follow() {
     if (!this.world) return this.open();
     const last = this.atEnd;

@@ -8,8 +8,10 @@
  *   `step`: index of a step in the cycle, -1 for before the first
  */
 
+/** The highest playback speed: "as fast as it runs". More decisions a second cannot be listed one by one. */
+export const FASTEST = 2000;
 /** Playback speeds in steps per second. Above CALM, verdicts are not fetched during playback. */
-export const SPEEDS = [0.5, 1, 2, 5, 10, 30, 100, 500];
+export const SPEEDS = [0.5, 1, 2, 5, 10, 30, 50, 100, 500, FASTEST];
 export const USUAL_SPEED = 5;
 export const CALM = 5;
 const IN_A_MINUTE = 60;
@@ -73,6 +75,24 @@ export function played(from, count, by, stops, cycles) {
   const between = stops.filter((stop) => (by > 0 ? stop > from && stop <= to : stop < from && stop >= to));
   if (!between.length) return { cycle: to, stopped: to === (by > 0 ? cycles + 1 : 1) };
   return { cycle: by > 0 ? Math.min(...between) : Math.max(...between), stopped: true };
+}
+
+const STAGE_S = 0.1; // a stage of a cycle is shown at least as long
+
+/**
+ * Return the steps of a cycle that playback shows one after another, as indexes, with -1 for the whole result at the
+ * end. The fewer the speed leaves time for, the fewer they are: all but single Score plugins, or one for each point.
+ * @param {Step[]} steps @param {number} speed cycles per second @returns {number[]}
+ */
+export function stages(steps, speed) {
+  const most = Math.floor(1 / speed / STAGE_S) - 1;
+  const all = [...steps.keys()].filter((index) => steps[index].point !== "score" || !steps[index].plugin);
+  const ends = all.filter((index, at) => steps[index].point !== steps[all[at + 1]]?.point);
+  const shown = all.length <= most ? all : ends;
+  const kept = shown.filter(
+    (_, at) => Math.floor((at * most) / shown.length) !== Math.floor(((at + 1) * most) / shown.length),
+  );
+  return [...(shown.length <= most ? shown : kept), -1];
 }
 
 /** Return upstream's name of an extension point, such as "PreFilter". @param {string} point */

@@ -3,12 +3,25 @@ import { World } from "./cluster_model.js";
 
 // distance in cycles or timepoints up to which the change stream is followed; farther ones are loaded directly
 const NEAR = 3000;
+const LEAST_REST = 400; // milliseconds
+const RESTS = 3; // the rest as a multiple of the time that a response took
 const AHEAD = 600; // timepoints of the stream that are prefetched during playback
 
 export class Reel {
   constructor(source) {
     this.source = source;
     this.world = null;
+    this.rested = 0; // when the server has rested from the last piece of an active run
+  }
+
+  // The number of cycles of the run.
+  get head() {
+    return this.world.cycles;
+  }
+
+  // Whether there are changes that the stream does not cover yet.
+  get unread() {
+    return this.world.to < this.world.end || this.head > this.world.cycles;
   }
 
   // Returns the timepoint of a focus, after the change stream covers it.
@@ -37,19 +50,31 @@ export class Reel {
     const far = cycle !== undefined ? cycle - here : seq !== undefined ? seq - world.moment : 0;
     const later = t !== undefined && cycle === undefined && seq === undefined;
     const by = later ? Math.sign(t - world.timeOf(world.moment)) : Math.sign(far);
-    const more = by > 0 ? world.to < world.end : world.from > 0;
+    const more = by > 0 ? this.unread : world.from > 0;
     return Math.abs(far) <= NEAR && more ? by : 0;
   }
 
   // Fetches the next piece of the change stream. Concurrent calls share one fetch.
   async more(by) {
     const { world } = this;
-    if (by > 0 ? world.to >= world.end : world.from <= 0) return;
-    this.fetching ??= this.source.piece(by > 0 ? { after: world.to } : { until: world.from }).finally(() => {
+    if (by > 0 ? !this.unread : world.from <= 0) return;
+    this.fetching ??= this.fetch(by).finally(() => {
       this.fetching = null;
     });
     const piece = await this.fetching;
     if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece);
+  }
+
+  // The pieces of an active run are fetched at intervals, since the server reads its whole recording for each.
+  async fetch(by) {
+    const { world, source } = this;
+    if (by < 0 || world.to < world.end) return source.piece(by > 0 ? { after: world.to } : { until: world.from });
+    await new Promise((resolve) => setTimeout(resolve, this.rested - performance.now()));
+    const began = performance.now();
+    const piece = await source.piece({ after: world.to });
+    const now = performance.now();
+    this.rested = now + Math.max(LEAST_REST, RESTS * (now - began));
+    return piece;
   }
 
   // Prefetches the change stream before playback reaches its end.

@@ -111,6 +111,6 @@ def test_every_websocket_checks_access(world: World) -> None:
     live clusters in live_clusters/test_socket.py."""
     live_classes = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
     live_classes.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
-    runs = [r"^ws/runs/(?P<run_id>\d{1,18})$", r"^ws/runs/(?P<run_id>\d{1,18})/progress$"]
+    runs = [rf"^ws/runs/(?P<run_id>\d{{1,18}}){path}$" for path in ("", "/progress", "/decisions")]
     live_clusters = [r"^ws/clusters/(?P<cluster_id>\d{1,18})$"]
     assert list(asgi.sockets) == [*runs, *live_clusters, *live_classes, ""]

@@ -1,0 +1,56 @@
+// The latest decisions until the shown timepoint, newest first. Each is a link to its cycle.
+import { el } from "../dom.js";
+import { number } from "../format.js";
+import { withFocus } from "./url_state.js";
+
+const ROWS = 200; // maximum number of rows
+const FRESH = 40; // rows after a jump
+
+export class Ticker {
+  constructor(list, decisions) {
+    Object.assign(this, { list, decisions });
+    this.first = 1; // the rows are the cycles from `first` to `last`
+    this.last = 0;
+  }
+
+  // Loads what `show` needs.
+  load(cycle) {
+    return this.decisions.load(Math.max(1, Math.min(this.last + 1, cycle - FRESH + 1), cycle - ROWS + 1), cycle);
+  }
+
+  // Shows the decisions until a cycle, and marks it.
+  show(cycle, node = "") {
+    const { list, decisions } = this;
+    if (cycle === this.last && node === this.node) return;
+    this.node = node;
+    const ahead = cycle - this.last;
+    if (ahead < 0 || ahead > ROWS) {
+      list.replaceChildren();
+      this.first = Math.max(1, cycle - FRESH + 1);
+      this.last = this.first - 1;
+    }
+    list.firstElementChild?.removeAttribute("aria-current");
+    const fresh = decisions.between(this.last + 1, cycle).map((one) => this.row(one));
+    list.prepend(...fresh.reverse());
+    this.last = cycle;
+    this.first = Math.max(this.first, cycle - ROWS + 1);
+    while (list.childElementCount > ROWS) list.lastElementChild.remove();
+    list.firstElementChild?.setAttribute("aria-current", "step");
+  }
+
+  row({ cycle, pod, attempt, node, nominated, result, text }) {
+    const name = pod.replace(/^default\//, "");
+    const where = node ? ` → ${node}` : nominated ? ` ⇢ ${nominated}` : `: ${RESULTS[result] ?? result}`;
+    const href = location.pathname + withFocus(location.search, { cycle, node: this.node });
+    const again = attempt > 1 ? `, attempt ${number.format(attempt)}` : "";
+    const kind = node ? "placed" : "unplaced";
+    return el(
+      "li",
+      { "data-decision": cycle, class: kind },
+      el("a", { href, "data-focus": "", text: name + where }),
+      el("span", { class: "muted", text: ` ${text}${again}` }),
+    );
+  }
+}
+
+const RESULTS = { unschedulable: "no node", gated: "gated", error: "error", waiting: "waits in Permit" };
