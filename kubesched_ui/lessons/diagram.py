@@ -1,19 +1,21 @@
 """Data of the diagram next to a step: the cluster and the pod; after the step is revealed, also what the cycle
 recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.lessons.feedback import leaf_value
-from kubesched_ui.lessons.formatting import Amount, Seconds, shown
+from kubesched_ui.lessons.formatting import Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
 from kubesched_ui.lessons.runner import Attempted
 from kubesched_ui.presenters import capacity_bars
 from kubesched_ui.scenarios.cluster_columns import view_at
+from kubesched_ui.scenarios.cluster_overview import NodeLine
 from scheduler_core.api.duration import seconds
+from scheduler_core.cluster.formatting import amount
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.explain.matrix import matrix_of
@@ -24,6 +26,7 @@ from scheduler_core.provenance.tree import Tree
 MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24
 SCORES = 30  # scored nodes in the table
+UNLISTED = {"cpu", "memory", "pods", "ephemeral-storage"}  # resources without a column of their own
 HOSTNAME = "kubernetes.io/hostname"  # shown only if it is not the name of the node
 IDENTITY = ("apiVersion", "kind", "metadata")
 # Defaults set by the API server. They are left out of the pod's YAML.
@@ -37,14 +40,16 @@ ADDED = [
 def given(facts: Facts) -> dict[str, Any]:
     """Return the cluster before the cycle in focus, the pod as written, and the planned events, without any outcome."""
     moment = _moment(facts)
-    state = facts.run.state(moment)
-    there = list(state.nodes().values())
-    picture: dict[str, Any] = {"nodes": [_node(facts, found, moment) for found in there[:MAX_NODES]]}
-    picture["more"] = max(0, len(there) - MAX_NODES)
-    view = view_at(state)
+    view = view_at(facts.run.state(moment))
+    there = list(view.nodes.values())[:MAX_NODES]
+    resources = ["cpu", "memory", *sorted({name for node in there for name in node.allocatable} - UNLISTED)]
     asks = view.requests_of(facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
-    picture["shelf"] = capacity_bars.bar_row(list(view.nodes.values())[:MAX_NODES], asks)
-    picture["extended"] = sorted({name for node in picture["nodes"] for name in node["extended"]})
+    picture: dict[str, Any] = {
+        "resources": resources,
+        "nodes": [_node(facts, node, resources, moment) for node in there],
+        "more": len(view.nodes) - len(there),
+        "shelf": capacity_bars.bar_row(there, asks),
+    }
     picture["release"] = facts.run.release_name
     picture["objects"] = other_objects(facts)
     if facts.focus.pod:
@@ -133,39 +138,19 @@ def _lines(tree: Tree, depth: int = 0) -> Any:
         yield from _lines(arg, depth + 1)
 
 
-def _node(facts: Facts, node: dict[str, Any], moment: int) -> dict[str, Any]:
-    has, used = node["allocatable"], node["requested"]
-    obj = facts.run.object_at("Node", node["name"], moment) or {}
-    labels = (obj.get("metadata") or {}).get("labels") or {}
-
-    def usage(resource: str) -> dict[str, Any]:
-        total, taken = has.get(resource, 0), used.get(resource, 0)
-        share = min(100, round(100 * taken / total)) if total else 0
-        texts = [shown(Amount.new(resource, value)) for value in (taken, total)]
-        return {"used": texts[0], "of": texts[1], "share": share}
-
+def _node(facts: Facts, node: NodeLine, resources: Sequence[str], moment: int) -> dict[str, Any]:
+    status = (facts.run.object_at("Node", node.name, moment) or {}).get("status") or {}
     return {
-        "name": node["name"],
-        "labels": [f"{key}={value}" for key, value in labels.items() if (key, value) != (HOSTNAME, node["name"])],
+        "node": node,
+        "uses": node.uses(resources),
+        "labels": {key: value for key, value in node.labels.items() if (key, value) != (HOSTNAME, node.name)},
         "images": [
             f"{', '.join(one.get('names') or ())} · {one.get('sizeBytes', 0) / 10**6:,.0f} MB"
-            for one in (obj.get("status") or {}).get("images") or ()
+            for one in status.get("images") or ()
         ],
-        "taints": node["taints"],
-        "cordoned": node["unschedulable"],
-        "cpu": usage("cpu"),
-        "memory": usage("memory"),
-        "pods": [_named(facts, key) for key in node["pods"]],
-        "most_pods": has.get("pods", 0),
-        "extended": {name: usage(name) for name in has if name not in ("cpu", "memory", "pods", "ephemeral-storage")},
+        "pods": [(pod, amount("cpu", pod.requests.get("cpu", 0)), facts.info(pod.key).labels) for pod in node.pods],
+        "most_pods": node.allocatable.get("pods", 0),
     }
-
-
-def _named(facts: Facts, key: str) -> dict[str, Any]:
-    info = facts.info(key)
-    cpu = shown(Amount.new("cpu", info.requests.get("cpu", 0)))
-    labels = [f"{name}={value}" for name, value in info.labels.items()]
-    return {"name": key.removeprefix("default/"), "cpu": cpu, "priority": info.priority, "labels": labels}
 
 
 def other_objects(facts: Facts) -> list[dict[str, str]]:
