@@ -91,7 +91,8 @@ class AlikeOut(AnswerOut):
 def run_answers(request: HttpRequest, run_id: int) -> HttpResponse:
     """List why pods have no node at the end of the run, one entry for pods that are alike, most pods first.
 
-    The first 40 have fixes. The list is empty while the run is active.
+    The first 40 have fixes; those of others are searched with the answer of a pod. The list is empty while the run is
+    active.
     """
     rows = answers_of_run(find(Run, run_id), fixes=True)
     return encoded([{"node": None, **row.answer, "pod": row.pod, "pods": row.pods} for row in rows])

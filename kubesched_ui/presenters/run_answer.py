@@ -52,8 +52,8 @@ class ShownFix:
 
 @dataclass
 class AnsweredPods:
-    """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if not searched yet; `more_fixes`:
-    the best one, and before it what to find out. `at`: the first cycle of one of them."""
+    """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if the page of a pod searches them;
+    `more_fixes`: the best one, and before it what to find out. `at`: the first cycle of one of them."""
 
     sentence: str
     count: int
@@ -142,12 +142,10 @@ def _add_fixes(run: Run, answer: RunAnswer) -> None:
     If the only group is explained in the sentence, all its fixes are those of the run.
     """
     groups = [group for workload in answer.listed for group in workload.listed]
-    if any(group.fixes is None for group in groups):
+    if run.fixes is None:
         return
     if answer.alone:
         answer.fixes = groups[0].fixes
-        return
-    if run.fixes is None:
         return
     own = {fix.key: fix.fix["places"] for group in reversed(groups) for fix in group.fixes or ()}
     first = min((group.at for group in groups), default=1)

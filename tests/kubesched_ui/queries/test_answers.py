@@ -6,8 +6,10 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import PodResult, RecordingBlock, Run, WorkloadAnswer
+from kubesched_ui.queries import answers
 from kubesched_ui.queries.answers import answer_of_pod, answers_of_run
 from kubesched_ui.runs import pending_answers
+from tests.kubesched_ui.pages import get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -124,3 +126,18 @@ def test_the_ladder_has_all_nodes_at_the_end_and_before_a_cycle(client: Client, 
     assert ladder(client, run, "big", f"?cycle={cycle}")["ladder"] == found
     assert client.get(f"/api/runs/{run.pk}/pods/default/big/ladder?cycle=1").status_code == 404
     assert client.get(f"/api/runs/{run.pk}/pods/default/none/ladder").status_code == 404
+
+
+def test_answers_beyond_the_first_get_their_fixes_when_a_page_is_opened(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "FIXED", 1)
+    run = mixed()
+    part = get(client, f"/runs/{run.pk}/together/").flat
+    assert part.count('class="fix"') == 1
+    assert "The page of a pod searches what places it." in part
+    assert dict(WorkloadAnswer.objects.filter(run=run).values_list("name", "fixed")) == {"cache": True, "ssd": False}
+    assert "data-load" not in get(client, f"/runs/{run.pk}/").flat.partition('id="together"')[2].partition(">")[0]
+    assert "disk=ssd" in get(client, f"/runs/{run.pk}/pods/default/ssd/why/").flat.partition("What places it")[2]
+    assert WorkloadAnswer.objects.get(run=run, name="ssd").fixed
+    assert client.get(f"/api/runs/{run.pk}/pods/default/ssd/answer").json()["fixes"]
