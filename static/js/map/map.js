@@ -20,6 +20,7 @@ import { openWhatIf } from "./what_if.js";
 
 const LISTED = 100; // decisions between updates: the list shows each one
 const WORDS = 100; // milliseconds between updates of the text around the map during playback
+const REST = 120; // milliseconds at a cycle before the nodes by changes are fetched
 const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const inTime = box.dataset.inTime !== undefined;
@@ -81,7 +82,14 @@ async function showLadder() {
     wanted = other;
     showLadder().catch(failed);
   });
-  if (!pod || step >= 0) return;
+  if (!pod) return;
+  if (step >= 0) {
+    if (!trace.node) choices.prefer(scarceResource(world, podsNamed(pod)));
+    legend.show();
+    return;
+  }
+  await new Promise((rests) => setTimeout(rests, REST));
+  if (mine !== asked) return;
   const { ladder } = await source.ladder(pod, trace?.number);
   if (mine !== asked || player.playing) return;
   trial.near(ladder);
@@ -93,9 +101,9 @@ async function showLadder() {
 
 // The first pod of each group of pods without a node.
 function pendingPods() {
-  const groups = [...document.querySelectorAll("#together .workloads .pods")];
-  const links = groups.map((group) => group.querySelector("a[data-pod]")).filter(Boolean);
-  return links.map(({ dataset }) => ({ pod: dataset.pod, last: Number(dataset.last) })).filter(({ last }) => last);
+  const links = [...document.querySelectorAll("#together a[data-last]")].filter(({ dataset }) => +dataset.last);
+  const groups = [...Map.groupBy(links, ({ parentElement }) => parentElement).values()];
+  return groups.map(([{ dataset }]) => ({ pod: dataset.pod, last: +dataset.last }));
 }
 
 const podsNamed = (key) => [...world.pods.values()].filter((pod) => pod.key === key);

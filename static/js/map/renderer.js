@@ -54,6 +54,7 @@ const STYLES = {
   ghost: "",
   ghosted: "accent",
   halo: "surface",
+  near: "ink",
   odd: "ink",
   back: "surface",
 };
@@ -135,7 +136,10 @@ export class Painter {
     for (const tile of this.look.layout.tiles) this.tile(tile);
     const styles = [...this.batches.keys()].sort((a, b) => rankOf(a) - rankOf(b));
     for (const style of styles) this.fillAll(style, this.batches.get(style));
-    for (const { box, verdict } of this.special) this.mark(box, verdict);
+    for (const { box, verdict, covered } of this.special) {
+      this.covered = covered;
+      this.mark(box, verdict);
+    }
     for (const word of this.words) this.write(...word);
     context.restore();
   }
@@ -187,7 +191,7 @@ export class Painter {
       const chosen = tile.nodes.find((name) => look.picture.of.get(name)?.kind === "chosen");
       const corner = { x: Math.round(x) + 3, y: Math.round(y) + 3 };
       const frame = { ...corner, width: Math.round(wide) - 6, height: Math.round(high) - 6 };
-      if (chosen) this.special.push({ box: frame, verdict: { kind: "chosen" } });
+      if (chosen) this.special.push({ box: frame, verdict: { kind: "chosen" }, covered: this.covered });
       return;
     }
     const [pitch, tall] = [this.pitch, layout.tall * camera.zoom];
@@ -217,11 +221,13 @@ export class Painter {
     const odd = this.odd(tile);
     const placed = sum.placed ? ` · +${number.format(sum.placed)} ${sum.placed === 1 ? "pod" : "pods"}` : "";
     const more = `${odd}${number.format(sum.nodes)} ${sum.nodes === 1 ? "node" : "nodes"} · ${percent.format(sum.share)}${placed}`;
+    this.covered = -Infinity;
     const name = this.short(tile.name, space, size, 650);
     const used = this.width(name, size, 650) + 8;
     this.word(name, left, line, size, "ink", 650);
     const fits = [more, odd.slice(0, -3)].find((text) => text && space - used > this.width(text, size - 1, 400));
     if (fits) this.word(fits, left + used, line, size - 1, "ink-2");
+    if (y < 0) this.covered = line * 2;
   }
 
   // Returns the number of a group's pods that are on another node in the other run.
@@ -262,12 +268,16 @@ export class Painter {
       this.add("veil", box.x, box.y, box.width, box.height);
       if (verdict.kind === "refused") {
         this.add(`tint-${by}${verdict.now ? "-now" : ""}`, box.x, box.y, box.width, box.height);
-        this.add(`pattern-${by}`, box.x, box.y, box.width, box.height);
+        this.add(`pattern-${by}`, box.x, box.y + strip, box.width, box.height - strip);
       }
       if (verdict.now && pitch > 7) this.add("now", box.x, box.y + box.height - 2, box.width, 2);
     }
     if (verdict?.kind === "chosen" || verdict?.kind === "candidate" || name === this.look.chosen)
-      this.special.push({ box, verdict: name === this.look.chosen ? { ...verdict, looked: true } : verdict });
+      this.special.push({
+        box,
+        verdict: name === this.look.chosen ? { ...verdict, looked: true } : verdict,
+        covered: this.covered,
+      });
     if (differing.nodes.has(name) && pitch < LETTERED) this.add("odd", box.x, box.y, Math.ceil(pitch / 8), box.height);
     const node = scene.world.nodes.get(name);
     if (node && pitch > 9 && (!node.ready || node.unschedulable || node.taints.length)) {
@@ -277,9 +287,11 @@ export class Painter {
     }
   }
 
-  // Draws the pattern and the sign of a node's level. `column`: width of the pods at the right.
+  // Draws the pattern and the sign of a node's level, and a frame if no other level is nearer. `column`: width of the pods at the right.
   level({ x, y, width, height }, { level, changes }, strip, column) {
     if (LEVEL_PATTERNS[level]) this.add(`marks-${level}`, x, y + strip, width - column, height - strip);
+    const near = level === this.look.picture.levels && level < LEVELS.length - 1;
+    if (near && width > 7) this.frame("near", x, y, width, height, width > 24 ? 2 : 1);
     if (level === LEVELS.length - 1 || width - column < SIGN || height - strip < SIGN) return;
     this.add("sign", x + 2, y + height - SIGN, SIGN - 2, SIGN - 2);
     const sign = changes > 1 ? String(Math.min(9, changes)) : LEVELS[level].sign;
@@ -426,7 +438,7 @@ export class Painter {
     const lines = Math.min(present.length, Math.floor((height - THIN) / STRIP));
     const bar = Math.min(height - lines * STRIP, lines ? BAR : height);
     const nearest = look.picture.levels;
-    if (counts[nearest]) this.frame(`level-${nearest}`, ...around, NEAREST);
+    if (counts[nearest]) this.frame("near", ...around, NEAREST);
     const least = Math.min(LEAST_SHARE, width / (present.length || 1));
     const rest = width - least * present.length;
     const total = counts.reduce((sum, count) => sum + count, 0);
@@ -514,9 +526,10 @@ export class Painter {
     }
   }
 
-  // Adds a text, to be written above everything else.
+  // Adds a text, to be written above everything else, unless the name of its group covers it.
   word(...word) {
-    this.words.push(word);
+    const [, , y, size] = word;
+    if (y - size / 2 >= this.covered) this.words.push(word);
   }
 
   write(text, x, y, size, ink, weight = 400, align = "left") {
