@@ -9,7 +9,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.answers import answers_of, first_of, workloads_of
 from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
-from scheduler_core.debugger.suggestions.owner import kind_of
+from scheduler_core.debugger.suggestions.owner import equality_of
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
@@ -64,14 +64,12 @@ def _explained(simulation: Simulation, kinds: list[list[str]], last: Last, limit
 
 
 def _kinds(simulation: Simulation, only: Collection[str] | None, last: Last) -> list[list[str]]:
-    """Return the pods that wait, those that are alike together; equal pods without a controller are alike."""
+    """Return the pods that wait, those that are alike together."""
     kinds: dict[object, list[str]] = {}
     for pod in simulation.pending:
         if not pod.node and (only is None or pod.key in only):
             nominated = last[pod.key].nominated_node if pod.key in last else ""
-            alone = not pod.pod.metadata.owner_references
-            kind = (pod.namespace, msgspec.json.encode((pod.labels, pod.pod.spec))) if alone else kind_of(pod)
-            kinds.setdefault((kind, pod.nominated_node, nominated), []).append(pod.key)
+            kinds.setdefault((equality_of(pod), nominated), []).append(pod.key)
     return list(kinds.values())
 
 

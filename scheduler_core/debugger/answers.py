@@ -15,7 +15,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.group_waits import group_of, why_group_waits
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.fixes import fixes_of
-from scheduler_core.debugger.suggestions.owner import kind_of, owner_of
+from scheduler_core.debugger.suggestions.owner import equality_of, owner_of
 from scheduler_core.debugger.suggestions.template_patch import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
@@ -57,7 +57,7 @@ def answers_of(
             if only is not None and pod.key not in only:
                 continue
             trace = (last or {}).get(pod.key)
-            key = kind_of(pod), trace.nominated_node if trace is not None else ""
+            key = equality_of(pod), trace.nominated_node if trace is not None else ""
             if key not in found:
                 answer = answer_now(simulation, pod, trace)
                 answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(pods))
@@ -69,12 +69,17 @@ def answers_of(
 
 
 def workloads_of(simulation: Simulation) -> dict[Target, list[PodInfo]]:
-    """Return the pods that wait for the profiles by workload, in the order of the input."""
+    """Return the pods that wait for the profiles by workload, in the order of the input. Equal pods without a
+    controller are one workload, with the name of the first."""
     found: dict[Target, list[PodInfo]] = {}
+    bare: dict[bytes, Target] = {}
     for pod in simulation.pending:
         waits = not pod.node and not pod.terminating and pod.key not in simulation.cluster.pods
         if waits and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
-            found.setdefault(owner_of(simulation.cluster, pod), []).append(pod)
+            owner = owner_of(simulation.cluster, pod)
+            if owner.kind == "Pod":
+                owner = bare.setdefault(equality_of(pod), owner)
+            found.setdefault(owner, []).append(pod)
     return found
 
 

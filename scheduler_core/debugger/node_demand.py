@@ -10,7 +10,7 @@ from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.owner import kind_of
+from scheduler_core.debugger.suggestions.owner import equality_of
 from scheduler_core.debugger.suggestions.trial import reverted
 from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
 from scheduler_core.errors import InputError
@@ -39,7 +39,7 @@ def demands_of(simulation: Simulation) -> Demands:
     kinds: dict[bytes, list[PodInfo]] = {}
     for pod in simulation.pending:
         if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
-            kinds.setdefault(kind_of(pod), []).append(pod)
+            kinds.setdefault(equality_of(pod), []).append(pod)
     most = max(KINDS_TIMES_NODES // max(len(simulation.cluster.nodes), 1), 1)
     ordered = sorted(kinds.values(), key=lambda pods: -len(pods))
     found = []
@@ -72,7 +72,7 @@ def movable(simulation: Simulation, node: str) -> int:
     kinds: dict[bytes, list[PodInfo]] = {}
     for pod in simulation.cluster.nodes.pods_of(simulation.cluster.nodes.rows[node]):
         if pod.pod.created_again and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
-            kinds.setdefault(kind_of(pod), []).append(pod)
+            kinds.setdefault(equality_of(pod), []).append(pod)
     most = sorted(kinds.values(), key=lambda pods: -len(pods))[:MOST_TRIED]
     return sum(len(pods) for pods in most if _fits_elsewhere(simulation, pods[0], node))
 

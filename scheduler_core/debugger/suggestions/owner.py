@@ -38,11 +38,6 @@ def owner_of(cluster: Cluster, pod: PodInfo) -> Target:
     return Target("Node" if kind == "Node" else kind, "" if kind == "Node" else pod.namespace, name)
 
 
-def kind_of(pod: PodInfo) -> bytes:
-    """Return a key that is equal for pods of one workload that the scheduler treats equally."""
-    return equality_of(pod) + (b"" if pod.pod.metadata.owner_references else pod.name.encode())
-
-
 def equality_of(pod: PodInfo) -> bytes:
     """Return a key that is equal for pods that the scheduler treats equally, also for several without a controller."""
     metadata, spec = pod.pod.metadata, pod.pod.spec

@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.answers import answers_of
 from scheduler_core.debugger.suggestions.fixes import fixes_of, ranked_over
-from scheduler_core.explain.answer import Answer, Cause, Fix
+from scheduler_core.explain.answer import Answer, Cause, Fix, PendingWorkload
 from scheduler_core.simulation import Simulation
 from tests import kubernetes_tools
 from tests.scheduler_core import build
@@ -107,3 +107,21 @@ def test_fixes_are_ranked_over_workloads() -> None:
     best = ranked_over(simulation, found)
     assert [(fix.kind, fix.places, fix.of) for fix in best] == [("uncordon", 2, 3), ("toleration", 1, 1)]
     assert best[0].command == "kubectl uncordon a"
+
+
+def test_equal_pods_without_a_controller_are_one_workload() -> None:
+    """The number of nodes is for all of them, not for the first."""
+    jobs = [build.pod(f"job-{i}", requests={"cpu": "2"}) for i in range(8)]
+    simulation = Simulation([build.node("n", cpu="4", unschedulable=True), *jobs], release="1.34", pods=[])
+    (group,) = answers_of(simulation)
+    assert group.answer.workload == PendingWorkload("Pod", "default", "job-0", 8)
+    assert len(group.pods) == 8
+    found = {
+        fix.text: (fix.places, fix.of) for fix in ranked_over(simulation, [(group.answer.fixes, simulation.pending)])
+    }
+    assert found["uncordon n"] == (2, 8)
+    full = Simulation(
+        [build.node("n", cpu="4"), build.pod("big", on="n", requests={"cpu": "4"}), *jobs], release="1.34"
+    )
+    (group,) = answers_of(full)
+    assert [(fix.text, fix.places) for fix in group.answer.fixes] == [("add 4 nodes (4 cpu, 8Gi memory)", 8)]
