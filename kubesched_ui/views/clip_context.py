@@ -31,10 +31,10 @@ AROUND = 5  # cycles before and after the shown one, by default
 PARTS = 12  # results of plugins of an extension point in the list of decisions
 FOCUS = ("point", "plugin", "node")
 LOOK = ("group", "fill", "colour")
-TEXT = 317  # maximum length of a label's key
+TEXT = 700  # maximum length of an option: two keys of labels have at most 635 characters
 SHEETS = ("css/tokens.css", "css/base.css", "css/parts.css", "css/map.css", "css/clip.css")
 ROLES = ("node-role.kubernetes.io/", "kubernetes.io/role")
-MOST_GROUPS = 60  # values of a label that groups nodes if none was chosen
+MOST_GROUPS = 60  # values of a label that groups nodes if no other one was chosen
 SKIPPED = "is skipped for this pod"
 
 
@@ -74,7 +74,7 @@ def context(run: Run, query: Mapping[str, str], most: int = MOST_CYCLES) -> dict
     reader = TraceReader(run.pk)
     listed = [decision(run, row, reader.trace(row.number, row.trace), stretch) for row in rows]
     data = {
-        **cluster(recording, stretch, {one["pod"] for one in listed}, query.get("group")),
+        **cluster(recording, stretch, {one["pod"] for one in listed}, query.get("group", "")),
         "cycles": listed,
         "look": {key: query[key][:TEXT] for key in LOOK if key in query},
         "focus": {"cycle": stretch.shown - stretch.first + 1}
@@ -110,10 +110,10 @@ def renumbered(number: int | None, stretch: Stretch) -> int | None:
     return number - stretch.first + 1 if number and stretch.first <= number <= stretch.last else None
 
 
-def cluster(recording: Recording, stretch: Stretch, pods: set[str], group: str | None) -> dict[str, Any]:
+def cluster(recording: Recording, stretch: Stretch, pods: set[str], group: str) -> dict[str, Any]:
     """Return {picture, changes}: the cluster before the stretch, and what changes in it, as the map needs them.
 
-    Left out are the pods without a node that the stretch does not concern, and the labels that do not group the nodes.
+    Left out are the pods without a node that the stretch does not concern, and the labels that group no nodes.
     """
     begin, end = recording.before_cycle(stretch.first), recording.before_cycle(stretch.last + 1)
     state = StateAtTimepoint(recording, begin)
@@ -124,7 +124,7 @@ def cluster(recording: Recording, stretch: Stretch, pods: set[str], group: str |
     kept = waiting[np.fromiter((key in wanted for key in keys), bool, len(waiting))]
     picture |= {"pods": pods_at(state, np.concatenate([state.placed, kept])), "end": end, "cycles": stretch.number}
     nodes, labels = picture["nodes"], picture["nodes"]["labels"]
-    few = {key: column for key, column in labels.items() if groups_by(key, column, group)}
+    few = {key: column for key, column in labels.items() if may_group(key, column["values"], group)}
     picture["nodes"] = nodes | {"labels": few}
     numbers = changes["cycles"]["number"]
     inside = [index for index, number in enumerate(numbers) if number <= stretch.last]
@@ -136,9 +136,9 @@ def cluster(recording: Recording, stretch: Stretch, pods: set[str], group: str |
     return {"picture": picture, "changes": changes | {"end": end, "total": stretch.number}}
 
 
-def groups_by(key: str, column: Mapping[str, Any], group: str | None) -> bool:
-    """Return whether a clip keeps a label: the one that groups the nodes, roles, and small ones if none is given."""
-    return key == group or key.startswith(ROLES) or (group is None and len(column["values"]) <= MOST_GROUPS)
+def may_group(key: str, values: Sequence[str], group: str) -> bool:
+    """Return whether nodes may be grouped by a label. `group`: keys of labels, separated by commas, or `role`."""
+    return key in group.split(",") or key.startswith(ROLES) or len(values) <= MOST_GROUPS
 
 
 def node_lists(rows: Sequence[Cycle], usual: list[str]) -> dict[int, list[str]]:

@@ -43,6 +43,7 @@ const view = new View(part("canvas"), (node) => player.choose(node));
 const player = new Player({ source: new Saved(""), view, inTime: false, shown, failed, home: focus, quiet: true });
 const controls = new Controls(box, player, false);
 const legend = new Legend(part("shades"), view);
+let listed = null; // the decision to which the list was scrolled
 const decisions = [...box.querySelectorAll("[data-decision]")];
 
 // The options of the map from which the clip was saved.
@@ -72,10 +73,10 @@ function shown() {
 
 // Opens the shown decision in the list of all, and marks its extension point.
 function list(decision, current, point) {
-  const details = decision.querySelector("details");
-  if (details.open !== current) {
-    details.open = current;
-    if (current) decision.parentElement.scrollTop = decision.offsetTop - decision.parentElement.offsetTop;
+  decision.querySelector("details").open = current;
+  if (current && listed !== decision) {
+    listed = decision;
+    decision.parentElement.scrollTop = decision.offsetTop;
   }
   for (const item of decision.querySelectorAll("[data-point]")) {
     const on = current && item.dataset.point === point;

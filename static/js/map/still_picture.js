@@ -133,7 +133,13 @@ class Sheet {
     context.beginPath();
     context.rect(0, 0, size / unit, size / unit);
     context.clip();
-    for (const shape of svg.children) this.shape(shape);
+    for (const shape of svg.children) {
+      context.save();
+      const { a, b, c, d, e, f } = shape.transform.baseVal.consolidate()?.matrix ?? new DOMMatrix();
+      context.transform(a, b, c, d, e, f);
+      this.shape(shape);
+      context.restore();
+    }
     context.restore();
   }
 

@@ -76,11 +76,13 @@ def test_a_clip_has_the_decisions_as_text_before_any_script_runs(client: Client,
 
 
 def test_pods_and_labels_that_the_clip_does_not_need_are_left_out(client: Client, run: Run) -> None:
-    picture = Clip(client, run, "?cycle=57&first=56&last=58&group=zone").data["picture"]
-    assert picture["nodes"]["labels"] == {}
+    clip = Clip(client, run, "?cycle=57&first=56&last=58")
     placed = {f"default/p{i:02}" for i in range(55)}
-    assert set(picture["pods"]["key"]) == placed | {"default/p55", "default/q56", "default/q57"}
-    assert "topology.kubernetes.io/zone" in Clip(client, run).data["picture"]["nodes"]["labels"]
+    assert set(clip.data["picture"]["pods"]["key"]) == placed | {"default/p55", "default/q56", "default/q57"}
+    labels = {"few": ["x"], "many": list(map(str, range(61)))}
+    assert [clip_context.may_group(key, values, "") for key, values in labels.items()] == [True, False]
+    assert clip_context.may_group("many", labels["many"], "few,many")
+    assert clip_context.may_group("node-role.kubernetes.io/worker", labels["many"], "")
 
 
 def test_a_clip_is_cut_to_its_limit(client: Client, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
