@@ -10,7 +10,7 @@ from kubesched_ui.api.common import MAX_ID, RECORDED, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance
 from kubesched_ui.queries.answers import answer_of_pod, answers_of_run, ladder_at_end
-from kubesched_ui.queries.remedies import cycle_of, explained, ladder_at
+from kubesched_ui.queries.remedies import explained, ladder_at
 
 router = Router(tags=["runs"])
 
@@ -104,7 +104,7 @@ def pod_answer(request: HttpRequest, run_id: int, namespace: str, name: str) -> 
     run = find(Run, run_id)
     answer = answer_of_pod(run, namespace, name, fixes=True)
     if answer is None:
-        answer = msgspec.to_builtins(explained(run, cycle_of(run, namespace, name, None)))
+        answer = msgspec.to_builtins(explained(run, provenance.cycle_of(run, namespace, name, None)))
     return encoded({"node": None, **answer})
 
 

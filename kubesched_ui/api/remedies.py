@@ -12,7 +12,8 @@ from kubesched_ui.api.answers import FixOut
 from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries.answers import best_fixes
-from kubesched_ui.queries.remedies import cycle_of, fixes_of_attempt, winning_of
+from kubesched_ui.queries.provenance import cycle_of
+from kubesched_ui.queries.remedies import fixes_of_attempt, winning_of
 
 router = Router(tags=["debugger"])
 

@@ -5,8 +5,9 @@ opens them, as are all fixes, and then stored as well.
 """
 
 import logging
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 import msgspec
 from django.db import transaction
@@ -26,6 +27,8 @@ from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.answer import Fix
 from scheduler_core.simulation import Simulation
 
+_T = TypeVar("_T")
+
 logger = logging.getLogger(__name__)
 
 NOMINATED = 1000  # pods whose last cycles are read
@@ -44,7 +47,8 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
         return None
     answer = _about(row, key)
     if fixes and row.kind == BARE and row.pod != key:
-        return answer | {"fixes": msgspec.to_builtins(_fixes_of_pod(run, answer))}
+        found = _fixes(run, lambda at: pending_answers.fixes_of_workloads(at, [msgspec.convert(answer, Answer)])[0])
+        return answer | {"fixes": msgspec.to_builtins(found or [])}
     if fixes and not row.fixed:
         _search_fixes(run, [row])
     return answer | ({"fixes": row.answer["fixes"]} if row.answer.get("fixes") else {})
@@ -54,8 +58,7 @@ def ladder_at_end(run: Run, namespace: str, name: str) -> Answer | None:
     """Return the answer about a pod without a node at the end of the run, with its whole ladder; None if it has a node
     or the run is active or was not recorded. Raises NotRecorded, InputError."""
     key = f"{namespace}/{name}"
-    pending = PodResult.objects.filter(run=run, namespace=namespace, name=name).without_node()
-    if run.active or not pending.exists():
+    if not _waits(run, namespace, name):
         return None
 
     def ask(simulation: Simulation) -> Answer | None:
@@ -80,29 +83,22 @@ def _about(row: WorkloadAnswer, key: str) -> dict[str, Any]:
     return answer
 
 
-def _fixes_of_pod(run: Run, answer: dict[str, Any]) -> list[Fix]:
-    about = msgspec.convert(answer, Answer)
-    try:
-        return at_end(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, [about]))[0]
-    except (NotRecorded, InputError) as problem:
-        logger.info("Pod %s of run %s has no fixes: %s", answer["pod"], run.pk, problem)
-        return []
-
-
 def row_of_pod(run: Run, namespace: str, name: str) -> WorkloadAnswer | None:
     """Return the stored answer about a pod; compute and store it first if there is none. None as in `answer_of_pod`."""
     key = f"{namespace}/{name}"
-    pending = PodResult.objects.filter(run=run, namespace=namespace, name=name).without_node()
-    if run.active or not pending.exists():
+    if not _waits(run, namespace, name):
         return None
-    row = _stored(run, namespace, key)
-    if row is None:
-        try:
-            _compute(run, _missing(run), key)
-        except NotRecorded:
-            return None
-        row = _stored(run, namespace, key)
-    return row
+    if (row := _stored(run, namespace, key)) is not None:
+        return row
+    with suppress(NotRecorded):
+        _compute(run, _missing(run), key)
+    return _stored(run, namespace, key)
+
+
+def _waits(run: Run, namespace: str, name: str) -> bool:
+    """Return whether the run has ended and the pod has no node."""
+    pending = PodResult.objects.filter(run=run, namespace=namespace, name=name).without_node()
+    return not run.active and pending.exists()
 
 
 def answers_of_run(run: Run, fixes: bool = False) -> list[WorkloadAnswer]:
@@ -163,7 +159,8 @@ def _compute(run: Run, missing: Sequence[str], pod: str = "") -> None:
     explained = {key for row in rows for key in row.pods}
     rest = [pod] if pod else missing
     rows += _from_cycles(run, [key for key in rest if key not in explained])
-    _store(run, rows)
+    with _stores(run):
+        insert_answers(run, rows)
 
 
 def _last(run: Run, simulation: Simulation) -> dict[str, CycleTrace]:
@@ -200,47 +197,42 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     """Search the fixes of these answers and store them."""
     if not rows:
         return
-    answers = [msgspec.convert(row.answer, Answer) for row in rows]
-    try:
-        found = at_end(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, answers))
-    except (NotRecorded, InputError) as problem:
-        logger.info("Run %s has no fixes: %s", run.pk, problem)
+    about = [msgspec.convert(row.answer, Answer) for row in rows]
+    found = _fixes(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, about))
+    if found is None:
         return
     for row, fixes in zip(rows, found, strict=True):
         row.answer = row.answer | ({"fixes": msgspec.to_builtins(fixes)} if fixes else {})
         row.fixed = True
-    try:
-        with transaction.atomic():
-            WorkloadAnswer.objects.bulk_update(rows, ["answer", "fixed"])
-            _measure_again(run)
-    except DATABASE as error:
-        logger.warning("Fixes of run %s are not stored: %s", run.pk, error)
+    with _stores(run):
+        WorkloadAnswer.objects.bulk_update(rows, ["answer", "fixed"])
 
 
 def _rank_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     """Store the best fixes over all these answers with the run."""
     found = [(msgspec.convert(row.answer.get("fixes", []), list[Fix]), row.pods) for row in rows]
-    best: list[Fix] = []
-    if any(fixes for fixes, _ in found):
-        try:
-            best = at_end(run, lambda simulation: pending_answers.ranked(simulation, found))
-        except (NotRecorded, InputError) as problem:
-            logger.info("The fixes of run %s are not ranked: %s", run.pk, problem)
-    run.fixes = msgspec.to_builtins(best)
-    try:
+    any_found = any(fixes for fixes, _ in found)
+    best = _fixes(run, lambda simulation: pending_answers.ranked(simulation, found)) if any_found else None
+    run.fixes = msgspec.to_builtins(best or [])
+    with _stores(run):
         Run.everything.filter(pk=run.pk).update(fixes=run.fixes)
-    except DATABASE as error:
-        logger.warning("The fixes of run %s are not stored: %s", run.pk, error)
 
 
-def _store(run: Run, rows: Sequence[AnswerRow]) -> None:
+def _fixes(run: Run, ask: Callable[[Simulation], _T]) -> _T | None:
+    """Return what `ask` finds in the cluster at the end of the run; None if that cannot be restored."""
+    try:
+        return at_end(run, ask)
+    except (NotRecorded, InputError) as problem:
+        logger.info("Fixes of run %s are not searched: %s", run.pk, problem)
+        return None
+
+
+@contextmanager
+def _stores(run: Run) -> Iterator[None]:
+    """Store in one transaction. If the database refuses, the answers are computed again when they are opened."""
     try:
         with transaction.atomic():
-            insert_answers(run, rows)
-            _measure_again(run)
+            yield
+            Run.everything.filter(pk=run.pk).update(stored_bytes=None)
     except DATABASE as error:
         logger.warning("Answers of run %s are not stored: %s", run.pk, error)
-
-
-def _measure_again(run: Run) -> None:
-    Run.everything.filter(pk=run.pk).update(stored_bytes=None)

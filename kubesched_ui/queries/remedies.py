@@ -2,11 +2,10 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
-
-from django.http import Http404
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, Run
@@ -15,6 +14,7 @@ from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_of
 from kubesched_ui.runs.build_simulation import unknown_of
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.answers import first_of, workloads_of
 from scheduler_core.debugger.node_demand import summary_of
@@ -40,36 +40,23 @@ _clusters: OrderedDict[tuple[str, int], Simulation] = OrderedDict()
 _answers: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
-def cycle_of(run: Run, namespace: str, name: str, attempt: int | None) -> Cycle:
-    """Return a pod's attempt, by default the last one. Raises Http404."""
-    rows = Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("-number")
-    row = rows.first() if attempt is None else rows.filter(attempt=attempt).first()
-    if row is None:
-        which = f" {attempt} times" if attempt is not None and rows.exists() else ""
-        raise Http404(f"Run {run.pk} has not scheduled pod {namespace}/{name}{which}.")
-    return row
-
-
-def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
-    """Return fixes that place the pod on a node. Raises NotRecorded, InputError."""
-    pod = f"{row.namespace}/{row.name}"
-
-    def ask() -> PreferNode:
-        return prefer_node(_before(run, row), pod, node, attempt=row.attempt)
-
-    return _cached((key_of(run), row.number, "to", node), ask)
+@contextmanager
+def _searching() -> Iterator[None]:
+    """Allow one search; if it fails, it may have left a cluster modified."""
+    with _lock:
+        try:
+            yield
+        except Exception:
+            _clusters.clear()
+            raise
 
 
 def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:
     """Return what `ask` finds in the cluster at the end of the run, which it leaves unchanged. Raises NotRecorded,
     InputError."""
     recording = recording_of(run)
-    with _lock:
-        try:
-            return ask(_at(run, recording.end, 0))
-        except Exception:
-            _clusters.clear()
-            raise
+    with _searching():
+        return ask(_at(run, recording.end, 0))
 
 
 def node_summary(run: Run, name: str, moment: int) -> str:
@@ -77,63 +64,57 @@ def node_summary(run: Run, name: str, moment: int) -> str:
     return _cached((key_of(run), "summary", name, moment), lambda: summary_of(_at(run, moment, 0), name))
 
 
+def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:
+    """Return fixes that place the pod on a node. Raises NotRecorded, InputError."""
+    pod = f"{row.namespace}/{row.name}"
+    return _before(run, row, ("to", node), lambda at, _: prefer_node(at, pod, node, attempt=row.attempt))
+
+
 def explained(run: Run, row: Cycle) -> Answer:
     """Return the explanation of a cycle, computed with the restored cluster. Raises NotRecorded, InputError."""
-
-    def ask() -> Answer:
-        simulation = _before(run, row)
-        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain(trace_of(row), simulation, pod, names=row.nodes)
-
-    return _cached((key_of(run), row.number, "explained"), ask)
+    trace = trace_of(row)
+    return _before(run, row, ("explained",), lambda at, pod: explain(trace, at, pod, names=row.nodes))
 
 
 def ladder_at(run: Run, row: Cycle) -> Answer:
     """Return the explanation of a cycle with its whole ladder; from its trace alone if nothing was recorded. Raises
     InputError."""
-    key = f"{row.namespace}/{row.name}"
-
-    def ask() -> Answer:
-        simulation = _before(run, row)
-        pod = next((pod for pod in simulation.pending if pod.key == key), None)
-        return explain(trace_of(row), simulation, pod, names=row.nodes, whole_ladder=True)
-
+    of = partial(explain, trace_of(row), names=row.nodes, whole_ladder=True)
     try:
-        return _cached((key_of(run), row.number, "ladder"), ask)
+        return _before(run, row, ("ladder",), of)
     except NotRecorded:
-        return explain(trace_of(row), names=row.nodes, whole_ladder=True)
+        return of()
 
 
 def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
     """Return fixes for the workload of a cycle's pod in the cluster before it. Raises NotRecorded, InputError."""
     answer, key = explained(run, row), f"{row.namespace}/{row.name}"
 
-    def ask() -> list[Fix]:
-        simulation = _before(run, row)
+    def ask(simulation: Simulation, _: PodInfo | None) -> list[Fix]:
         pods = next((pods for pods in workloads_of(simulation).values() if key in {pod.key for pod in pods}), [])
         return fixes_of(simulation, answer, first_of(pods, key))
 
-    return _cached((key_of(run), row.number, "fixes"), ask)
+    return _before(run, row, ("fixes",), ask)
 
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:
     """Return why the pod did not go to a node, from the restored cluster if the run was recorded. Raises InputError."""
     trace = trace_of(row)
-
-    def ask() -> NodeAnswer:
-        simulation = _before(run, row)
-        pod = next((pod for pod in simulation.pending if pod.key == f"{row.namespace}/{row.name}"), None)
-        return explain_node(trace, node, simulation, pod, row.nodes)
-
     try:
-        return _cached((key_of(run), row.number, "node", node), ask)
+        return _before(run, row, ("node", node), lambda at, pod: explain_node(trace, node, at, pod, row.nodes))
     except NotRecorded:
         return explain_node(trace, node, names=row.nodes, rules=rules_of(run, trace.profile))
 
 
-def _before(run: Run, row: Cycle) -> Simulation:
-    start = trace_of(row).start_index
-    return _at(run, recording_of(run).before_cycle(row.number), start)
+def _before(run: Run, row: Cycle, what: tuple[str, ...], ask: Callable[[Simulation, PodInfo | None], _T]) -> _T:
+    """Return what `ask` finds in the cluster before a cycle and the cycle's pod. `what`: the key of the answer."""
+
+    def find() -> _T:
+        simulation = _at(run, recording_of(run).before_cycle(row.number), trace_of(row).start_index)
+        key = f"{row.namespace}/{row.name}"
+        return ask(simulation, next((pod for pod in simulation.pending if pod.key == key), None))
+
+    return _cached((key_of(run), row.number, *what), find)
 
 
 def _at(run: Run, moment: int, start_index: int) -> Simulation:
@@ -175,16 +156,13 @@ def rules_of(run: Run, profile: str) -> ScoreRules:
     return ScoreRules(by=by) if found is None else ScoreRules.of_profile(found, registry, by)
 
 
-def _cached(key: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
-    with _lock:
+def _cached(key: tuple[Any, ...], ask: Callable[[], _T]) -> _T:
+    with _searching():
         if key not in _answers:
-            try:
-                answer = ask()
-            except Exception:
-                _clusters.clear()  # the search may have left a cluster modified
-                raise
+            answer = ask()
             while len(_answers) >= KEPT:
                 _answers.popitem(last=False)
             _answers[key] = answer
         _answers.move_to_end(key)
-        return _answers[key]
+        found: _T = _answers[key]
+        return found
