@@ -33,6 +33,7 @@ def test_two_actions_from_an_upload_to_a_simulated_fix(page: Page) -> None:
 @pytest.mark.long
 def test_a_sample_opens_with_its_run(page: Page) -> None:
     page.goto("/")
+    page.locator(".samples summary", has_text="Pending pods").click()
     page.locator(".tile", has_text="Preemption: ").first.click()
     page.wait_for_url("**/runs/*/")
     expect(page.locator(".answer")).to_contain_text("placed")

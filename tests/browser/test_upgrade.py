@@ -18,6 +18,7 @@ def test_a_preview(page: Page, site: Instance) -> None:
     scenario = site.api("POST", "/scenarios", as_list(*cluster()))["id"]
     page.goto(f"/scenarios/{scenario}/")
     card = page.locator("#upgrade")
+    card.locator("summary").filter(has_text="Releases").click()
     expect(card.get_by_role("checkbox")).to_have_count(len(RELEASES))
     for release in RELEASES:
         card.locator(f"input[value='{release}']").set_checked(release in ("1.27", "1.34"))

@@ -186,7 +186,10 @@ def test_few_actions_from_home_to_two_strategies(page: Page, uploads: bool) -> N
 @pytest.mark.parametrize("uploads", [True, False], ids=["upload", "sample"])
 def test_few_actions_from_home_to_an_upgrade_preview(page: Page, uploads: bool) -> None:
     user = Counted(page)
-    begin(user, uploads)
+    if uploads:
+        begin(user, uploads)
+    else:
+        user.click(page.get_by_role("button", name="Preview an upgrade"))
     user.click(page.get_by_role("button", name="Preview the upgrade"))
     page.wait_for_url(re.compile(r"/upgrades/\d+/"))
     assert user.actions <= 3
@@ -196,6 +199,7 @@ def begin(user: Counted, uploads: bool) -> None:
     if uploads:
         user.upload(cluster())
     else:
+        user.click(user.page.locator(".samples summary").first)
         user.click(user.page.locator(".tile").first)
         user.page.wait_for_url(re.compile(r"/(scenarios|runs)/\d+/"))
     user.open_scenario()
