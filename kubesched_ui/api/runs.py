@@ -283,7 +283,7 @@ def fork_run(request: HttpRequest, run_id: int, wanted: ForkIn) -> Status[Run]:
 @permission(read=VISITORS)
 def list_runs(request: HttpRequest, limit: int = LIMIT, offset: int = OFFSET) -> QuerySet[Run]:
     """List runs, newest first, in pages."""
-    return Run.objects.defer("node_names")[offset : offset + limit]
+    return Run.objects.defer("node_names", "remaining")[offset : offset + limit]
 
 
 @router.get("/runs/{int:run_id}", response={200: RunDetail, **REFUSALS}, url_name="run")

@@ -94,7 +94,9 @@ def queue_position(run: Run) -> QueuePosition | None:
 
 def _behind(lane: str, before: list[Run], user: UserKey) -> QueuePosition:
     """Return the position of a run of `user` behind the active runs of a queue and the waiting ones in `before`."""
-    active = list(Run.everything.filter(_in_queue(lane), ~silent(), state=Run.State.RUNNING).defer("node_names"))
+    active = list(
+        Run.everything.filter(_in_queue(lane), ~silent(), state=Run.State.RUNNING).defer("node_names", "remaining")
+    )
     slots = settings.RUN_SHORT_SLOTS if lane == Run.Lane.SHORT else settings.RUN_LONG_SLOTS
     position = QueuePosition(0, 0.0)
     if len(active) + len(before) >= slots:

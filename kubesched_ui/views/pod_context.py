@@ -142,16 +142,18 @@ def about_timeline(
     groups: Sequence[Sequence[dict[str, Any]]],
     result: PodResult | None,
 ) -> dict[str, Any]:
-    """Return the names of the extension points, the pod's place in the queue and its moments. In virtual time the
-    browser writes the latter."""
+    """Return the names of the extension points, whether the run will try the pod, its place in the queue and its
+    moments. In virtual time the browser writes the latter."""
     names = OLD_POINTS if get_release(run.release).predicates else POINTS
+    page: dict[str, Any] = {"points": names, "waits": run.active and not rows}
     if run.in_time:
-        return {"points": names}
+        return page
     place = queue_place.place_of(run, key, result)
     moments = pod_moments.of_single_pass(run, place, rows, came_to, groups, result)
     if run.active and not run.last_seq:
         moments.append(pod_moments.PodMoment("now", "The run has not begun", run_context.waits(run)))
-    return {"points": names, "in_queue": place, "moments": moments}
+    page["waits"] = page["waits"] and (place is not None or not run.last_seq)
+    return page | {"in_queue": place, "moments": moments}
 
 
 def kept(query: Mapping[str, str]) -> str:

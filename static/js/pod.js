@@ -232,7 +232,7 @@ async function reload() {
   if (!fresh) return;
   const isNew = fresh.dataset.cycle && fresh.dataset.cycle !== before && attemptIn(location) === "/";
   place(fresh);
-  if (!isNew) return;
+  if (!isNew || document.hidden) return;
   const point = current();
   await revealSteps(fresh, (key) => open(key, false));
   open(point, false);

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Problems, new_page
+from tests.browser.test_axe import check_page
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import CHECKOUT, Instance, until
 
@@ -102,7 +103,9 @@ def test_a_key_shows_all_steps_at_once_and_reduced_motion_does_not_move(
 ) -> None:
     with new_page(browser, slow_site, reduced_motion="reduce") as page:
         page.goto(f"/runs/{run['id']}/pods/default/last/")
-        page.evaluate(WATCH)
+        expect(page.locator("[data-turn]")).to_contain_text("tried before it")
+        assert check_page(page) == []
+        expect(page.locator("[data-turn]")).to_contain_text("tried before it")
         page.locator("#stepper .arriving").first.wait_for(timeout=90_000)
         assert page.locator("#stepper .arriving a").first.evaluate("(a) => getComputedStyle(a).animationName") == "none"
         expect(page.locator("#stepper .coming")).not_to_have_count(0)

@@ -107,6 +107,27 @@ def test_a_preemptor_shows_its_timeline(page: Page, story: dict[str, Any]) -> No
     expect(page.locator(".way a").filter(has_text="displaced by boss")).to_have_count(1)
 
 
+def test_a_copied_link_restores_attempt_step_plugin_and_second(
+    browser: Browser, site: Instance, story: dict[str, Any]
+) -> None:
+    with new_page(browser, site, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.goto(f"/runs/{story['run']}/pods/default/boss/?attempt=1")
+        page.get_by_text("Waiting time, attempts and queue moves").click()
+        page.locator('[data-attempt="2"] [data-t]').click()
+        page.locator('[data-step="filter"] a').click()
+        page.locator('.matrix th.plug[data-plugin="NodeResourcesFit"] a').click()
+        page.get_by_role("button", name="Copy link to this step").click()
+        link = page.evaluate("navigator.clipboard.readText()")
+    with new_page(browser, site) as page:
+        page.goto(link)
+        expect(page.locator("#attempts [aria-current]")).to_contain_text("Attempt 1")
+        expect(page.locator("#stepper [aria-current]")).to_contain_text("Filter")
+        expect(page.locator("#point-filter th[aria-current]")).to_have_attribute("data-plugin", "NodeResourcesFit")
+        expect(page.locator('[data-attempt="2"]')).to_have_class("at")
+        expect(page.locator('[data-attempt="2"]')).to_be_visible()
+        expect(page.locator(".way .now")).to_have_count(1)
+
+
 def test_a_victim_bound_at_the_start_shows_its_timeline(page: Page, site: Instance) -> None:
     text = STORY.read_text().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
     run = site.record(text.encode())["run"]

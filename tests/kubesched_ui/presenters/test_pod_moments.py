@@ -44,7 +44,7 @@ def test_a_preemptor_and_its_victim(client: Client) -> None:
 
 def test_the_place_of_a_pod_that_waits(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.conf.settings.RUN_BATCH_S", 0)
-    stored = scenario(node("n1"), *(pod(f"p{number}", "100m") for number in range(9)))
+    stored = scenario(node("n1"), pod("bound", on="n1"), *(pod(f"p{number}", "100m") for number in range(9)))
     run = Run.objects.create(scenario=stored, tie_break=Run.TieBreak.NAME)
     assert place_of(run, "default/p8", None) is None
     claimed = Run.objects.claim(run.pk, "test")
@@ -59,6 +59,8 @@ def test_the_place_of_a_pod_that_waits(client: Client, monkeypatch: pytest.Monke
             page = client.get(f"/runs/{run.pk}/pods/default/p8/").content.decode()
             assert 'data-ahead="5"' in page
             assert "5 pods are tried before it." in page
+            bound = client.get(f"/runs/{run.pk}/pods/default/bound/").content.decode()
+            assert "This run does not schedule this pod" in bound
             Run.objects.filter(pk=run.pk).update(cancel_requested=True)
 
     with pytest.raises(RunCancelled):
