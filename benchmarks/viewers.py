@@ -1,12 +1,12 @@
 """Measure many viewers of one run: real websockets on the running product, while pages are opened.
 
-    python benchmarks/viewers.py [--viewers 1000] [--nodes 5000] [--pods 10000] [--update docs/performance.md]
+    python benchmarks/viewers.py [--viewers 1000] [--followers 50] [--nodes 5000] [--pods 10000] [--update FILE]
 
 Starts the product, uploads a snapshot, and has crowds (benchmarks/watchers.py, in a process of its own) watch
 
 * `alone`: a run without viewers, for the time of pages on this machine alone;
-* `live`: the progress of a run from its beginning, as its page does; a few clients read the whole log of the same run;
-  pages are opened and single newcomers join meanwhile;
+* `live`: the progress of a run from its beginning, as its page does; some also receive its decisions (follow mode), and
+  a few clients read the whole log; pages are opened and single newcomers join meanwhile;
 * `finished`: the log of the same run when it is over, for as few clients;
 * `pod`: another run while it computes, only one pod's events (a fifth as many viewers, each a pod of their own);
 * `in_time`: the progress of a run in virtual time while it computes;
@@ -38,7 +38,7 @@ from scheduler_core.commands.bench import workload
 CROWD = Path(__file__).with_name("watchers.py")
 PAGES = ("/", "/runs/", "/api/runs/{run}", "/api/runs/{run}/pods?page_size=50", "/runs/{run}/")
 EVERY_S = 0.2  # a page
-PROGRESS, LOG = "/progress", "?since=0"
+PROGRESS, LOG, DECISIONS = "/progress", "?since=0", "/decisions?since=0"
 LOG_CLIENTS = 20
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -175,13 +175,16 @@ def watched(address: str, web: Web, run: int, path: str, number: int, *options: 
     return report
 
 
-def live(address: str, web: Web, scenario: int, number: int) -> tuple[int, dict[str, Any]]:
+def live(address: str, web: Web, scenario: int, number: int, followers: int) -> tuple[int, dict[str, Any]]:
     run = start(address, scenario)
     with PageOpener(address, run) as opener:
         log = crowd(address, f"/ws/runs/{run}{LOG}", LOG_CLIENTS)
+        decisions = crowd(address, f"/ws/runs/{run}{DECISIONS}", followers)
         report = watched(address, web, run, PROGRESS, number)
-        report["log"] = answer(log)
+        report["log"], report["decisions"] = answer(log), answer(decisions)
     ended = finished(address, run)
+    missed = followers - report["decisions"]["last_seq"].get(str(ended["cycles_done"]), 0)
+    report["decisions"]["missed_the_end"] = missed
     report["missed_the_end"] = number - report["last_seq"].get(str(ended["last_seq"]), 0)
     report |= opener.report() | {"events": ended["last_seq"], "run_s": lasted(ended), "web_mb": web.memory_mb()}
     return run, report
@@ -236,7 +239,7 @@ def measure(address: str, var: Path, given: argparse.Namespace) -> dict[str, Any
     web = Web(var)
     report: dict[str, Any] = {"load_before": os.getloadavg()[0], "web_mb_before": web.memory_mb()}
     report["alone"] = alone(address, scenario)
-    run, report["live"] = live(address, web, scenario, given.viewers)
+    run, report["live"] = live(address, web, scenario, given.viewers, given.followers)
     report["finished"] = watched(address, web, run, LOG, LOG_CLIENTS)
     report["pod"] = of_pods(address, web, scenario, max(21, given.viewers // 5))
     report["in_time"] = watched(address, web, start(address, scenario, in_time=True, until=60), PROGRESS, given.viewers)
@@ -256,6 +259,9 @@ def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
         (f"events of the run, each to {LOG_CLIENTS} clients of its log", f"{now['events']:,}"),
         ("clients who missed one, or had one twice", sum(now["log"]["wrong"].values()) + sum(over["wrong"].values())),
         ("sent to them, MB", now["log"]["mb"]),
+        ("viewers in follow mode", now["decisions"]["viewers"]),
+        ("of these, who missed a decision, had one twice or did not see the end", missed_decisions(now["decisions"])),
+        ("sent to them, MB; until each had all, s", f"{now['decisions']['mb']}; {now['decisions']['slowest_s']}"),
         ("first message of a newcomer meanwhile, ms (p95, slowest)", message_pair(now["newcomer_first_event_ms"])),
         ("pages meanwhile, ms (p95)", now["page_p95_ms"]),
         ("pages during a run without viewers, ms (p95)", alone["page_p95_ms"]),
@@ -266,6 +272,11 @@ def rows(report: dict[str, Any]) -> list[tuple[str, Any]]:
         ("memory of the web process, MB: before, peak", f"{report['web_mb_before']}, {report['web_mb_peak']}"),
         ("load of the machine (2 cores) before, after", f"{report['load_before']:.1f}, {report['load_after']:.1f}"),
     ]
+
+
+def missed_decisions(found: dict[str, Any]) -> int:
+    missed: int = sum(found["wrong"].values()) + found["missed_the_end"]
+    return missed
 
 
 def message_pair(found: dict[str, Any]) -> str:
@@ -283,6 +294,7 @@ def pair_of(found: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Many viewers of one run.")
     parser.add_argument("--viewers", type=int, default=1000)
+    parser.add_argument("--followers", type=int, default=50, help="viewers who also receive the decisions")
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=10000)
     parser.add_argument("--update", type=Path, help="the document whose figures are replaced")

@@ -2,8 +2,9 @@
 
     python benchmarks/watchers.py ws://127.0.0.1:8000/ws/runs/1?since=0 1000
 
-Event numbers of the log (/ws/runs/{id}) must be consecutive, in and between messages. Those of the progress
-(/ws/runs/{id}/progress) must not decrease. Many viewers receive the same message, so each distinct one is parsed once.
+Event numbers of the log (/ws/runs/{id}) and cycle numbers of the decisions (/ws/runs/{id}/decisions) must be
+consecutive, in and between messages. Event numbers of the progress (/ws/runs/{id}/progress) must not decrease. Many
+viewers receive the same message, so each distinct one is parsed once.
 Prints one JSON line when all sockets are closed.
 """
 
@@ -202,7 +203,10 @@ def content_of(payload: bytes, deflated: bool, gaps: bool) -> MessageFields:
         return MessageFields(0, 0, True, message["error"])
     if "progress" in message:
         return MessageFields(message["progress"]["last_seq"], message["progress"]["last_seq"], True)
-    numbers = [event["seq"] for event in message["events"]]
+    if "decisions" in message:
+        numbers = [decision["cycle"] for decision in message["decisions"]]
+    else:
+        numbers = [event["seq"] for event in message["events"]]
     first, last = numbers[0], numbers[-1]
     whole = numbers == sorted(set(numbers)) if gaps else numbers == list(range(first, last + 1))
     return MessageFields(first, last, whole)

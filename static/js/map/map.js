@@ -65,7 +65,10 @@ function shown() {
   tellPosition();
   legend.show();
   aside.show();
-  if (player.playing) return;
+  if (player.playing) {
+    trial.offer();
+    return;
+  }
   showTable();
   showLadder().catch(failed);
 }

@@ -1,0 +1,210 @@
+"""Follow mode: the page of an active run plays its decisions, each once and in order; all its counts agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, CDPSession, Page, expect
+
+from scheduler_core.commands.bench import workload
+from tests.browser.conftest import Problems, new_page
+from tests.browser.test_axe import serious_findings
+from tests.kubesched_ui.clusters import as_list, node, pod
+from tests.kubesched_ui.instance import Instance, until
+
+PODS, NODES = 3000, 2000
+MOST_BYTES = 2_000_000
+ROWS = 200
+
+# Collects the decisions in the order in which they are listed, the intervals between frames, and every moment at which
+# counts of the page disagree.
+WATCH = """() => {
+  const numbers = (text) => (text.match(/\\d[\\d,]*/g) ?? []).map((number) => Number(number.replaceAll(",", "")));
+  const list = document.querySelector("#map [data-ticker]");
+  window.watched = {listed: [], frames: [], samples: 0, wrong: [], rows: 0};
+  new MutationObserver((changes) => {
+    const added = changes.flatMap(({addedNodes}) => [...addedNodes].reverse());
+    watched.listed.push(...added.map(({dataset}) => Number(dataset.decision)));
+    watched.rows = Math.max(watched.rows, list.childElementCount);
+  }).observe(list, {childList: true});
+  let last = performance.now();
+  const frame = (now) => {
+    watched.frames.push(now - last);
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  setInterval(() => {
+    const place = document.querySelector("#map [data-place]").textContent;
+    if (!place) return;
+    const [shown, head = shown] = numbers(place);
+    const [done] = numbers(document.querySelector('[data-part="cycles"]').textContent);
+    const bar = document.getElementById("progress").value;
+    const newest = Number(list.firstElementChild?.dataset.decision ?? 0);
+    const behind = document.querySelector("#map [data-behind]").textContent;
+    const [waiting = 0] = numbers(behind);
+    const slider = Number(document.querySelector("#map input[type=range]").value) - (/^after/.test(place) ? 1 : 0);
+    watched.samples += 1;
+    const found = {place, done, bar, newest, behind, slider};
+    const same = [done, bar, newest, slider].every((number) => number === shown) && waiting === head - shown;
+    if (!same) watched.wrong.push(JSON.stringify(found));
+  }, 50);
+}"""
+
+
+class Received:
+    """Bytes of the responses and messages that decisions and their steps take."""
+
+    def __init__(self, session: CDPSession, run: int) -> None:
+        self.bytes = 0
+        self.addresses: dict[str, str] = {}
+        session.send("Network.enable")
+        session.on("Network.responseReceived", lambda e: self.addresses.update({e["requestId"]: e["response"]["url"]}))
+        session.on("Network.loadingFinished", lambda e: self.add(e, f"/api/runs/{run}/"))
+        session.on("Network.webSocketFrameReceived", lambda e: self.count(len(e["response"]["payloadData"])))
+
+    def add(self, event: dict[str, Any], path: str) -> None:
+        if path in self.addresses.get(event["requestId"], ""):
+            self.count(event["encodedDataLength"])
+
+    def count(self, number: int) -> None:
+        self.bytes += number
+
+
+@pytest.fixture(scope="module")
+def large(site: Instance) -> int:
+    objects = workload("basic", NODES, PODS)
+    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+    number: int = site.api("POST", "/scenarios", document)["id"]
+    return number
+
+
+@pytest.fixture
+def followed(browser: Browser, site: Instance) -> Iterator[tuple[Page, int]]:
+    """Return the page of a run that lasts until the test cancels it: 40,000 copies of a pod."""
+    full = [pod(f"high{i}", "2", on=f"n{i}") for i in range(20)]
+    scenario = site.api("POST", "/scenarios", as_list(*(node(f"n{i}") for i in range(60)), *full))["id"]
+    settings = {"pods": [], "template": json.dumps(pod("copy", cpu="10m")), "copies": 40_000}
+    run = site.api("POST", f"/scenarios/{scenario}/runs", settings)["id"]
+    problems = Problems()
+    with new_page(browser, site, 1280, 720) as page:
+        problems.watch(page)
+        page.goto(f"/runs/{run}/")
+        expect(page.locator("#map [data-behind]")).to_contain_text("behind", timeout=60_000)
+        yield page, run
+        site.api("POST", f"/runs/{run}/cancel")
+        site.finished(run)
+    assert problems == []
+
+
+def place(page: Page) -> int:
+    text = page.locator("#map [data-place]").text_content() or ""
+    return int(re.findall(r"[\d,]+", text)[0].replace(",", ""))
+
+
+@pytest.mark.long
+def test_every_decision_once_in_order_with_equal_counts(page: Page, site: Instance, large: int) -> None:
+    run = site.api("POST", f"/scenarios/{large}/runs", {})["id"]
+    received = Received(page.context.new_cdp_session(page), run)
+    page.goto(f"/runs/{run}/")
+    page.evaluate(WATCH)
+    expect(page.locator("#map [data-speed]")).to_have_value("5")
+    expect(page.locator("#map [data-decision]").nth(19)).to_be_attached(timeout=120_000)
+    page.get_by_role("button", name="Play forward").click()
+    there = place(page)
+    page.wait_for_timeout(30_000)  # decisions continue to arrive
+    assert place(page) == there
+    page.locator("#map [data-speed]").select_option(label="as fast as it runs")
+    page.get_by_role("button", name="Play forward").click()
+    expect(page.locator("#map [data-place]")).to_have_text("after 3,000 cycles", timeout=300_000)
+    expect(page.locator('[data-part="cycles"]')).to_have_text("3,000 / 3,000")
+    expect(page.locator("#map [data-following]")).to_be_hidden()
+    watched = page.evaluate("watched")
+    assert watched["listed"] == list(range(1, PODS + 1))
+    assert watched["samples"] >= 200
+    assert watched["wrong"] == []
+    assert watched["rows"] <= ROWS
+    assert received.bytes <= MOST_BYTES
+    expect(page.locator('[data-part="answer"]')).to_contain_text("All 3,000 pending pods placed.")
+    assert site.finished(run)["cycles_done"] == PODS
+
+
+@pytest.mark.long
+def test_back_to_the_newest_decision(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    behind = page.locator("#map [data-behind]")
+    page.get_by_role("button", name="Go to the newest").click()
+    expect(behind).to_have_text("live")
+    expect(page.locator("#map [data-speed]")).to_have_value("2000")
+    page.get_by_role("button", name="A step back", exact=True).click()
+    expect(behind).to_contain_text(re.compile(r"^paused, [\d,]+ decisions? behind$"))
+    there = place(page)
+    page.keyboard.press(",")
+    expect(page.locator("#map [data-decision]").first).to_have_attribute("data-decision", str(there - 1))
+    assert place(page) == there - 1
+    expect(page.locator("#map [data-cycle]")).to_contain_text(f"Cycle {there - 1:,} of")
+    page.locator(f'#map [data-decision="{there - 5}"] a').click()  # a link to its cycle
+    expect(page).to_have_url(re.compile(rf"cycle={there - 5}\b"))
+    page.keyboard.press("e")
+    expect(behind).to_have_text("live")
+    page.keyboard.press("r")
+    expect(behind).to_contain_text("paused")
+    expect(page.locator('[data-part="state"]')).to_contain_text("running")
+
+
+@pytest.mark.long
+def test_playback_shows_the_stages_of_a_cycle(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    page.emulate_media(reduced_motion="reduce")
+    stages = """() => {
+      window.points = [];
+      new MutationObserver(() => {
+        const point = document.querySelector("#map .steps .current > a")?.textContent;
+        if (point && points.at(-1) !== point) points.push(point);
+      }).observe(document.querySelector("#map [data-cycle]"), {childList: true});
+    }"""
+    page.evaluate(stages)
+    page.locator("#map [data-speed]").select_option("0.5")
+    until(lambda: page.evaluate("points.join().includes('Filter,Score,Reserve')"), "the stages")
+    page.keyboard.press("r")
+    assert page.evaluate("document.querySelectorAll('#map .steps .here').length") <= 1
+
+
+@pytest.mark.long
+def test_picture_player_and_inspector_are_in_view_together(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    page.keyboard.press("r")
+    page.locator("#map").evaluate("map => map.scrollIntoView()")
+    for part in ("canvas", ".transport", ".inspector", ".ticker", ".following"):
+        box = page.locator(f"#map {part}").first.bounding_box()
+        assert box, part
+        assert box["y"] >= 0, part
+        assert box["y"] + box["height"] <= 720, part
+
+
+@pytest.mark.long
+def test_axe_finds_nothing_while_a_run_is_followed(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    page.keyboard.press("r")
+    assert serious_findings(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert serious_findings(page) == []
+
+
+@pytest.mark.long
+def test_finished_runs_list_decisions(page: Page, site: Instance, large: int) -> None:
+    run = site.api("POST", f"/scenarios/{large}/runs", {})["id"]
+    site.finished(run)
+    page.goto(f"/runs/{run}/")
+    rows = page.locator("#map [data-decision]")
+    expect(rows.first).to_have_attribute("data-decision", str(PODS))
+    assert rows.count() <= ROWS
+    rows.nth(3).get_by_role("link").click()
+    expect(page.locator("#map [data-place]")).to_have_text("cycle 2,997 of 3,000")
+    expect(rows.first).to_have_attribute("data-decision", "2997")
+    page.get_by_role("button", name="Before", exact=True).click()
+    expect(rows).to_have_count(0)
