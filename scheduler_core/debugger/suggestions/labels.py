@@ -9,7 +9,6 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing
 from scheduler_core.cluster import formatting
-from scheduler_core.cluster.node_labels import GIVEN_LABELS
 from scheduler_core.cluster.spelling import likeness, nearest
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.template_patch import Edit, Raw, TemplateEdit, all_of
@@ -31,14 +30,11 @@ def affinity(context: NodeContext) -> TemplateEdit | None:
     return all_of(KIND, found, "; and ") if found and len(found) == len(parts) else None
 
 
-def lacking_labels(context: NodeContext) -> dict[str, str]:
-    """Return the labels with which the node would match; {} if it has one of them with another value, or if they say
-    what a node is."""
+def wanted_labels(context: NodeContext) -> dict[str, str]:
+    """Return the labels that the pod requires and the node has not, or has with another value."""
     selector, lacks, _ = _unmet(context)
     found = {}
-    for req in [Requirement(key, "In", [value]) for key, value in selector.items()] + lacks:
-        if req.key in GIVEN_LABELS or req.key == NODE_NAME or req.key in context.labels:
-            return {}
+    for req in [*(Requirement(key, "In", [value]) for key, value in selector.items()), *lacks]:
         match req.operator:
             case "In":
                 found[req.key] = req.values[0]

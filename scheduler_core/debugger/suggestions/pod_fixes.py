@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from scheduler_core.api.objects import Taint
+from msgspec.structs import replace
+
+from scheduler_core.api.objects import Node, Taint
+from scheduler_core.api.selector_text import NODE_NAME
 from scheduler_core.cluster import formatting
+from scheduler_core.cluster.node_labels import FIXED_LABELS, GIVEN_LABELS
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
@@ -16,6 +20,7 @@ from scheduler_core.debugger.suggestions.owner import names
 from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, patch_of
 from scheduler_core.explain.answer import Target
 
+HOSTNAME = "kubernetes.io/hostname"
 MOST_TAINTS = 3  # sets of taints that are tried
 _GATES = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "run.ai": "Run:ai", "batch.volcano.sh": "Volcano"}
 """Domain of a scheduling gate -> who removes it."""
@@ -33,18 +38,28 @@ def tolerations(situation: Situation) -> Candidates:
 
 
 def selectors(situation: Situation) -> Candidates:
-    """Yield the cheapest edits for near nodes, then the labels that one of them lacks."""
+    """Yield the cheapest edits for near nodes, then the labels that one of them lacks, or nodes of another kind."""
+    wanted = [(context, labels.wanted_labels(context)) for context in situation.near]
+    fixed = any(found.keys() & FIXED_LABELS for _, found in wanted)
+    note = "only if its images are built for it" if fixed else ""
     edits = {edit.text: edit for context in situation.near if (edit := labels.affinity(context))}
     for edit in sorted(edits.values(), key=lambda edit: edit.cost)[:2]:
-        yield situation.edited(edit)
-    for context in situation.near:
-        if lacking := labels.lacking_labels(context):
+        yield situation.edited(edit, note)
+    for context, lacking in wanted:
+        if lacking and not lacking.keys() & {*GIVEN_LABELS, NODE_NAME, *context.labels}:
             text = formatting.listing([f"{key}={value}" if value else key for key, value in lacking.items()])
             patch, command = {"metadata": {"labels": lacking}}, commands.label(context.name, lacking)
             change, target = patch_of("Node", "", context.name, patch), Target("Node", "", context.name)
             yield FixCandidate("label-node", target, f"label node {context.name} {text}", command, [change], patch)
             break
-    yield from relaxed(situation, "node-selector", "node")
+    if not fixed:
+        yield from relaxed(situation, "node-selector", "node")
+    elif situation.owner.kind != "DaemonSet":
+        yield situation.added("node-selector", [_labelled(context.node, found) for context, found in wanted])
+
+
+def _labelled(node: Node, more: dict[str, str]) -> Node:
+    return replace(node, metadata=replace(node.metadata, labels={**node.metadata.labels, **more}))
 
 
 def relaxed(situation: Situation, kind: str, prefix: str) -> Candidates:
@@ -79,9 +94,9 @@ def _weaker(one: actions.Relaxation) -> str:
 def anti_affinity(situation: Situation) -> Candidates:
     yield from relaxed(situation, "anti-affinity", "podAnti")
     for i, term in enumerate(situation.pod.required_anti_affinity):
-        if term.topology_key != "kubernetes.io/hostname":
+        if term.topology_key != HOSTNAME:
             text = f"keep its pods on different nodes instead of different {term.topology_key}"
-            edit = partial(_set_term, "podAntiAffinity", i, "topologyKey", "kubernetes.io/hostname")
+            edit = partial(_set_term, "podAntiAffinity", i, "topologyKey", HOSTNAME)
             yield situation.edited(TemplateEdit("anti-affinity", text, edit))
     yield from capacity(situation)
 

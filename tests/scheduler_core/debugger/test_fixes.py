@@ -125,3 +125,12 @@ def test_equal_pods_without_a_controller_are_one_workload() -> None:
     )
     (group,) = answers_of(full)
     assert [(fix.text, fix.places) for fix in group.answer.fixes] == [("add 4 nodes (4 cpu, 8Gi memory)", 8)]
+
+
+def test_nodes_of_another_architecture_are_added() -> None:
+    """The images may not run on the nodes that there are, so the selector is not made a preference."""
+    first, second = fixes(planted("another_architecture", 1))
+    assert first.text.startswith("select kubernetes.io/arch=amd64 (no node has kubernetes.io/arch=arm64")
+    assert first.remark.startswith("only if its images are built for it")
+    assert second.text.startswith("add 1 node with kubernetes.io/arch=arm64 in ")
+    assert second.places == second.of == 2
