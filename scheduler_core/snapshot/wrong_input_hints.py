@@ -15,6 +15,7 @@ KUBECTL = f"kubectl get {','.join(SNAPSHOT_KINDS)} -A -o json > cluster.json"
 MAX_EXAMINED = 100_000  # bytes that are examined
 
 _USE = f"; use the output of `{KUBECTL}`"
+_EXPLAIN = "; `kubesched why-message`, or *Paste a message* on the home page, explains its FailedScheduling message"
 LINES = "is a JSON Lines export, which contains no cluster; export the run as a run file instead"
 SIMKUBE = f"is a SimKube trace, which is not supported{_USE}"
 TEMPLATE = "is a template without values; use the output of `helm template RELEASE CHART`"
@@ -30,6 +31,7 @@ CREDENTIAL = "is a key, a certificate or a token: do not upload it"
 
 # ---- binary files
 
+_MESSAGE = re.compile(rb"\s*0/\d+ nodes are available\b")
 _ETCD_MAGIC = (
     b"\xed\xda\x0c\xed",
     b"\xed\x0c\xda\xed",
@@ -199,9 +201,11 @@ def wrong_input_hint(text: bytes) -> str:
     if _PAGE.match(head):
         return f"is a web page{_USE}"
     if _DESCRIBED.match(head):
-        return f"is the output of `kubectl describe`, which is incomplete{_USE}"
+        return f"is the output of `kubectl describe`, which is incomplete{_USE}{_explain(head)}"
     if _is_table(head):
-        return f"is a table printed by kubectl; use `-o json`: `{KUBECTL}`"
+        return f"is a table printed by kubectl; use `-o json`: `{KUBECTL}`{_explain(head)}"
+    if _MESSAGE.match(head):
+        return f"is a message of FailedScheduling, not a cluster{_USE}{_EXPLAIN}"
     if _NAMES.match(head):
         return f"is a list of names; use `-o json` instead of `-o name`: `{KUBECTL}`"
     if _TRACE.search(head) and head.lstrip()[:1] in (b"{", b"v", b"c"):
@@ -215,6 +219,10 @@ def wrong_input_hint(text: bytes) -> str:
     if _PEM.match(head) or _JWT.match(head):
         return CREDENTIAL
     return _log_hint(head) or _other_hint(head)
+
+
+def _explain(head: bytes) -> str:
+    return _EXPLAIN if _MESSAGE.search(head) else ""
 
 
 def _log_hint(head: bytes) -> str:

@@ -18,6 +18,7 @@ EVENT = {
 }
 FLAGZ = {"apiVersion": "config.k8s.io/v1beta1", "metadata": {"name": "kube-scheduler"}}
 STATUS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "nodes is forbidden"}
+MESSAGE = "0/3 nodes are available: 3 Insufficient cpu.\n"
 DESCRIBED = "Name:             giant\nNamespace:        prod\nPriority:         0\n"
 
 TEXTS: dict[str, tuple[str, str]] = {
@@ -64,6 +65,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "statusz.json": (json.dumps({"kind": "Statusz", **FLAGZ, "paths": []}), "is the page /statusz"),
     "status.json": (json.dumps(STATUS), "is an error message of the API server"),
     "pod.txt": (DESCRIBED, "is the output of `kubectl describe`"),
+    "pending.txt": (f"{DESCRIBED}Events:\n  Warning  FailedScheduling  5s  scheduler  {MESSAGE}", "why-message"),
+    "events.txt": (f"LAST SEEN   TYPE   REASON\n5s   Warning   FailedScheduling   pod/web   {MESSAGE}", "why-message"),
+    "message.txt": (MESSAGE, "is a message of FailedScheduling, not a cluster"),
     "info.txt": ("\x1b[32mKubernetes control plane\x1b[0m is running at https://c\n", "cluster-info dump"),
     "keys.txt": ("/registry/minions/n1\n/registry/pods/default/web\n", "is a list of keys of etcd"),
     "values.yaml": ("replicaCount: 1\nimage: {repository: web}\n", "is a part of a Helm chart"),
