@@ -107,7 +107,7 @@ class _Ranking:
         for plugin, weight, index, raw, normalized, _ in layout.scores:
             if index is not None:
                 assert self._keyframe is not None
-                raw = self._keyframe.column(index, self.count).copy()
+                raw = self._keyframe.column(index, self.count)
                 self._usage.append((index, weight, raw))
             assert raw is not None
             after = raw if normalized is None else normalized

@@ -715,7 +715,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         for plugin, score in self.scores.items():
             raw, normalized = score.raw_source, score.normalized_source
             if isinstance(raw, UsageColumn):
-                scores.append((plugin, score.weight, raw.index - raw.keyframe.scores.start))
+                scores.append((plugin, score.weight, raw.index))
             elif isinstance(raw, StaticColumn):
                 stays = () if not isinstance(normalized, StaticColumn) else pack(normalized.column)
                 scores.append((plugin, score.weight, None, pack(raw.column), None if normalized is raw else stays))
@@ -895,7 +895,7 @@ def _inflated(data: bytes) -> Any:
 def pack_keyframe(keyframe: Keyframe) -> bytes:
     """Return the encoded scores of a keyframe over all nodes."""
     if keyframe.packed is None:
-        keyframe.packed = _deflated([pack(column) for column in keyframe.columns[keyframe.scores]])
+        keyframe.packed = _deflated([pack(column) for column in keyframe.columns])
     return keyframe.packed
 
 
@@ -908,7 +908,7 @@ def _pack_patches(keyframe: Keyframe, count: int) -> msgspec.Raw:
 def unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> Keyframe:
     """Return the keyframe of the scores, with its patches."""
     columns = np.stack([unpack(packed) for packed in _inflated(frame)])
-    keyframe = Keyframe(columns, slice(None))
+    keyframe = Keyframe(columns)
     width, size = columns.shape
     for row, *values in patches:
         if len(values) != width or not 0 <= row < size:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import structs
 
 from scheduler_core.cluster.cluster import Cluster
@@ -22,16 +23,26 @@ from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fixed_results import FixedResults, PluginGroup, ProfilePlugins, declaration
-from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import (
+    ClassScores,
+    Keyframe,
+    Score,
+    StaticColumn,
+    UsageColumn,
+    compact,
+    holds,
+)
 
 _MAX_CLASSES = 4096
-_MAX_CELLS = 1 << 22  # of all columns of a cache, unless it has fewer than the following
+_MAX_CELLS = 1 << 23  # of all sets of columns of a cache, unless it has fewer sets than the following
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
+
+_Values = tuple[fwk.Int64, fwk.Int64, fwk.Int64]  # codes, scores, total
 
 
 def class_key(pod: PodInfo) -> bytes:
@@ -55,9 +66,10 @@ def share_keys(pods: Iterable[PodInfo]) -> None:
 class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
-    Row i of `columns` (int64 over nodes) belongs to the i-th plugin; the codes of the filters come first, then the
-    scores, then the weighted sum of the scores. `outcomes`: of equal verdicts. `more`: what a plugin
-    caches for these requests, by its name.
+    `codes` and `scores` (integers over nodes, in the smallest type that holds them): row i belongs to the i-th Filter
+    or Score plugin. `total`: the weighted sum of the scores, int64 over nodes; it changes with the next update.
+    `index`: Score plugin -> its row. `outcomes`: of equal verdicts. `more`: what a plugin caches for these requests, by
+    its name.
     """
 
     def __init__(
@@ -65,10 +77,14 @@ class UsageColumns:
     ) -> None:
         self._nodes = nodes
         self._filters, self._scores = filters, scores
-        self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores, len(filters))}
-        self.columns = np.zeros((0, 0), np.int64)
+        self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
+        self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
+        self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
+        self.total = np.zeros(0, np.int64)
         self._keyframe: Keyframe | None = None
-        self._known: dict[bytes, fwk.Int64] = {}  # usage of a node -> the values of its row
+        self._known: dict[
+            bytes, tuple[tuple[int, ...], fwk.Int64, int]
+        ] = {}  # usage of a node -> the values of its row
         self._position = -1
         self._verdicts: dict[str, fwk.Verdict] | None = None
         self._merged: dict[tuple[tuple[str, int], ...], dict[str, fwk.Verdict]] = {}
@@ -84,48 +100,70 @@ class UsageColumns:
         self._position = log.position
         rows = list(set(changed)) if changed is not None else None
         if rows is None or len(rows) > 16 + len(self._nodes) // 8:
-            self.columns = self._compute(state, pod, slice(None))
+            codes, scores, self.total = self._compute(state, pod, slice(None))
+            self.codes, self.scores = compact(codes), compact(scores)
+            self._known.clear()  # its values may not fit into the types of now
             self._keyframe = None
             self._verdicts = None
         elif len(rows) == 1:
-            self._patch(rows, self._row(state, pod, rows[0]))
+            self._update_row(state, pod, rows[0])
         else:
-            self._patch(rows, self._compute(state, pod, np.array(rows, np.intp)))
+            self._update_rows(state, pod, rows)
 
-    def _row(self, state: fwk.CycleState, pod: PodInfo, row: int) -> fwk.Int64:
-        """Return all columns on one row. Equal pods often leave nodes with equal usage."""
+    def _update_rows(self, state: fwk.CycleState, pod: PodInfo, rows: list[int]) -> None:
+        codes, scores, total = self._compute(state, pod, np.array(rows, np.intp))
+        self._widen(codes, scores)
+        if self._verdicts is not None and (self.codes[:, rows] != codes).any():
+            self._verdicts = None
+        self.codes[:, rows], self.scores[:, rows], self.total[rows] = codes, scores, total
+        if self._keyframe is not None and len(self._keyframe.patches) + len(rows) > _PATCHES:
+            self._keyframe = None
+        if self._keyframe is not None:
+            self._keyframe.patches.extend(zip(rows, scores.T, strict=True))
+
+    def _update_row(self, state: fwk.CycleState, pod: PodInfo, row: int) -> None:
+        """Do the same for one row. Equal pods often leave nodes with equal usage."""
         usage, known = self._nodes.usage_of(row), self._known
         values = known.get(usage)
         if values is None:
             if len(known) >= _MAX_USAGES:
                 known.clear()
-            values = known[usage] = self._compute(state, pod, np.array([row], np.intp))
-        return values
-
-    def _patch(self, rows: list[int], values: fwk.Int64) -> None:
-        """Replace the values of all columns on the rows."""
-        filters = len(self._filters)
-        if self._verdicts is not None and (self.columns[:filters, rows] != values[:filters]).any():
-            self._verdicts = None
-        self.columns[:, rows] = values
-        if self._keyframe is not None and len(self._keyframe.patches) + len(rows) > _PATCHES:
-            self._keyframe = None
+            computed = self._compute(state, pod, np.array([row], np.intp))
+            self._widen(*computed[:2])
+            values = known[usage] = tuple(computed[0][:, 0].tolist()), computed[1][:, 0], int(computed[2][0])
+        codes, scores, self.total[row] = values
+        for i, code in enumerate(codes):
+            if self.codes[i, row] != code:
+                self.codes[i, row] = code
+                self._verdicts = None
+        self.scores[:, row] = scores
         if self._keyframe is not None:
-            self._keyframe.patches.extend(zip(rows, values.T, strict=True))
+            if len(self._keyframe.patches) < _PATCHES:
+                self._keyframe.patches.append((row, scores))
+            else:
+                self._keyframe = None
 
-    def _compute(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+    def _widen(self, codes: fwk.Int64, scores: fwk.Int64) -> None:
+        """Use int64 if the present types do not hold the values."""
+        if not holds(self.codes.dtype, codes):
+            self.codes = self.codes.astype(np.int64)
+        if not holds(self.scores.dtype, scores):
+            self.scores = self.scores.astype(np.int64)
+
+    def _compute(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> _Values:
         """Return all columns on the rows."""
-        found = [plugin.usage_codes(state, pod, rows) for plugin in self._filters]
-        total = np.zeros(len(self._nodes.pod_count[rows]), np.int64)
-        for plugin, weight in self._scores:
-            found.append(plugin.score(state, pod, rows))
-            total += found[-1] * weight
-        return np.array([*found, total])
+        size = len(self._nodes.pod_count[rows])
+        codes = np.array([plugin.usage_codes(state, pod, rows) for plugin in self._filters], np.int64)
+        scores = np.array([plugin.score(state, pod, rows) for plugin, _ in self._scores], np.int64)
+        total = np.zeros(size, np.int64)
+        for (_, weight), column in zip(self._scores, scores, strict=True):
+            total += column * weight
+        return codes.reshape(-1, size), scores.reshape(-1, size), total
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""
         if self._verdicts is None:
-            self._verdicts = {f.name: f.verdict(pod, self.columns[i]) for i, f in enumerate(self._filters)}
+            self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self._filters)}
             self._merged.clear()
         return self._verdicts
 
@@ -135,16 +173,11 @@ class UsageColumns:
             self._merged.clear()
         return self._merged.setdefault(tuple([(name, id(one)) for name, one in verdicts.items()]), verdicts)
 
-    @property
-    def total(self) -> fwk.Int64:
-        """The weighted sum of the scores, int64 over nodes. It changes with the next update."""
-        return self.columns[-1]  # type: ignore[no-any-return]
-
     def snapshot(self) -> tuple[Keyframe, int]:
-        """Return a keyframe and the number of its patches that give the columns of now."""
+        """Return a keyframe and the number of its patches that give the scores of now."""
         keyframe = self._keyframe
-        if keyframe is None or len(keyframe.patches) > _PATCHES:
-            keyframe = self._keyframe = Keyframe(self.columns.copy(), slice(len(self._filters), -1))
+        if keyframe is None:
+            keyframe = self._keyframe = Keyframe(self.scores.copy())
         return keyframe, len(keyframe.patches)
 
 
@@ -389,7 +422,8 @@ class EquivalenceCache:
         found = self._usages.get(key)
         if found is None:
             nodes = self._cluster.nodes
-            if len(self._usages) >= max(_MAX_CELLS // (4 * len(nodes)), _MIN_USAGES):
+            if len(self._usages) >= min(max(_MAX_CELLS // len(nodes), _MIN_USAGES), _MAX_CLASSES):
                 self._usages.clear()
+                self._classes.clear()  # they keep their columns
             found = self._usages[key] = UsageColumns(nodes, filters, scores)
         return found

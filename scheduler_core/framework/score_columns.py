@@ -14,37 +14,48 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Rows = slice | npt.NDArray[np.intp]
 
+_SMALL = np.dtype(np.uint8)
+_MAX_SMALL = np.iinfo(np.uint8).max
+
+
+def holds(dtype: np.dtype[Any], values: Int64) -> bool:
+    """Return whether uint8 holds the values; int64 holds all."""
+    return dtype != np.uint8 or not values.size or (int(values.min()) >= 0 and int(values.max()) <= _MAX_SMALL)
+
+
+def compact(columns: Int64) -> npt.NDArray[Any]:
+    """Return a copy of the columns as uint8 if it holds the values, as most scores are, else as int64."""
+    return columns.astype(np.uint8 if holds(_SMALL, columns) else np.int64)
+
 
 class Keyframe:
-    """Columns over nodes at some time, and the rows that changed since then. `patches`: (row, values) in order.
+    """Columns of scores over nodes at some time, and the rows that changed since then. `patches`: (row, its values as
+    int64) in order.
 
     The arrays never change, and patches are only appended. So a cycle keeps its columns by remembering the number of
-    patches that preceded it. `scores`: the rows of `columns` that are scores.
+    patches that preceded it. `packed`: the encoded columns, set by the encoder.
     """
 
-    __slots__ = ("_ends", "_packed_patches", "columns", "packed", "patches", "scores")
+    __slots__ = ("_ends", "_packed_patches", "columns", "packed", "patches")
 
-    def __init__(self, columns: Int64, scores: slice) -> None:
+    def __init__(self, columns: npt.NDArray[Any]) -> None:
         self.columns = columns
-        self.scores = scores
         self.patches: list[tuple[int, Int64]] = []
-        self.packed: bytes | None = None  # the encoded columns, set by the encoder
+        self.packed: bytes | None = None
         self._packed_patches = bytearray()
         self._ends: list[int] = [0]
 
     def column(self, index: int, count: int) -> Int64:
-        """Return a column after the first `count` patches: int64 over nodes."""
-        column: Int64 = self.columns[index]
-        if count:
-            column = column.copy()
-            for row, values in self.patches[:count]:
-                column[row] = values[index]
+        """Return a copy of a column after the first `count` patches: int64 over nodes."""
+        column: Int64 = self.columns[index].astype(np.int64)
+        for row, values in self.patches[:count]:
+            column[row] = values[index]
         return column
 
     def packed_patches(self, count: int, encode: Callable[[Any], bytes]) -> bytes:
-        """Return the first `count` patches of the scores: `encode` of a row and its values, one after the other."""
+        """Return the first `count` patches: `encode` of a row and its values, one after the other."""
         for row, values in self.patches[len(self._ends) - 1 : count]:
-            self._packed_patches += encode([row, *values[self.scores].tolist()])
+            self._packed_patches += encode([row, *values.tolist()])
             self._ends.append(len(self._packed_patches))
         return bytes(self._packed_patches[: self._ends[count]])
 
