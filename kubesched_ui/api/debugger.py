@@ -188,8 +188,7 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
     """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
     (scheduler_core/debugger/cycle_steps.py).
 
-    `sentence`: the answer from the cycle alone. `names`: the nodes of the rows. `before`, `after`: the pod's previous
-    and next cycle.
+    `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
     """
     run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None

@@ -15,13 +15,14 @@ from kubesched_ui.event_log.cycle_batches import TraceReader
 from kubesched_ui.exports import single_file
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS
-from kubesched_ui.queries import cycles
+from kubesched_ui.queries import cycles, remedies
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.views.form_fields import to_number
 from scheduler_core.api.duration import clock
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.change_stream import changes_between, cluster_columns, pods_at
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.debugger.cycle_steps import ranges
 from scheduler_core.debugger.recording import PENDING, Recording
 from scheduler_core.releases import get_release
 
@@ -98,12 +99,26 @@ def context(run: Run, query: Mapping[str, str], most: int = MOST_CYCLES) -> dict
 
 
 def decision(run: Run, row: Cycle, trace: CycleTrace, stretch: Stretch) -> dict[str, Any]:
-    """Return a cycle as the map needs it, numbered from 1 within the clip. `points`: Score plugin -> points."""
-    found = cycles.steps_of(run, row, trace)
+    """Return a cycle as the map needs it, numbered from 1 within the clip.
+
+    `points`: Score plugin -> points. `ladder`: [{changes, each, rows}], the nodes by what the pod needs there.
+    """
+    found, answer = cycles.steps_of(run, row, trace), remedies.ladder_at(run, row)
     at = f" at {clock(found['t'])}" if run.in_time else ""
     within = {key: renumbered(found[key], stretch) for key in ("number", "before", "after")}
-    points = {plugin: score.normalized.tolist() for plugin, score in trace.scores.items()}
-    return found | within | {"heading": f"Cycle {row.number:,}{at}, attempt {row.attempt}", "points": points}
+    place = {name: index for index, name in enumerate(row.nodes)}
+    ladder = [
+        {"changes": rung.changes, "each": rung.each, "rows": ranges(sorted(place[name] for name in rung.nodes))}
+        for rung in answer.ladder
+    ]
+    return {
+        **found,
+        **within,
+        "heading": f"Cycle {row.number:,}{at}, attempt {row.attempt}",
+        "sentence": answer.sentence,
+        "ladder": ladder,
+        "points": {plugin: score.normalized.tolist() for plugin, score in trace.scores.items()},
+    }
 
 
 def renumbered(number: int | None, stretch: Stretch) -> int | None:

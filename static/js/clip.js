@@ -5,7 +5,7 @@ import { Controls } from "./map/controls.js";
 import { choices, usual } from "./map/grouping.js";
 import { Legend } from "./map/legend.js";
 import { Player } from "./map/player.js";
-import { words } from "./map/verdicts.js";
+import { laddered, pictured, rowsOf, words } from "./map/verdicts.js";
 import { View } from "./map/view.js";
 
 const SPEED = 2; // steps per second at the beginning
@@ -39,6 +39,9 @@ const cycleOf = (cycle, plugin) => ({
   scores: plugin ? { plugin, normalized: cycle.points[plugin] } : null,
 });
 
+const ladderOf = ({ ladder, names: nodes }) =>
+  ladder.map(({ rows, ...rung }) => ({ ...rung, nodes: [...rowsOf(rows)].map((row) => nodes[row]) }));
+
 const view = new View(part("canvas"), (node) => player.choose(node));
 const player = new Player({ source: new Saved(""), view, inTime: false, shown, failed, home: focus, quiet: true });
 const controls = new Controls(box, player, false);
@@ -56,6 +59,7 @@ part("speed").value = String(player.speed);
 function shown() {
   const { trace, step, focus: here, cycleHere } = player;
   view.evicting(trace?.victims);
+  if (trace && step < 0) view.show(laddered(pictured(trace, step), ladderOf(trace)));
   view.mark(here.node ?? "");
   controls.show();
   legend.show();

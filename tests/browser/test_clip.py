@@ -76,12 +76,15 @@ def test_a_clip_plays_from_disk_without_a_network(page: Page, offline: Page, sha
     assert clip.name == f"run-{shared}-clip.html"
     offline.goto(f"file://{clip}")
     expect(offline.locator("[data-pod]")).to_have_text("default/huge")
-    expect(offline.locator("[data-answer]")).to_contain_text("lack cpu")
+    expect(offline.locator("[data-answer]")).to_contain_text("The pod requests 64 cpu")
     expect(offline.locator("[data-when]")).to_have_text("Cycle 5, attempt 1")
     expect(offline.locator("footer")).to_contain_text("cycles 1 to 10 of 12")
     marked = offline.locator(".decisions [aria-current]")
     expect(marked).to_contain_text("NodeResourcesFit: decides against 3 of 4 nodes")
     expect(offline.locator("#map [data-shades]")).to_contain_text("NodeResourcesFit refuses 3")
+    offline.keyboard.press(",")
+    expect(marked).to_have_count(0)
+    expect(offline.locator("#map [data-shades]")).to_contain_text("never: 4")
     before = offline.locator("canvas").screenshot()
     offline.keyboard.press(".")
     expect(offline.locator("[data-pod]")).to_have_text(f"default/{NAMED}")
@@ -153,7 +156,7 @@ def test_a_picture_has_the_sentence_and_the_legend(page: Page, shared: int, tmp_
     assert file.name == f"run-{shared}-default-huge-filter-NodeResourcesFit.png"
     drawn = page.evaluate("drawn")
     assert "default/huge" in drawn
-    assert "lack cpu" in " ".join(drawn)
+    assert "The pod requests 64 cpu" in " ".join(drawn)
     assert "Cycle 5, after Filter: NodeResourcesFit" in drawn
     for item in page.locator("#map [data-shades] > span").all():
         assert (item.text_content() or "")[-12:] in "".join(drawn)

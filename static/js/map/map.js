@@ -137,8 +137,14 @@ function hand() {
 // Describes what is shown, for sharing it.
 function about() {
   const { trace, focus } = player;
-  const sentence = trace?.sentence ?? document.querySelector('#run [data-part="answer"]').textContent.trim();
-  return { pod: trace?.pod, sentence, cycle: trace?.number, cycles: world?.cycles, focus };
+  const pod = trace?.pod ?? (player.atEnd ? wanted || pendingPods()[0]?.pod : undefined);
+  return { pod, cycle: trace?.number, cycles: world?.cycles, focus, sentence: () => sentenceAbout(pod, trace) };
+}
+
+async function sentenceAbout(pod, trace) {
+  if (!pod) return document.querySelector('#run [data-part="answer"]').textContent;
+  const { sentence } = await source.ladder(pod, trace?.number);
+  return sentence;
 }
 
 // ---- user actions

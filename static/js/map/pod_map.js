@@ -25,8 +25,8 @@ let turn = 0;
 
 new Share(box, map.view, () => {
   const { trace, point, world, focus } = shown;
-  const sentence = document.querySelector("#pod .answer-card .answer").textContent.trim();
-  const about = { pod: trace?.pod, sentence, cycle: trace?.number, cycles: world?.cycles };
+  const sentence = async () => document.querySelector("#pod .answer-card .answer").textContent;
+  const about = { pod: trace?.pod, cycle: trace?.number, cycles: world?.cycles, sentence };
   return { ...about, focus: { ...point, node: focus.node } };
 });
 

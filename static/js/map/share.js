@@ -8,13 +8,14 @@ const AROUND = 5; // cycles before and after the shown one that a clip has by de
 const KEPT = 60_000; // milliseconds that the browser has to write the picture
 
 export class Share {
-  // `about`: returns {pod, sentence, cycle, cycles, focus} of what is shown; without `cycle`: the cluster between cycles.
+  // `about`: returns {pod, sentence, cycle, cycles, focus} of what is shown; `sentence`: promises the answer about it;
+  // without `cycle`: the cluster between cycles.
   constructor(box, view, about) {
     this.dialog = document.getElementById("share");
     this.clip = this.dialog.querySelector("form[action]");
     Object.assign(this, { box, view, about });
     box.querySelector('[data-dialog="share"]').addEventListener("click", () => this.offer());
-    this.dialog.querySelector("[data-picture]").addEventListener("click", () => this.savePicture());
+    this.dialog.querySelector("[data-picture]").addEventListener("click", () => this.picture());
     this.clip.addEventListener("submit", () => this.dialog.close());
     this.clip.addEventListener("formdata", ({ formData }) => {
       for (const [name, value] of Object.entries(this.shown())) formData.set(name, value);
@@ -41,6 +42,17 @@ export class Share {
     return Object.fromEntries(options.filter(([, value]) => value !== undefined));
   }
 
+  // Saves a picture, or says why that is not possible.
+  async picture() {
+    const problem = this.dialog.querySelector("[data-problem]");
+    problem.textContent = "";
+    try {
+      await this.savePicture();
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  }
+
   async savePicture() {
     const { view, box, dialog } = this;
     const { pod, sentence, cycle, focus } = this.about();
@@ -48,7 +60,8 @@ export class Share {
     const after = point && `, after ${pointName(point)}${plugin ? `: ${plugin}` : ""}`;
     const step = cycle ? `Cycle ${number.format(cycle)}${after ?? ""}` : "";
     const legend = box.querySelector("[data-shades]");
-    const blob = await still({ pod, step, sentence, view, legend, source: dialog.dataset.source });
+    const text = (await sentence()).trim();
+    const blob = await still({ pod, step, sentence: text, view, legend, source: dialog.dataset.source });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = fileName([dialog.dataset.name, pod, point, plugin]);

@@ -72,7 +72,9 @@ def test_a_clip_has_the_decisions_as_text_before_any_script_runs(client: Client,
     for pod_name, where in (("p55", "→ n1"), ("q56", "unschedulable"), ("q57", "unschedulable")):
         assert f"default/{pod_name} {where}" in flat
     assert "NodeResourcesFit: decides against 3 of 3 nodes" in flat
-    assert "lack cpu" in flat
+    assert "The pod requests 64 cpu; the largest node has 4." in flat
+    ladder = Clip(client, run, "?first=57&last=57").data["cycles"][0]["ladder"]
+    assert ladder == [{"changes": None, "each": "is smaller than the request of 64 cpu", "rows": [[0, 2]]}]
 
 
 def test_pods_and_labels_that_the_clip_does_not_need_are_left_out(client: Client, run: Run) -> None:
