@@ -88,19 +88,26 @@ def histogram(series: Mapping[str, Sequence[float]], x: str, y: str, unit: str =
         trace["text"] = [f"{low:g} to {low + width:g}{unit}" if width > 1 else f"{low:g}{unit}" for low in lows]
         trace["marker"] = {"color": SERIES[index], "pattern": {"shape": ["", "/"][index % 2]}}
         data.append(trace | {"textposition": "none", "hovertemplate": "%{text}: %{y}"})
-    axes: dict[str, Figure] = {"xaxis": {"title": {"text": x}, "fixedrange": True, "ticksuffix": unit}}
-    axes["yaxis"] = {"title": {"text": y}, "fixedrange": True, "rangemode": "tozero"}
-    layout: Figure = {
-        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
-        "barmode": "group",
-        "bargap": 0.08,
-        "dragmode": False,
-    }
-    for axis in axes.values():
-        axis["automargin"] = True
+    figure = axes_figure(data, x, y)
+    figure["layout"] |= {"barmode": "group", "bargap": 0.08}
+    figure["layout"]["xaxis"]["ticksuffix"] = unit
     if not any(series.values()):
-        layout["annotations"] = [{"text": f"No {y} have this value", "showarrow": False}]
-    return {"data": data, "layout": layout | axes | {"showlegend": len(data) > 1}}
+        figure["layout"]["annotations"] = [{"text": f"No {y} have this value", "showarrow": False}]
+    return figure
+
+
+def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
+    """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
+    axis: dict[str, Any] = {"fixedrange": True, "automargin": True, "separatethousands": True}
+    layout = {
+        "margin": {"l": 8, "r": 24, "t": 24, "b": 8},
+        "dragmode": False,
+        "showlegend": len(data) > 1,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "xaxis": axis | {"title": {"text": x, "standoff": 10}},
+        "yaxis": axis | {"title": {"text": y, "standoff": 14}, "rangemode": "tozero"},
+    }
+    return {"data": data, "layout": layout}
 
 
 # ---- Sankey diagram

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubesched_ui.presenters.charts import SERIES, Figure
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure
 from kubesched_ui.presenters.node_names import shortened
 
 MAX_LINES = 6
@@ -260,17 +260,3 @@ def course(columns: Mapping[str, Sequence[float]], unit: str) -> Figure:
     values = [value for name, of in columns.items() if name != "t" for value in of]
     figure["layout"]["yaxis"] |= counts_axis(max(values, default=0))
     return figure
-
-
-def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
-    """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
-    axis: dict[str, Any] = {"fixedrange": True, "automargin": True, "separatethousands": True}
-    layout = {
-        "margin": {"l": 8, "r": 24, "t": 24, "b": 8},
-        "dragmode": False,
-        "showlegend": len(data) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        "xaxis": axis | {"title": {"text": x, "standoff": 10}},
-        "yaxis": axis | {"title": {"text": y, "standoff": 14}, "rangemode": "tozero"},
-    }
-    return {"data": data, "layout": layout}

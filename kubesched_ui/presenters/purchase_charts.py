@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubesched_ui.presenters.charts import SERIES, Figure
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure
 from kubesched_ui.presenters.experiment_charts import (
     MAX_BAR_LABEL,
     PATTERNS,
-    axes_figure,
     bar_gap,
     counts_axis,
     escape,
