@@ -1,6 +1,6 @@
 """The outcome of a run: one sentence, and the pods without a node by workload, from the stored answers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,14 +20,17 @@ NAMED = 3  # workloads in the sentence
 class UnplacedPod(NamedTuple):
     """A pod without a node. `cycle`: its last cycle; `nominated`: the node on which preemption frees resources."""
 
-    namespace: str
-    name: str
+    key: str
     nominated: str = ""
     cycle: int = 0
 
     @property
-    def key(self) -> str:
-        return f"{self.namespace}/{self.name}"
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,13 @@ class AnsweredWorkload:
         """Return `StatefulSet team-a/cache`; for equal pods without a controller `pods like default/a`."""
         key = f"{self.namespace}/{self.name}"
         return f"pods like {key}" if self.kind == "Pod" and self.count > 1 else f"{self.kind} {key}"
+
+    @property
+    def part(self) -> str:
+        """Return it with its number of pods: `3 of StatefulSet team-a/cache`, `Pod default/a`."""
+        if self.kind != "Pod":
+            return f"{self.count:,} of {self.text}"
+        return self.text if self.count == 1 else f"{self.count:,} {self.text}"
 
     @property
     def listed(self) -> list[AnsweredPods]:
@@ -172,7 +182,7 @@ def _workloads(run: Run) -> list[AnsweredWorkload]:
             (row.kind, row.namespace, row.name), AnsweredWorkload(row.kind, row.namespace, row.name)
         )
         workload.count += row.number
-        workload.groups.append(AnsweredPods(row.sentence, row.number, [_pod(row.pod)]))
+        workload.groups.append(AnsweredPods(row.sentence, row.number, [UnplacedPod(row.pod)]))
         listed.append((row.pk, workload.groups[-1]))
     ordered = sorted(found.values(), key=lambda workload: -workload.count)
     shown = [group for workload in ordered[:WORKLOADS] for group in workload.listed]
@@ -186,22 +196,17 @@ def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
     keys = {row.pk: row.pods[:LOOKED_AT] for row in rows}
     names = {key.partition("/")[2] for found in keys.values() for key in found}
     results = PodResult.objects.filter(run=run).without_node().exclude(nominated_node="")
-    nominated = {(row.namespace, row.name): row.nominated_node for row in results}
+    nominated = {f"{row.namespace}/{row.name}": row.nominated_node for row in results}
     tried = Cycle.objects.filter(run=run, name__in=names).order_by().values_list("namespace", "name")
     first_last = tried.annotate(Min("number"), Max("number"))
     cycles = {f"{namespace}/{name}": (first, last) for namespace, name, first, last in first_last}
     for row in rows:
         group = groups[row.pk]
-        pods = [_pod(key)._replace(cycle=cycles.get(key, (0, 0))[1]) for key in row.pods[:PODS]]
-        group.pods = [pod._replace(nominated=nominated.get(pod[:2], "")) for pod in pods]
+        group.pods = [UnplacedPod(key, nominated.get(key, ""), cycles.get(key, (0, 0))[1]) for key in row.pods[:PODS]]
         group.at = min((cycles[key][0] for key in keys[row.pk] if key in cycles), default=1)
-        found = enumerate(row.answer.get("fixes", [])) if row.fixed else ()
-        group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in found] if row.fixed else None
-
-
-def _pod(key: str) -> UnplacedPod:
-    namespace, _, name = key.partition("/")
-    return UnplacedPod(namespace, name)
+        if row.fixed:
+            found = enumerate(row.answer.get("fixes", []))
+            group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in found]
 
 
 def _sentence(run: Run, answer: RunAnswer) -> str:
@@ -229,25 +234,8 @@ def _sentence(run: Run, answer: RunAnswer) -> str:
         if placed and left == 1:
             return f"{placed:,} of {pods} placed; {workload.text} not: {why}"
         return f"{head} {of} not: {why}" if placed else f"{head}, all {of}: {why}"
-    parts = _parts(answer.workloads)
-    return f"{head} not: {parts}." if placed else f"{head}: {parts}."
-
-
-def _parts(workloads: Sequence[AnsweredWorkload]) -> str:
-    named, rest = workloads[:NAMED], workloads[NAMED:]
-    if len(rest) == 1:
-        named, rest = workloads, []
-    texts = [_part(workload) for workload in named]
-    if rest:
-        texts.append(f"{sum(_counts(rest)):,} of {count(len(rest), 'other workload')}")
-    return listing(texts)
-
-
-def _part(workload: AnsweredWorkload) -> str:
-    if workload.kind != "Pod":
-        return f"{workload.count:,} of {workload.text}"
-    return workload.text if workload.count == 1 else f"{workload.count:,} {workload.text}"
-
-
-def _counts(workloads: Iterable[AnsweredWorkload]) -> list[int]:
-    return [workload.count for workload in workloads]
+    most = NAMED if len(answer.workloads) != NAMED + 1 else NAMED + 1
+    parts = [workload.part for workload in answer.workloads[:most]]
+    if rest := answer.workloads[most:]:
+        parts.append(f"{sum(one.count for one in rest):,} of {count(len(rest), 'other workload')}")
+    return f"{head}{' not' * bool(placed)}: {listing(parts)}."
