@@ -27,7 +27,7 @@ export function follow({ live, pod, seq }, reload) {
       const row = document.querySelector("#timeline [data-ahead]");
       if (row !== shown) {
         shown = row;
-        place = row && new QueuePlace(...["ahead", "done", "speed"].map((key) => Number(row.dataset[key])));
+        place = row && new QueuePlace(...["ahead", "done"].map((key) => Number(row.dataset[key])));
       }
       if (!place) return;
       place.update(progress.cycles_done, performance.now());

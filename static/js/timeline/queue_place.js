@@ -10,12 +10,11 @@ export class QueuePlace {
   /**
    * @param {number} ahead pods that are tried before it after `done` cycles
    * @param {number} done
-   * @param {number} speed cycles per second so far, 0 if it is not known
    */
-  constructor(ahead, done, speed) {
+  constructor(ahead, done) {
     this.first = { ahead, done };
     this.ahead = ahead;
-    this.speed = speed;
+    this.speed = 0; // cycles per second, 0 if it is not known
     /** @type {{ done: number, at: number }[]} */
     this.seen = [];
   }
