@@ -38,8 +38,9 @@ def member(i: int, large: int) -> dict[str, Any]:
     pool = "gpu" if i < large else "web"
     taints = [TAINT] + ([{"key": "out", "effect": "NoSchedule"}] if i % 3 == 1 else [])
     labels = {"pool": pool, **dict.fromkeys(ZONES, f"z{i % 3}")}
-    found = node(f"{pool}-{i:05}.example.com", "8", labels=labels, **({"taints": taints} if pool == "gpu" else {}))
+    found = node(f"{pool}-{i:05}.example.com", "8", labels=labels)
     if pool == "gpu":
+        found["spec"]["taints"] = taints
         found["status"]["allocatable"][GPU] = "4"
     return found
 
