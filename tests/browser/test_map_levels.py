@@ -58,7 +58,9 @@ def cluster(nodes: int) -> bytes:
 @pytest.fixture(scope="package")
 def gpus(site: Instance) -> int:
     """Return a run of a cluster with 6 nodes with GPUs of 60: train-0 and train-1 get no node, web gets one."""
-    return site.record(cluster(60), tie_break="name")["run"]
+    run: int = site.record(cluster(60), tie_break="name")["run"]
+    site.api("GET", f"/runs/{run}/pods/default/train-0/ladder")  # starts the worker
+    return run
 
 
 def legend(page: Page) -> Locator:

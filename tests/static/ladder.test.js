@@ -25,7 +25,10 @@ test("the nearest nodes need the fewest changes", () => {
 test("a picture with a ladder keeps what the cycle chose", () => {
   const picture = { plugins: [{ name: "Fit", nodes: 2 }], of: new Map([["c", { kind: "chosen" }]]), scored: null };
   const found = laddered(picture, ladder);
-  assert.equal(found.levels, 1);
+  assert.equal(found.levels, true);
+  assert.equal(found.near, undefined, "most nodes are near");
+  const many = Array.from({ length: 9 }, (_, i) => `n${i}`);
+  assert.equal(laddered(picture, [rung(1, "is cordoned", "a"), rung(null, "has no gpu", ...many)]).near, 1);
   assert.deepEqual(
     [...found.of].map(([name, { kind, level }]) => `${name} ${kind} ${level}`),
     ["a rung 1", "b rung 1", "c chosen 1", "d rung 2", "e rung 3"],

@@ -57,7 +57,7 @@ test("outcome of a step for a group", () => {
     ["a", { kind: "rung", level: 3 }],
     ["b", { kind: "chosen", level: 0 }],
   ]);
-  assert.deepEqual(tally(tile, { plugins: [], of: levels, levels: 0 }), [1, 0, 0, 1]);
+  assert.deepEqual(tally(tile, { plugins: [], of: levels, levels: true }), [1, 0, 0, 1]);
 });
 
 test("a pod on a missing node is not counted", () => {

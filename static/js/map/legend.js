@@ -15,9 +15,7 @@ export class Legend {
     const { view, box } = this;
     const { classes } = view.colouring ?? { classes: [] };
     const { plugins, scored, of, levels } = view.picture;
-    const counts = LEVELS.map(
-      (_, level) => levels !== undefined && [...of.values()].filter((one) => one.level === level).length,
-    );
+    const counts = LEVELS.map((_, level) => levels && [...of.values()].filter((one) => one.level === level).length);
     const kinds = new Set([...of.values()].map(({ kind }) => kind));
     const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${counts} ${[...kinds]} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
     if (box.dataset.key === key) return;

@@ -20,6 +20,7 @@ const NEAREST = 3; // width of the frame of groups with the nearest nodes
 const THIN = 8; // ... at least
 const LEAST_SHARE = 5; // minimum width of a share, so that a single node of thousands is visible
 const SIGN = 16; // size of a level's sign
+const SIGNED = 26; // ... in boxes of this size, of which enough stays visible
 export const PATTERNS = [
   "M-2 2l4-4M0 8l8-8M6 10l4-4",
   "M0 0l8 8M-2 6l4 4M6-2l4 4",
@@ -185,10 +186,10 @@ export class Painter {
     if (x > seen.right || y > seen.bottom || x + wide < seen.left || y + high < seen.top) return;
     this.context.fillStyle = this.colour.surface;
     this.context.fillRect(Math.round(x), Math.round(y), Math.round(wide), Math.round(high));
-    this.head(tile, x, y, wide);
+    const chosen = this.closed && tile.nodes.some((name) => look.picture.of.get(name)?.kind === "chosen");
+    this.head(tile, x, y, wide - (chosen ? 2 * STRIP : 0));
     if (this.closed) {
       this.summary(tile, x, y, wide, high);
-      const chosen = tile.nodes.find((name) => look.picture.of.get(name)?.kind === "chosen");
       const corner = { x: Math.round(x) + 3, y: Math.round(y) + 3 };
       const frame = { ...corner, width: Math.round(wide) - 6, height: Math.round(high) - 6 };
       if (chosen) this.special.push({ box: frame, verdict: { kind: "chosen" }, covered: this.covered });
@@ -290,9 +291,8 @@ export class Painter {
   // Draws the pattern and the sign of a node's level, and a frame if no other level is nearer. `column`: width of the pods at the right.
   level({ x, y, width, height }, { level, changes }, strip, column) {
     if (LEVEL_PATTERNS[level]) this.add(`marks-${level}`, x, y + strip, width - column, height - strip);
-    const near = level === this.look.picture.levels && level < LEVELS.length - 1;
-    if (near && width > 7) this.frame("near", x, y, width, height, width > 24 ? 2 : 1);
-    if (level === LEVELS.length - 1 || width - column < SIGN || height - strip < SIGN) return;
+    if (level === this.look.picture.near && width > 7) this.frame("near", x, y, width, height, width > 24 ? 2 : 1);
+    if (level === LEVELS.length - 1 || width - column < SIGNED || height - strip < SIGNED) return;
     this.add("sign", x + 2, y + height - SIGN, SIGN - 2, SIGN - 2);
     const sign = changes > 1 ? String(Math.min(9, changes)) : LEVELS[level].sign;
     this.word(sign, x + SIGN / 2 + 1, y + height - SIGN / 2 - 1, 11, "ink", 700, "center");
@@ -382,7 +382,7 @@ export class Painter {
     const { bins } = scene.sum(tile);
     const [left, right] = [x + PAD + 2, x + wide - PAD - 2];
     const top = y + HEAD * camera.zoom + 4;
-    if (picture.levels !== undefined) {
+    if (picture.levels) {
       this.shares(tile, left, top, right - left, y + high - PAD - top, [x, y, wide, high]);
       return;
     }
@@ -437,8 +437,7 @@ export class Painter {
     const present = [...counts.keys()].filter((level) => counts[level]);
     const lines = Math.min(present.length, Math.floor((height - THIN) / STRIP));
     const bar = Math.min(height - lines * STRIP, lines ? BAR : height);
-    const nearest = look.picture.levels;
-    if (counts[nearest]) this.frame("near", ...around, NEAREST);
+    if (counts[look.picture.near]) this.frame("near", ...around, NEAREST);
     const least = Math.min(LEAST_SHARE, width / (present.length || 1));
     const rest = width - least * present.length;
     const total = counts.reduce((sum, count) => sum + count, 0);
@@ -557,9 +556,11 @@ export class Painter {
   short(text, space, size, weight) {
     const wide = this.width(text, size, weight);
     if (wide <= space) return text;
-    const keep = Math.floor((text.length * space) / wide) - 1;
-    if (keep < 2) return "";
-    return `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
+    for (let keep = Math.floor((text.length * space) / wide); keep >= 2; keep -= 1) {
+      const cut = `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
+      if (this.width(cut, size, weight) <= space) return cut;
+    }
+    return "";
   }
 
   // Shortens the name of a node by what all names of its group have in common; only then from its beginning, because names differ
@@ -569,8 +570,11 @@ export class Painter {
     const found = shapes.find((text) => this.width(text, size, weight) <= space);
     if (found) return found;
     const text = shapes.at(-1);
-    const keep = Math.floor((text.length * space) / this.width(text, size, weight)) - 1;
-    return keep < 2 ? "" : `…${text.slice(-keep)}`;
+    for (let keep = Math.floor((text.length * space) / this.width(text, size, weight)); keep >= 2; keep -= 1) {
+      const cut = `…${text.slice(-keep)}`;
+      if (this.width(cut, size, weight) <= space) return cut;
+    }
+    return "";
   }
 
   // Returns the position of a moving pod. `flight`: {from, to, began, lasts, colour, leaves}, places in map pixels.

@@ -85,10 +85,10 @@ export const binOf = (share) =>
  */
 export function tally(tile, { plugins, of, levels }) {
   /** @type {number[]} */
-  const found = new Array(levels !== undefined ? LEVELS.length : plugins.length + 1).fill(0);
+  const found = new Array(levels ? LEVELS.length : plugins.length + 1).fill(0);
   for (const name of tile.nodes) {
     const verdict = of.get(name);
-    if (levels !== undefined) {
+    if (levels) {
       if (verdict?.level !== undefined) found[verdict.level] += 1;
     } else if (verdict?.kind === "refused") found[verdict.by ?? 0] += 1;
     else if (verdict?.kind === "unseen") found[plugins.length] += 1;

@@ -45,7 +45,7 @@ export class NodeTable {
         .map((name) => ({ group: tile.name, name, verdict: words(view.picture.of.get(name), view.picture) })),
     );
     const { levels, of } = view.picture;
-    if (levels !== undefined) rows.sort((a, b) => levelIn(of, a.name) - levelIn(of, b.name)); // the nearest nodes first
+    if (levels) rows.sort((a, b) => levelIn(of, a.name) - levelIn(of, b.name)); // the nearest nodes first
     const found = rows.filter(({ group, name, verdict }) =>
       `${group} ${name} ${verdict}`.toLowerCase().includes(sought),
     );
@@ -55,7 +55,7 @@ export class NodeTable {
       `${resourceName(fill)} requested`,
       "of",
       "Pods",
-      levels !== undefined ? "Changes" : "In this step",
+      levels ? "Changes" : "In this step",
     ];
     const heads = names.map((text, at) => el("th", { scope: "col", text, class: at > 1 && at < 5 ? "num" : "" }));
     this.head.replaceChildren(el("tr", {}, ...heads));

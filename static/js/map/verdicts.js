@@ -2,7 +2,7 @@
 // The verdicts of a cycle's step on each node. `cycle` is the response of /cycles/{K}; its rows are ranges of node
 // indexes.
 
-import { levelOf, rungText } from "./ladder.js";
+import { LEVELS, levelOf, nearest, rungText } from "./ladder.js";
 
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
@@ -11,9 +11,11 @@ import { levelOf, rungText } from "./ladder.js";
  *   each?: string }} Verdict `by`: index into `plugins`; `now`: whether this step decided; `value`: a score from 0 to 1;
  *   `level`: of ladder.js
  * @typedef {{ plugins: { name: string, nodes: number, now: boolean }[], of: Map<string, Verdict>,
- *   scored: [number, number] | null, levels?: number }} Picture `levels`: if the verdicts have levels, the nearest one
+ *   scored: [number, number] | null, levels?: boolean, near?: number }} Picture `levels`: whether the verdicts have levels;
+ *   `near`: the nearest level, if it is that of a few nodes
  */
 
+const FEW = 4; // share of the nodes above which the nearest ones are not marked, one in so many
 const REFUSING = ["preenqueue", "prefilter"];
 const CHOSEN = ["reserve", "permit", "prebind", "bind"];
 
@@ -132,7 +134,9 @@ export function laddered(picture, ladder) {
       const about = { level: levelOf(changes), changes, each };
       of.set(name, marked ? { ...verdict, ...about } : { kind: "rung", ...about });
     }
-  return { plugins: [], of, scored: null, levels: Math.min(...ladder.map(({ changes }) => levelOf(changes))) };
+  const level = Math.min(...ladder.map(({ changes }) => levelOf(changes)));
+  const few = level < LEVELS.length - 1 && nearest(ladder).length <= of.size / FEW;
+  return { plugins: [], of, scored: null, levels: true, ...(few && { near: level }) };
 }
 
 /** Describe a verdict, for tables and tooltips. @param {Verdict | undefined} verdict @param {Picture} picture */

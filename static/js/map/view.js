@@ -2,7 +2,7 @@
 import { between, onto, panned, toMap, whole, within, zoomed } from "./camera.js";
 import { colouring } from "./colours.js";
 import { grouped } from "./grouping.js";
-import { at, layout } from "./layout.js";
+import { at, layout, OPEN } from "./layout.js";
 import { commonParts } from "./node_names.js";
 import { middleOf, Painter } from "./renderer.js";
 import { Scene } from "./scene.js";
@@ -176,7 +176,9 @@ export class View {
   }
 
   openGroup(tile) {
-    this.look(onto(tile, this.size, this.layout, 12));
+    const camera = onto(tile, this.size, this.layout, 12);
+    const opens = (1.1 * OPEN) / this.layout.pitch; // the zoom that shows nodes: of a large group only some
+    this.look(camera.zoom >= opens ? camera : within({ x: tile.x, y: tile.y, zoom: opens }, this.size, this.layout));
   }
 
   // Brings a node into view.
