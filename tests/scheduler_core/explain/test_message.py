@@ -85,7 +85,7 @@ def check(release: str, message: str, cycle: dict[str, Any]) -> None:
     assert within(answer, release), (message, answer.releases)
 
 
-@pytest.mark.parametrize("name", golden_sets())
+@pytest.mark.parametrize("name", ["v1.16", "v1.24", "v1.27", "v1.36"])
 def test_messages_of_the_real_scheduler(name: str) -> None:
     for release, message, cycle in messages_of(name, whole=False):
         check(release, message, cycle)
