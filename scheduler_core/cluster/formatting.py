@@ -54,7 +54,8 @@ def _with_s(word: str) -> str:
 def amount(resource: str, number: int, rounding: str = ROUND_UP, like: int = 0) -> str:
     """Format a quantity with its unit, rounded up: `0.25` cores of cpu, `1.5Gi` of memory, else the number.
 
-    `like`: the quantity whose unit of memory is used, so that a sentence has one unit; 0: the quantity itself.
+    `like`: the quantity whose unit of memory is used, so that a sentence has one unit; 0: the quantity itself. It is
+    not used for less than 1 of that unit if two decimals are not exact: `133Mi`, not `0.13Gi`.
     """
     if not number:
         return "0"
@@ -62,7 +63,8 @@ def amount(resource: str, number: int, rounding: str = ROUND_UP, like: int = 0) 
         return _decimal(Decimal(number) / 1000, rounding, 3 if abs(number) < 1000 else 2)
     if resource in (resources.MEMORY, resources.EPHEMERAL) or resource.startswith("hugepages-"):
         for unit, bits in _BINARY:
-            if abs(like or number) >= 1 << bits:
+            inexact = abs(number) < 1 << bits and 100 * number % (1 << bits)
+            if abs(like or number) >= 1 << bits and not (like and inexact):
                 return _decimal(Decimal(number) / (1 << bits), rounding) + unit
         return f"{number}B"
     return f"{number:,}"

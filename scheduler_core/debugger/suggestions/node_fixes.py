@@ -141,7 +141,9 @@ def too_large(situation: Situation) -> Candidates:
     has = {name: int(table.allocatable[name][largest.row]) - _of_daemons(largest, name) for name in wanted}
     over = {name: has[name] for name, amount in wanted.items() if amount > has[name] > 0}
     if over:
-        reduced = [f"{formatting.free_amount(name, left)} {name}" for name, left in over.items()]
+        overhead = amounts(pod.pod.spec.overhead)
+        most = {name: requests.round_down(name, left - overhead.get(name, 0)) for name, left in over.items()}
+        reduced = [f"{formatting.amount(name, most[name] + overhead.get(name, 0))} {name}" for name in over]
         text = f"request at most {formatting.listing(reduced)}: no node is larger than {largest.name}"
         shrink = partial(requests.shrink, over, situation.cluster.release)
         candidate = situation.edited(TemplateEdit("requests", text, shrink))

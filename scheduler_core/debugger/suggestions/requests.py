@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ from scheduler_core.legacy.victim_fast_path import parts_of
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.releases import Release
 
-MI = 1 << 20
+KI, MI, GI = 1 << 10, 1 << 20, 1 << 30
 
 
 def free(context: NodeContext, resource: str) -> int:
@@ -56,8 +55,9 @@ def less(context: NodeContext) -> TemplateEdit | None:
     parts = []
     for name in sorted(lacking):
         reduced, largest = now.get(name, 0), int(np.max(context.cluster.nodes.allocatable[name], initial=0))
-        beyond = f" (no node has more than {_like(name, reduced, largest)})" if requested[name] > largest else ""
-        parts.append(f"{_exact(name, reduced)} {name} instead of {_like(name, reduced, requested[name])}{beyond}")
+        most = f" (no node has more than {formatting.free_amount(name, largest)})" if requested[name] > largest else ""
+        before = formatting.amount(name, requested[name])
+        parts.append(f"{formatting.amount(name, reduced)} {name} instead of {before}{most}")
     text = f"request {formatting.listing(parts)}, which {context.name} has left"
     return TemplateEdit("requests", text, partial(shrink, lacking, release))
 
@@ -127,11 +127,13 @@ def _set(resources: Raw, name: str, amount: int) -> None:
 
 
 def round_down(name: str, amount: int) -> int:
-    """Round down to a number that a person would write."""
+    """Round down to a number that a person would write, and that `formatting.amount` shows exactly."""
     if name == CPU:
         step = 1 if amount < 100 else 10 if amount < 1000 else 50 if amount < 10_000 else 500
     elif name in (MEMORY, EPHEMERAL):
-        step = 1 if amount < MI else MI if amount < 1024 * MI else 64 * MI if amount < 16384 * MI else 512 * MI
+        step = (
+            1 if amount < KI else KI if amount < MI else MI if amount < GI else GI // 4 if amount < 16 * GI else GI // 2
+        )
     elif name.startswith("hugepages-"):
         step = max(quantity.value(name.removeprefix("hugepages-")), 1)
     else:
@@ -144,22 +146,7 @@ def quantity_text(name: str, amount: int) -> str:
     if name == CPU:
         return f"{amount // 1000}" if amount % 1000 == 0 else f"{amount}m"
     if name in (MEMORY, EPHEMERAL) or name.startswith("hugepages-"):
-        for unit, size in (("Gi", 1 << 30), ("Mi", MI), ("Ki", 1 << 10)):
+        for unit, size in (("Gi", GI), ("Mi", MI), ("Ki", KI)):
             if amount and amount % size == 0:
                 return f"{amount // size}{unit}"
     return str(amount)
-
-
-def _exact(name: str, amount: int) -> str:
-    """Format a quantity exactly in readable form: `0.25` and `2.5` for cpu, `1536Mi`, else the number."""
-    return f"{amount / 1000:g}" if name == CPU else quantity_text(name, amount)
-
-
-def _like(name: str, reduced: int, amount: int) -> str:
-    """Format a quantity in the unit of `reduced`, so that both are easy to compare."""
-    if name == CPU:
-        return f"{amount / 1000:g}"
-    unit = quantity_text(name, reduced).lstrip("0123456789")
-    if not reduced or not unit:
-        return formatting.amount(name, amount)
-    return f"{math.ceil(100 * amount / quantity.value('1' + unit)) / 100:g}{unit}"

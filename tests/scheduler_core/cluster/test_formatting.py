@@ -49,6 +49,7 @@ def test_free_quantities_are_rounded_down() -> None:
     ("asks", "free", "of", "text"),
     [
         (GI, 512 * MI, 8 * GI, "requests 1Gi, 0.5Gi of 8Gi free"),
+        (GI, 133 * MI, 8 * GI, "requests 1Gi, 133Mi of 8Gi free"),
         (512 * MI, 100 * MI, GI, "requests 512Mi, 100Mi of 1,024Mi free"),
         (GI, -GI // 2, 4 * GI, "requests 1Gi, the node's 4Gi overcommitted by 0.5Gi"),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ import pytest
 
 from scheduler_core.api.quantity import milli_value
 from scheduler_core.cluster import system_taints
+from scheduler_core.cluster.resources import amounts
 from scheduler_core.debugger.answers import answers_of, first_of, workloads_of
 from scheduler_core.debugger.mutations import Edit, read_changes
 from scheduler_core.explain.answer import Fix
@@ -35,6 +37,7 @@ from tests.scheduler_core.explain.planted.kubectl_on_file import documents
 
 Raw = dict[str, Any]
 RELEASE = "1.34"
+_REQUEST = re.compile(r"(?:request(?: at most)?|and|,) ([\d.,]+(?:[KMGTP]i)?) ([a-z][\w./-]*)")
 OWNERS = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}
 SHOWS = ("kubectl describe ", "kubectl get nodes ")
 SYSTEM = {system_taints.UNSCHEDULABLE, *system_taints.NOT_READY, *system_taints.NEVER}
@@ -232,7 +235,8 @@ def differences(one: Suggestion, after: list[Raw]) -> list[str]:
     places = placed(simulated, one.pods)
     if one.fix.command.startswith(SHOWS):
         return [] if (after, one.fix.places) == (one.objects, 0) else ["it changes something"]
-    found = [f"places {one.fix.places}, but {places} in a run"] if places != one.fix.places else []
+    found = [f"says {text} {name}" for text, name in _requests_named(one) if not _requests(simulated, one, text, name)]
+    found += [f"places {one.fix.places}, but {places} in a run"] if places != one.fix.places else []
     if one.fix.command:
         commanded = _simulation(settled(one.objects, after, one.pods, one.fix.remark), one.pods)
         there = contents(commanded)
@@ -240,6 +244,18 @@ def differences(one: Suggestion, after: list[Raw]) -> list[str]:
         found += [f"{key}: {here.get(key)} {there.get(key)}" for key in keys]
         found += ["places another number after the command"] if places != placed(commanded, one.pods) else []
     return found
+
+
+def _requests_named(one: Suggestion) -> list[tuple[str, str]]:
+    """Return (quantity, resource) of the requests that a text proposes."""
+    return _REQUEST.findall(one.fix.text) if one.fix.kind == "requests" else []
+
+
+def _requests(simulation: Simulation, one: Suggestion, text: str, name: str) -> bool:
+    """Return whether the pod requests just what the text says."""
+    pods = [*simulation.pending, *simulation.cluster.pods.values()]
+    requests = next(pod for pod in pods if pod.key == one.pods[0]).requests
+    return amounts({name: text.replace(",", "")}) == {name: requests[name]}
 
 
 def canonical(before: list[Raw], after: list[Raw], kubectl: Path) -> list[Raw]:
