@@ -18,10 +18,11 @@ Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 WIDTHS = (2560, 1440, 720, 390)  # 720: a page of 1440 at 200%
 
-# Elements beyond the right edge of the page outside of scrolling boxes.
+# Elements beyond the right edge of the page, but for what is in a box that scrolls. The box itself must not be.
 OUTSIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-    && !e.closest(".scroll, .stepper, pre, .nodelist")).slice(0, 5).map((e) => e.outerHTML.slice(0, 120))"""
+    && !e.parentElement.closest(".scroll, .stepper, pre, .nodelist"))
+    .slice(0, 5).map((e) => e.outerHTML.slice(0, 120))"""
 
 # Visible text with a contrast below WCAG AA (4.5, or 3 for large text).
 FAINT = """() => {
