@@ -26,7 +26,7 @@ def test_a_group_opens_into_its_members(page: Page, groups: int) -> None:
     page.keyboard.press("Enter")
     expect(opened.locator("tr[aria-current]")).to_contain_text("this pod")
     opened.get_by_role("link", name="train-0").click()
-    expect(page.locator(".answer")).to_contain_text("It fits on n1, but its group team/train")
+    expect(page.locator(".answer")).to_contain_text("Its gang team/train needs 4 pods at once, and only 1 fits.")
     expect(page.locator("#why")).to_contain_text("The pod is pending because of its group")
 
 
