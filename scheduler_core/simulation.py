@@ -342,7 +342,7 @@ class Simulation:
                     other.nominated_node = ""
             pod.nominated_node = trace.nominated_node
             nominator.nominate(pod, trace.nominated_node)
-        elif trace.postfilter.status is not None and trace.postfilter.status.rejected and pod.nominated_node:
+        elif trace.postfilter.decides and pod.nominated_node:
             pod.nominated_node = ""
             nominator.forget(pod)
 

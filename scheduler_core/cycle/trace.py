@@ -49,7 +49,7 @@ class PostFilterTrace:
 
     `candidates`: node -> (victims, most important first; budget violations). `decides`: `nominated_node` replaces the
     pod's nomination, even if it is ""; otherwise the nomination stays. `cleared`: other pods that lose their
-    nomination.
+    nomination. `ending`: the victims that were being deleted already.
     """
 
     status: fwk.Status | None = None
@@ -60,6 +60,7 @@ class PostFilterTrace:
     rule: str = ""
     decides: bool = False
     cleared: list[str] = field(default_factory=list)
+    ending: list[str] = field(default_factory=list)
 
     @staticmethod
     def from_result(result: fwk.PostFilterResult | None, status: fwk.Status) -> PostFilterTrace:
@@ -68,7 +69,8 @@ class PostFilterTrace:
             return PostFilterTrace(status)
         node = result.nominated_node
         how = (result.candidates, result.rejected, result.nominated_any_of, result.rule)
-        return PostFilterTrace(status, node or "", *how, decides=node is not None)
+        ending = [victim.key for victim in result.victims if victim.terminating]
+        return PostFilterTrace(status, node or "", *how, decides=node is not None, ending=ending)
 
 
 @dataclass(slots=True, eq=False)
@@ -944,7 +946,8 @@ def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
     rejected = [(_pack_status(status), _pack_again(rows)) for status, rows in trace.rejected]
     status = _pack_status(trace.status)
     how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
-    return status, trace.nominated_node, trace.candidates, rejected, *how
+    packed = status, trace.nominated_node, trace.candidates, rejected, *how
+    return (*packed, trace.ending) if trace.ending else packed
 
 
 def _pack_again(rows: Rows) -> Packed:
@@ -961,10 +964,10 @@ _packed_last: tuple[Rows, Packed] = (_NO_ROWS, pack(_NO_ROWS))
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
-    status, nominated, candidates, rejected, any_of, rule, decides, cleared = packed
+    status, nominated, candidates, rejected, any_of, rule, *rest = packed  # without `ending` where there is none
     candidates = {node: (victims, violations) for node, (victims, violations) in candidates.items()}
     rejected = [(_unpack_known(s), unpack(rows).astype(np.intp)) for s, rows in rejected]
-    return PostFilterTrace(_unpack_status(status), nominated, candidates, rejected, any_of, rule, decides, cleared)
+    return PostFilterTrace(_unpack_status(status), nominated, candidates, rejected, any_of, rule, *rest)
 
 
 def _golden_status(status: fwk.Status) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import Answer, Cause, PendingWorkload, Target
+from scheduler_core.explain.preemption import ending_on, waits_until
 from scheduler_core.framework import causes
 from scheduler_core.plugins.volumes import claim_name
 from scheduler_core.simulation import Simulation
@@ -95,7 +96,8 @@ def answer_now(
     `explain`. Raises InputError if the pod is not pending."""
     if last is not None and last.postfilter is not None and last.postfilter.nominated_node and last.victims:
         victims = [simulation.cluster.pods[key] for key in last.victims if key in simulation.cluster.pods]
-        return explain(last, simulation, pod, victims=victims, whole_ladder=whole_ladder)
+        if not victims or not all(victim.terminating for victim in victims):
+            return explain(last, simulation, pod, victims=victims, whole_ladder=whole_ladder)
     what_if = WhatIf(simulation, pod.key)
     answer, trace = _tried(simulation, what_if, (), whole_ladder)
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
@@ -136,13 +138,9 @@ def _tried(
 
 def _wait_for_victims(simulation: Simulation, pod: PodInfo, answer: Answer) -> None:
     """Say that a nominated pod waits for the pods that end on its node, if it does."""
-    row = simulation.cluster.nodes.rows.get(pod.nominated_node)
-    there = simulation.cluster.nodes.pods_of(row) if row is not None else ()
-    ending = [other.key for other in there if other.terminating and other.priority < pod.priority]
-    if ending:
+    if ending := ending_on(simulation.cluster, pod):
         answer.cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
-        verb = "has" if len(ending) == 1 else "have"
-        answer.sentence = f"It is nominated to {pod.nominated_node} and waits until {some(ending, NAMED)} {verb} ended."
+        answer.sentence = waits_until(pod.nominated_node, ending)
 
 
 def _describe_group(simulation: Simulation, pod: PodInfo, answer: Answer, trace: CycleTrace) -> None:

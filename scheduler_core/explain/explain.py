@@ -22,7 +22,7 @@ from scheduler_core.explain.failure_details import lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
 from scheduler_core.explain.phrases import phrase
-from scheduler_core.explain.preemption import preemption_of
+from scheduler_core.explain.preemption import awaited, preemption_of, waits_until
 from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import (
@@ -121,6 +121,7 @@ class Explainer:
         self.names = names
         self.context = context
         self.promised = promised
+        self.awaited = awaited(trace, context)
         self.lacks = lacks(promised) if promised is not None else np.zeros(len(names))
 
     def answer(self, whole_ladder: bool = False) -> Answer:
@@ -143,7 +144,10 @@ class Explainer:
             answer.cause = self.cause()
         if answer.cause is not None or whole_ladder:
             answer.ladder = ladder.rungs(self.nowhere.classes, whole_ladder)
-        answer.sentence = summary.answer_sentence(trace, answer, self.nowhere)
+        if self.awaited and self.context is not None:
+            answer.sentence = waits_until(self.context.pod.nominated_node, self.awaited)
+        else:
+            answer.sentence = summary.answer_sentence(trace, answer, self.nowhere)
         return answer
 
     # ---- the ladder
@@ -168,6 +172,8 @@ class Explainer:
         if trace.postfilter is not None and trace.postfilter.nominated_node:
             node = trace.postfilter.nominated_node
             return Cause(causes.NOMINATED, "DefaultPreemption", [node], list(trace.victims))
+        if self.awaited and self.context is not None:
+            return Cause(causes.NOMINATED, "DefaultPreemption", [self.context.pod.nominated_node], self.awaited)
         if groups.of_member(trace):
             return Cause(causes.POD_GROUP, "", [trace.node] if trace.node else [], [trace.group])
         return self.nowhere.cause()

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import some
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import summary
 from scheduler_core.explain.answer import Preemption, PreemptionCandidate
+from scheduler_core.framework.rejection_context import RejectionContext
 
 NO_PRIORITIES: Mapping[str, int] = {}
+NAMED = 3  # pods in a sentence
 
 
 def preemption_of(trace: CycleTrace) -> Preemption | None:
@@ -22,8 +27,31 @@ def preemption_of(trace: CycleTrace) -> Preemption | None:
     rule = found.rule or ("the only candidate" if len(candidates) == 1 else "")
     preemption = Preemption("", found.nominated_node, list(trace.victims), rule, candidates, refused)
     preemption.equals = list(found.nominated_any_of)
-    preemption.words = summary.preemption_sentence(preemption, found.status)
+    if preemption.victims and found.ending == preemption.victims:
+        preemption.words = waits_until(preemption.nominated_node, preemption.victims)
+    else:
+        preemption.words = summary.preemption_sentence(preemption, found.status)
     return preemption
+
+
+def awaited(trace: CycleTrace, context: RejectionContext | None) -> list[str]:
+    """Return the pods that end on the pod's nominated node, for which it may not evict others; [] if it may."""
+    if context is None or trace.postfilter is None or trace.postfilter.decides:
+        return []
+    return ending_on(context.cluster, context.pod)
+
+
+def ending_on(cluster: Cluster, pod: PodInfo) -> list[str]:
+    """Return the pods of lower priority that are being deleted on the node to which the pod is nominated."""
+    row = cluster.nodes.rows.get(pod.nominated_node)
+    there = cluster.nodes.pods_of(row) if row is not None else ()
+    return [other.key for other in there if other.terminating and other.priority < pod.priority]
+
+
+def waits_until(node: str, pods: Sequence[str]) -> str:
+    """Return why a pod that is nominated to a node has to wait."""
+    verb = "has" if len(pods) == 1 else "have"
+    return f"It is nominated to {node} and waits until {some(pods, NAMED)} {verb} ended."
 
 
 def in_order(preemption: Preemption, priorities: Mapping[str, int] = NO_PRIORITIES) -> list[PreemptionCandidate]:

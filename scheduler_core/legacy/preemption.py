@@ -64,6 +64,8 @@ class PreemptionAttempt:
         result.nominated_any_of, result.rule = (free, "") if free else choose(candidates)
         result.nominated_node = self.framework.picker.pick(result.nominated_any_of)
         result.decides = True
+        victims = next(c.victims for c in candidates if c.node == result.nominated_node)
+        result.ending = [victim.key for victim in victims if victim.terminating]
         on = self.cluster.nominator.on(result.nominated_node)
         result.cleared = [other.key for other in on if other.priority < pod.priority]
         assert result.nominated_node in names

@@ -7,6 +7,7 @@ from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.answers import answers_of
 from scheduler_core.explain import Answer, explain, render
 from scheduler_core.explain.answer import Cause
 from scheduler_core.explain.phrases import phrase
@@ -237,6 +238,29 @@ def test_preemption_that_is_not_allowed_or_finds_no_victim():
     assert never.preemption.words == "The pod may not evict others: preemptionPolicy=Never."
     cordoned = why(node("n1", unschedulable=True), pod("new"))
     assert cordoned.preemption.words == "Evicting pods cannot help: no node rejects it because of other pods."
+
+
+BY_PREEMPTION = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.22", "1.34"])
+@pytest.mark.parametrize("status", [None, BY_PREEMPTION])
+def test_a_nominated_pod_waits_for_a_victim_that_is_being_deleted(release, status):
+    objects = (
+        node("n1"),
+        pod("victim", on="n1", requests={"cpu": "3"}, deleted=True, status=status),
+        pod("new", requests={"cpu": "2"}, priority=10, status={"nominatedNodeName": "n1"}),
+    )
+    answer, words = why(*objects, release=release), "It is nominated to n1 and waits until default/victim has ended."
+    assert answer.sentence.endswith(words)
+    assert answer.cause == Cause("nominated", "DefaultPreemption", ["n1"], ["default/victim"])
+    simulation = Simulation(list(objects), release=release)
+    last = {trace.pod: trace for trace in simulation.run()}
+    (alike,) = answers_of(simulation, last=last, fixes=False)
+    assert alike.answer.sentence.endswith(words)
+    assert simulation.pending[0].nominated_node == "n1"
+    again = CycleTrace.decode(last["default/new"].encode())
+    assert explain(again, names=["n1"]).preemption.words == explain(last["default/new"], names=["n1"]).preemption.words
 
 
 def test_nominated_pods_count_as_in_the_cycle():
