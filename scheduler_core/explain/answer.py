@@ -222,8 +222,7 @@ class Answer(Part):
 
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that lack
     least, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
-    runner-up; `decision`: what singled it out. `changes`: suggested fixes with which the pod fits, smallest first; the
-    caller simulates them and sets this field. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
+    runner-up; `decision`: what singled it out. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
     without a node. `fixes`: for its `workload`; the caller sets both.
     """
 
@@ -242,7 +241,6 @@ class Answer(Part):
     duel: Duel | None = None
     decision: Decision | None = None
     preemption: Preemption | None = None
-    changes: list[str] = []
     message: str = ""
     workload: PendingWorkload | None = None
     cause: Cause | None = None

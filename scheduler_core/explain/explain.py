@@ -21,7 +21,6 @@ from scheduler_core.explain.answer import (
 from scheduler_core.explain.failure_details import lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
-from scheduler_core.explain.phrases import phrase
 from scheduler_core.explain.preemption import awaited, preemption_of, waits_until
 from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.framework import causes
@@ -31,7 +30,6 @@ from scheduler_core.framework.interface import (
     UNRESOLVABLE,
     UNSCHEDULABLE,
     WAIT,
-    Bool,
     Int64,
     Plugin,
     Status,
@@ -68,33 +66,7 @@ def explain(
 
     Raises ValueError if neither `where` nor `names` is given.
     """
-    return explainer(trace, where, pod, names, victims, rules).answer(whole_ladder)
-
-
-def explainer(
-    trace: CycleTrace,
-    where: Simulation | Cluster | None,
-    pod: PodInfo | None,
-    names: Sequence[str] | None,
-    victims: Sequence[PodInfo] = (),
-    rules: ScoreRules | None = None,
-) -> Explainer:
-    """Return what explains a cycle; the arguments are those of `explain`."""
-    cluster = where.cluster if isinstance(where, Simulation) else where
-    if names is None:
-        if cluster is None:
-            raise ValueError("explain requires the cluster or the names of the nodes")
-        names = cluster.nodes.names
-    if rules is None:
-        rules = rules_of(where, trace.profile) if isinstance(where, Simulation) else ScoreRules()
-    if cluster is None or pod is None:
-        return Explainer(trace, names, None, None, rules)
-    profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
-    profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
-    filters = profile.filter if profile is not None else ()
-    promised = [names[row] for row, status in trace.nominated.items() if status is not None]
-    context = RejectionContext(cluster, pod, names, filters, gone)
-    return Explainer(trace, names, context, RejectionContext(cluster, pod, names, filters, gone, promised), rules)
+    return Explainer(trace, where, pod, names, victims, rules).answer(whole_ladder)
 
 
 def rules_of(simulation: Simulation, profile: str) -> ScoreRules:
@@ -106,23 +78,37 @@ def rules_of(simulation: Simulation, profile: str) -> ScoreRules:
 
 
 class Explainer:
-    """Builds the answer. `promised`: the context in which nominated pods count where the cycle counted them."""
+    """Builds the answer; the arguments are those of `explain`. `context`: None if the cluster is not known; `promised`:
+    the same, in which nominated pods count where the cycle counted them."""
 
     def __init__(
         self,
         trace: CycleTrace,
-        names: Sequence[str],
-        context: RejectionContext | None,
-        promised: RejectionContext | None,
-        rules: ScoreRules,
+        where: Simulation | Cluster | None,
+        pod: PodInfo | None,
+        names: Sequence[str] | None,
+        victims: Sequence[PodInfo] = (),
+        rules: ScoreRules | None = None,
     ) -> None:
-        self.trace = trace
-        self.rules = rules
-        self.names = names
-        self.context = context
-        self.promised = promised
-        self.awaited = awaited(trace, context)
-        self.lacks = lacks(promised) if promised is not None else np.zeros(len(names))
+        cluster = where.cluster if isinstance(where, Simulation) else where
+        if names is None:
+            if cluster is None:
+                raise ValueError("explain requires the cluster or the names of the nodes")
+            names = cluster.nodes.names
+        if rules is None:
+            rules = rules_of(where, trace.profile) if isinstance(where, Simulation) else ScoreRules()
+        self.trace, self.names, self.rules = trace, names, rules
+        self.context = self.promised = None
+        self.lacks = np.zeros(len(names))
+        if cluster is not None and pod is not None:
+            profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
+            profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
+            filters = profile.filter if profile is not None else ()
+            counted = [names[row] for row, status in trace.nominated.items() if status is not None]
+            self.context = RejectionContext(cluster, pod, names, filters, gone)
+            self.promised = RejectionContext(cluster, pod, names, filters, gone, counted)
+            self.lacks = lacks(self.promised)
+        self.awaited = awaited(trace, self.context)
 
     def answer(self, whole_ladder: bool = False) -> Answer:
         trace = self.trace
@@ -157,9 +143,7 @@ class Explainer:
         """Why the pod has no node; for a pod with a node, why the others do not fit."""
         trace, classes = self.trace, list[ladder.NodeClass]()
         if trace.preenqueue is None and trace.prefilter is None and trace.nodes and not trace.error:
-            mask = self.left_out()
-            left_out = (mask, self.subset_status()) if mask is not None and mask.any() else None
-            classes = ladder.classes_of(trace, self.names, self.context, self.lacks, left_out)
+            classes = ladder.classes_of(trace, self.names, self.context, self.lacks, self.left_out)
         return Nowhere(trace, classes, self.context, self.promised)
 
     def cause(self) -> Cause:
@@ -185,30 +169,23 @@ class Explainer:
         found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         for status, rows in self.trace.decisive_statuses():
             found.setdefault((status.plugin, status.reasons), []).extend(rows.tolist())
-        left_out = self.left_out()
-        if left_out is not None and left_out.any():
-            found["", self.subset_status().reasons] = np.flatnonzero(left_out).tolist()
+        if self.left_out is not None:
+            found["", self.left_out[1].reasons] = self.left_out[0].tolist()
         groups = [self.group(plugin, reasons, sorted(rows)) for (plugin, reasons), rows in found.items()]
         return sorted(groups, key=lambda g: -g.count)
 
-    def left_out(self) -> Bool | None:
-        """Return the nodes that PreFilter left out; bool over nodes, None if there was no restriction."""
-        if self.trace.subset is None:
+    @cached_property
+    def left_out(self) -> tuple[Int64, Status] | None:
+        """The nodes that PreFilter left out, with the status; None if it left out none."""
+        trace = self.trace
+        if trace.subset is None or len(trace.subset) == trace.nodes:
             return None
-        mask = np.ones(self.trace.nodes, np.bool_)
-        mask[self.trace.subset] = False
-        return mask
-
-    def subset_status(self) -> Status:
-        status = self.trace.subset_status
-        if status is not None:
-            return status
-        if self.trace.placement is not None:
-            return Status(UNRESOLVABLE, (OUTSIDE,))
-        return Status(UNRESOLVABLE, ("node(s) were excluded by PreFilter",))
+        reason = OUTSIDE if trace.placement is not None else "node(s) were excluded by PreFilter"
+        rows = np.setdiff1d(np.arange(trace.nodes), trace.subset)
+        return rows, trace.subset_status or Status(UNRESOLVABLE, (reason,))
 
     def group(self, plugin: str, reasons: tuple[str, ...], rows: list[int]) -> RejectedNodes:
-        words = phrase(reasons)
+        words = ladder.phrase_of(plugin, Status(UNSCHEDULABLE, reasons))
         group = RejectedNodes(plugin, list(reasons), words, len(rows), [self.names[row] for row in rows])
         if self.context is not None and lacking(reasons):
             node = self.names[min(rows, key=lambda row: (self.lacks[row], row))]
@@ -217,31 +194,19 @@ class Explainer:
                 group.closest = f"{node}, short by {short_by(shortfalls)}"
         return group
 
-    def refusals(self) -> Int64:
-        """Return how many plugins reject each node, with PreFilter's restriction as one; int64 over nodes."""
-        number = np.zeros(self.trace.nodes, np.int64)
-        for verdict in self.trace.verdicts.values():
-            if verdict.codes is not None:
-                number += verdict.codes > 0
-        left_out = self.left_out()
-        if left_out is not None:
-            number += left_out & (number == 0)
-        for row, status in self.trace.nominated.items():
-            number[row] += status is not None and not number[row]
-        return number
-
     def closest(self) -> list[NodeObjections]:
-        """Return the nodes that fewest plugins reject and that lack least, with all objections to each."""
-        order = np.lexsort((self.lacks, self.refusals()))[:CLOSEST].tolist()
-        return [NodeObjections(self.names[row], self.objections(row)) for row in order]
+        """Return the nearest nodes of the ladder, with all objections to each."""
+        names = [name for one in self.nowhere.classes for name in one.names][:CLOSEST]
+        rows = {name: row for row, name in enumerate(self.names)}
+        return [NodeObjections(name, self.objections(rows[name])) for name in names]
 
     def objections(self, row: int) -> list[Objection]:
         """Return all objections to a node: the decisive one first, then further ones."""
         statuses: list[Status] = []
         nominated = self.trace.nominated.get(row)
         verdicts = {plugin: verdict.at(row) for plugin, verdict in self.trace.verdicts.items()}
-        if not self.trace.in_subset(row) and not any(verdicts.get(plugin) for plugin in NARROWING):
-            statuses.append(self.subset_status())
+        if self.left_out and not self.trace.in_subset(row) and not any(verdicts.get(name) for name in NARROWING):
+            statuses.append(self.left_out[1])
         if nominated is not None:
             verdicts.pop(nominated.plugin, None)
         statuses += [status.by(plugin) for plugin, status in verdicts.items() if status is not None]

@@ -6,7 +6,8 @@ from typing import Any
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cycle.trace import CycleTrace
 
-OUTSIDE = "node(s) are outside the domain that its group was tried in"
+OUTSIDE_PHRASE = "are outside the domain that its group was tried in"
+OUTSIDE = f"node(s) {OUTSIDE_PHRASE}"
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _NO_PLACEMENTS = "no feasible placements found"
 NAMED = 3

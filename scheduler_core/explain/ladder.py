@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +18,19 @@ from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Rung
-from scheduler_core.explain.groups import OUTSIDE
+from scheduler_core.explain.groups import OUTSIDE, OUTSIDE_PHRASE
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import NEVER, TYPING_ERROR, Obstacle
-from scheduler_core.framework.interface import EXTENDER, FilterPlugin, Status
+from scheduler_core.framework.interface import EXTENDER, FilterPlugin, Int64, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
 
 RUNGS, NODES = 8, 5  # at most
 AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
-_OF_REASON = {reason: plugin for plugin in PLUGINS.values() for reason in plugin.phrases}
+_FILTERS = [plugin for plugin in PLUGINS.values() if issubclass(plugin, FilterPlugin)]
+_OF_REASON = {reason: plugin for plugin in _FILTERS for reason in plugin.phrases}
 _POD, _NODES = re.compile(r"\b(its|it)\b"), re.compile(r"\btheir\b")
-KEPT = Obstacle(causes.NOMINATED, 1.2, "are kept for nominated pods")
+_KEPT = (Obstacle(causes.NOMINATED, 1.2, "are kept for nominated pods"),)
 _ONCE = (causes.CORDONED, causes.NODE_NOT_READY)  # stated by several plugins or taints
 _OTHERS = {  # of the predicates that checked conditions
     "node(s) were not ready": Obstacle(causes.NODE_NOT_READY, 1.1, "are not ready"),
@@ -82,60 +84,40 @@ def classes_of(
     names: Sequence[str],
     context: RejectionContext | None,
     lacks: npt.NDArray[np.float64],
-    left_out: tuple[npt.NDArray[np.bool_], Status] | None,
+    left_out: tuple[Int64, Status] | None,
 ) -> list[NodeClass]:
     """Return the classes of nodes, those with the least effort first.
 
-    `lacks`: how much each node lacks, as a share of the requests; float64 over the trace's rows. `left_out`: the nodes
-    that PreFilter left out (bool over rows), with the status.
+    `lacks`: how much each node lacks, as a share of the requests; float64 over the trace's rows. `left_out`: the rows
+    of nodes that PreFilter left out, with the status.
     """
-    size = trace.nodes
     rows = _rows(names, context)
-    mixed = np.zeros(size, np.int64)
-    columns: list[list[tuple[Obstacle, ...]]] = []
-    radix = 1
-
-    def add(codes: npt.NDArray[np.int64], known: list[tuple[Obstacle, ...]]) -> None:
-        nonlocal radix, mixed
-        if radix * len(known) >= 1 << 62:  # keep the codes small
-            distinct, mixed_codes = np.unique(mixed, return_inverse=True)
-            columns[:] = [[_decoded(columns, int(code)) for code in distinct.tolist()]]
-            mixed, radix = mixed_codes.astype(np.int64), len(distinct)
-        mixed += radix * codes
-        radix *= len(known)
-        columns.append(known)
-
+    found: list[tuple[tuple[Obstacle, ...], ...]] = [()] * trace.nodes  # at each node, by plugin
     for plugin, verdict in trace.verdicts.items():
-        if verdict.codes is None:
-            continue
-        codes = np.zeros(size, np.int64)
-        known: dict[tuple[Obstacle, ...], int] = {(): 0}
-        for number, status in enumerate(verdict.statuses, 1):
+        for number, status in enumerate(verdict.statuses, 1) if verdict.codes is not None else ():
             mine = np.flatnonzero(verdict.codes == number)
-            if len(mine):
-                found = _obstacles(plugin, context, rows[mine].tolist(), status)
-                codes[mine] = [known.setdefault(one, len(known)) for one in found]
-        add(codes, list(known))
+            each = _obstacles(plugin, context, rows[mine].tolist(), status) if len(mine) else []
+            for row, one in zip(mine.tolist(), each, strict=True):
+                found[row] += (one,)
     if left_out is not None:
-        mask, status = left_out
-        alone = mask if trace.placement is not None else mask & (mixed == 0)
+        left, status = left_out
         outside = _obstacles(status.plugin, context, [-1], status)[0]
         if trace.placement is not None:
-            outside = (Obstacle(causes.POD_GROUP, NEVER, OUTSIDE.removeprefix("node(s) ")),)
-        codes = alone.astype(np.int64)
-        add(codes, [(), tuple(replace(one, effort=NEVER) for one in outside)])
-    nominated = [row for row, status in trace.nominated.items() if status is not None and not mixed[row]]
-    if nominated:
-        codes = np.zeros(size, np.int64)
-        codes[nominated] = 1
-        add(codes, [(), (KEPT,)])
+            outside = (Obstacle(causes.POD_GROUP, NEVER, OUTSIDE_PHRASE),)
+        outside = tuple(replace(one, effort=NEVER) for one in outside)
+        for row in left.tolist():
+            if trace.placement is not None or not found[row]:
+                found[row] += (outside,)
+    for row, refusal in trace.nominated.items():
+        if refusal is not None and not found[row]:
+            found[row] = (_KEPT,)
+    alike: dict[tuple[int, ...], list[int]] = {}  # nodes whose obstacles are the same objects
+    for row, parts in enumerate(found):
+        alike.setdefault(tuple(map(id, parts)), []).append(row)
     merged: dict[tuple[Obstacle, ...], list[int]] = {}
-    distinct, inverse = np.unique(mixed, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    bounds = np.searchsorted(inverse[order], np.arange(len(distinct) + 1))
-    for i, code in enumerate(distinct.tolist()):
-        obstacles = _deduplicated(_decoded(columns, code))
-        merged.setdefault(obstacles, []).extend(order[bounds[i] : bounds[i + 1]].tolist())
+    for mine_rows in alike.values():
+        obstacles = _deduplicated(tuple(chain.from_iterable(found[mine_rows[0]])))
+        merged.setdefault(obstacles, []).extend(mine_rows)
     classes = []
     for obstacles, mine_rows in merged.items():
         nearest = sorted(mine_rows, key=lambda row: (lacks[row], names[row]))
@@ -155,7 +137,7 @@ def obstacles_at(trace: CycleTrace, context: RejectionContext, row: int) -> tupl
         if status is not None:
             found += _obstacles(plugin, context, [row], status)[0]
     if not found and trace.nominated.get(row) is not None:
-        return (KEPT,)
+        return _KEPT
     return _deduplicated(tuple(found))
 
 
@@ -167,14 +149,6 @@ def _rows(names: Sequence[str], context: RejectionContext | None) -> npt.NDArray
     return np.array([context.nodes.rows.get(name, -1) for name in names], np.intp)
 
 
-def _decoded(columns: Sequence[list[tuple[Obstacle, ...]]], code: int) -> tuple[Obstacle, ...]:
-    found: list[Obstacle] = []
-    for known in columns:
-        code, digit = divmod(code, len(known))
-        found += known[digit]
-    return tuple(found)
-
-
 def _deduplicated(obstacles: tuple[Obstacle, ...]) -> tuple[Obstacle, ...]:
     """Return the obstacles, each kind that several plugins state once."""
     found: list[Obstacle] = []
@@ -184,12 +158,16 @@ def _deduplicated(obstacles: tuple[Obstacle, ...]) -> tuple[Obstacle, ...]:
     return tuple(found)
 
 
-def plugin_of(name: str, status: Status) -> type[FilterPlugin] | None:
-    """Return the Filter plugin that states the obstacles for a status of a plugin or predicate; None if unknown."""
-    cls = PLUGINS.get(successor(name)) or next((_OF_REASON[r] for r in status.reasons if r in _OF_REASON), None)
-    if name == "GeneralPredicates":  # several plugins in one
-        cls = next((_OF_REASON[r] for r in status.reasons if r in _OF_REASON), PLUGINS["NodeResourcesFit"])
-    return cls if cls is not None and issubclass(cls, FilterPlugin) else None
+def _stating(name: str, status: Status) -> list[tuple[type[FilterPlugin], Status]]:
+    """Return the Filter plugins that state the obstacles for a status of a plugin or predicate, each with its part."""
+    cls = PLUGINS.get(successor(name))
+    plugin = cls if cls is not None and issubclass(cls, FilterPlugin) else FilterPlugin
+    if cls is not None and name != "GeneralPredicates":  # several plugins in one
+        return [(plugin, status)]
+    parts: dict[type[FilterPlugin], list[str]] = {}
+    for reason in status.reasons:
+        parts.setdefault(_OF_REASON.get(reason, plugin), []).append(reason)
+    return [(one, replace(status, reasons=tuple(reasons))) for one, reasons in parts.items()] or [(plugin, status)]
 
 
 def _obstacles(
@@ -198,29 +176,37 @@ def _obstacles(
     known = next((_OTHERS[reason] for reason in status.reasons if reason in _OTHERS), None)
     if known is not None:
         return [(replace(known, plugin=plugin),)] * len(rows)
-    cls = plugin_of(plugin, status)
     if plugin == EXTENDER or status.plugin == EXTENDER:
         phrase = f"are refused by an extender ({'; '.join(status.reasons) or status.code})"
         return [(Obstacle(causes.EXTENDER, 2.0, phrase, (), "", EXTENDER),)] * len(rows)
-    base = cls or FilterPlugin
+    if not plugin and not status.plugin:  # of PreFilter; the message names the plugins
+        names = status.message.partition("[")[2].partition("]")[0].split()
+        phrase = OUTSIDE_PHRASE if OUTSIDE in status.reasons else f"are excluded by {listing(names) or 'PreFilter'}"
+        return [(Obstacle(causes.PLUGIN, 2.0, phrase),)] * len(rows)
     status = status if status.plugin else status.by(plugin)
-    if any(row < 0 for row in rows):
-        found: list[tuple[Obstacle, ...]] = [(base.obstacle(context, status),)] * len(rows)
-        there = [i for i, row in enumerate(rows) if row >= 0]
-        for i, one in zip(there, base.obstacles(context, [rows[i] for i in there], status), strict=True):
-            found[i] = one
-    else:
-        found = base.obstacles(context, rows, status)
-    named: dict[int, tuple[Obstacle, ...]] = {}
-    for one in found:
-        if id(one) not in named:
-            named[id(one)] = tuple(replace(obstacle, plugin=plugin) for obstacle in one)
-    return [named[id(one)] for one in found]
+    columns = []
+    for one, part in _stating(plugin, status):
+        usual = (one.obstacle(context, part),)
+        there = iter(one.obstacles(context, [row for row in rows if row >= 0], part))
+        columns.append([next(there) if row >= 0 else usual for row in rows])
+    named: dict[tuple[int, ...], tuple[Obstacle, ...]] = {}
+    found = []
+    for parts in zip(*columns, strict=True):
+        key = tuple(map(id, parts))
+        if key not in named:
+            named[key] = tuple(replace(one, plugin=plugin) for one in chain.from_iterable(parts))
+        found.append(named[key])
+    return found
+
+
+def phrase_of(plugin: str, status: Status) -> str:
+    """Return what a status of a Filter plugin says about nodes, a plural verb first: `are cordoned`, `lack cpu`."""
+    return listing([one.phrase for one in _obstacles(plugin, None, [-1], status)[0]])
 
 
 def words_of(plugin: str, status: Status) -> str:
     """Return what a status of a Filter plugin says about a node, a singular verb first: `is cordoned`, `lacks cpu`."""
-    return listing([of_one_node(one.phrase) for one in _obstacles(plugin, None, [-1], status)[0]])
+    return of_one_node(phrase_of(plugin, status))
 
 
 def of_one_node(phrase: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Part
-from scheduler_core.explain.groups import OUTSIDE
+from scheduler_core.explain.groups import OUTSIDE_PHRASE
 from scheduler_core.framework.interface import Bool, Status
 
 FEASIBLE, REFUSED, UNSEEN = "feasible", "refused", "unseen"
@@ -102,7 +102,7 @@ def matrix_of(trace: CycleTrace, names: Sequence[str]) -> Matrix:
         }
         group = _group((FEASIBLE, REFUSED, UNSEEN)[at], status, found, plugins)
         if outside and group.state == UNSEEN:
-            group.detailed = (OUTSIDE.removeprefix("node(s) "),)
+            group.detailed = (OUTSIDE_PHRASE,)
         group.nodes = [names[row] for row in members[kind].tolist()]
         group.chosen = trace.node != "" and trace.node in group.nodes
         groups.append(group)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scheduler_core.explain.phrases import phrase
+from scheduler_core.explain.ladder import phrase_of
 from scheduler_core.framework import causes
+from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 from scheduler_core.releases import RELEASES, Release
 from scheduler_core.releases.catalog import PLUGIN_RELEASES
 from scheduler_core.releases.feature_gates import numbered
@@ -45,7 +46,7 @@ class Wording:
     def says(self, reason: str) -> str:
         """Return what a reason with this wording says."""
         if not self.words:
-            return phrase([reason])
+            return phrase_of(self.plugin, Status(UNSCHEDULABLE, (reason,)))
         found = self.pattern.fullmatch(reason)
         return self.words.format(**(found.groupdict() if found else {}))
 

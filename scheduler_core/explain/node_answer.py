@@ -9,7 +9,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import scores
 from scheduler_core.explain.answer import NodeAnswer, Objection
-from scheduler_core.explain.explain import explainer
+from scheduler_core.explain.explain import Explainer
 from scheduler_core.explain.ladder import of_one_node
 from scheduler_core.explain.nowhere import DETAILED
 from scheduler_core.explain.placed import is_nominated, searched
@@ -33,7 +33,7 @@ def explain_node(
 
     The arguments are those of `explain`. Raises InputError if the cycle had no node of that name.
     """
-    base = explainer(trace, where, pod, names, rules=rules)
+    base = Explainer(trace, where, pod, names, rules=rules)
     if node not in base.names:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     row = list(base.names).index(node)
