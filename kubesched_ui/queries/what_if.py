@@ -18,8 +18,8 @@ from scheduler_core.errors import InputError
 
 START = "start"
 FEW = 5  # objects that are read one by one; for more, all blocks are loaded at once
-# Actions whose button carries the value of a field: `scale 2`.
-FIELDS = {"untaint": "taint", "scale": "factor", "relax": "constraint"}
+# Actions whose button carries the value of a field: `relax nodeSelector`.
+FIELDS = {"untaint": "taint", "relax": "constraint"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ InputError and name the object and the field.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,12 +20,10 @@ from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.resources import amounts, is_extended
 from scheduler_core.config.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.debugger.suggestions.add_node import another
-from scheduler_core.debugger.suggestions.requests import quantity_text, round_down
 from scheduler_core.debugger.suggestions.template_patch import Raw, containers_of, difference, patch_of
 from scheduler_core.errors import InputError
 
 MAX_NODES = 100  # added at once
-MAX_FACTOR = 100
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 SOFT = "ScheduleAnyway"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -215,49 +212,6 @@ def _delete(values: Values, target: PodTarget) -> Action:
     return Action(f"delete {target.named(len(changes))}", changes)
 
 
-def _scale(values: Values, target: PodTarget) -> Action:
-    """Multiply the requests and limits of all containers."""
-    text = values.get("factor", "").strip()
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0.0
-    if not 0 < factor <= MAX_FACTOR:
-        raise InputError("What if", "factor", f"must be a number above 0 and at most {MAX_FACTOR}, got {text[:40]!r}")
-    if factor == 1:
-        raise InputError("What if", "factor", "1 changes nothing; enter another number")
-    if not any(list(_quantities(target.pods[0]))):
-        raise InputError(target.where, "spec.containers", "has no requests and no limits that can be scaled")
-
-    def edit(pod: Raw) -> bool:
-        listed = list(_quantities(pod))
-        for quantities in listed:
-            for name, one in quantities.items():
-                quantities[name] = _scaled(name, one, factor)
-        return any(listed)
-
-    words = {0.5: "half the requests of", 2.0: "double the requests of"}
-    return target.edited(words.get(factor, f"{factor:g} × the requests of"), edit)
-
-
-def _quantities(pod: Raw) -> Iterator[dict[str, Any]]:
-    """Yield every map of requests and limits of a pod."""
-    for holder in (*containers_of(pod), pod["spec"]):
-        for part in ("requests", "limits"):
-            if part in holder.get("resources", {}):
-                yield holder["resources"][part]
-
-
-def _scaled(name: str, text: str | int | float, factor: float) -> str:
-    counted = amounts({name: text})
-    if name not in counted:
-        return str(text)
-    wanted = counted[name] * factor
-    if is_extended(name):
-        return str(math.ceil(wanted))
-    return quantity_text(name, max(round_down(name, int(wanted)), 1 if counted[name] else 0))
-
-
 def _request(values: Values, target: PodTarget) -> Action:
     """Set the requests of containers, as entered in fields `CONTAINER.RESOURCE`."""
     wanted: dict[tuple[str, str], str] = {}
@@ -415,7 +369,6 @@ def _of_spread(pod: Raw) -> Iterator[Relaxation]:
 
 
 POD_ACTIONS: dict[str, Callable[[Values, PodTarget], Action]] = {
-    "scale": _scale,
     "request": _request,
     "relax": _relax,
     "delete": _delete,

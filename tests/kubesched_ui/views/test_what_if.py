@@ -121,11 +121,11 @@ def test_each_button_starts_a_fork(client: Client, run: Run) -> None:
     assert placed(more)["p3"]
     large, _ = act(client, run, "Node", "n1", "resize", **{"allocatable.cpu": "8"})
     assert placed(large)["p3"] == "n1"
-    half, text = act(client, run, "Pod", "p3", "scale 0.5", **{"from": f"cycle {cycle_of(run, 'p3')}"})
-    assert half.title == f"Run {run.pk} + half the requests of p3"
+    half, text = act(client, run, "Pod", "p3", "request", **{"c.cpu": "750m", "from": f"cycle {cycle_of(run, 'p3')}"})
+    assert half.title == f"Run {run.pk} + 750m cpu for p3"
     assert "1 pod is placed" not in text  # 750m of the 0 that are left
-    less, _ = act(client, run, "Pod", "p1", "scale 0.5", scope="owner")
-    assert less.title == f"Run {run.pk} + half the requests of 4 pods of ReplicaSet web"
+    less, _ = act(client, run, "Pod", "p1", "request", scope="owner", **{"c.cpu": "750m"})
+    assert less.title == f"Run {run.pk} + 750m cpu for 4 pods of ReplicaSet web"
     assert placed(less)["p3"] == "n1"
     soft, _ = act(client, run, "Pod", "picky", "relax nodeSelector", **{"from": "cycle 1"})
     assert soft.title == f"Run {run.pk} + preferred nodeSelector on picky"
@@ -153,8 +153,8 @@ def test_a_drain_shows_the_new_nodes_of_the_pods(client: Client, run: Run) -> No
         ({"kind": "Node", "name": "n1"}, "What if: action: must be one of cordon, "),
         ({"kind": "Node", "name": "n1", "action": "untaint <b>"}, "Node n1: spec.taints: has no taint '<b>'"),
         (
-            {"kind": "Pod", "namespace": "default", "name": "p1", "action": "scale x"},
-            "What if: factor: must be a number",
+            {"kind": "Pod", "namespace": "default", "name": "p1", "action": "relax x"},
+            "Pod default/p1: spec: has no constraint 'x'",
         ),
         ({"kind": "Pod", "name": "p1\0", "action": "delete"}, "does not exist from the start"),
     ],
@@ -177,7 +177,7 @@ def test_runs_in_virtual_time(client: Client) -> None:
     drained, text = act(client, timed, "Node", "n1", "drain", **{"from": "t 100"})
     assert (drained.title, drained.fork_t) == (f"Run {timed.pk} + drain n1", 100.0)
     assert "default/boss" in text
-    half, _ = act(client, timed, "Pod", "boss", "scale 0.5", **{"from": "start"})
+    half, _ = act(client, timed, "Pod", "boss", "request", **{"c.cpu": "1", "from": "start"})
     assert half.changes[0]["patch"]["name"] == "boss"
     gone = client.post(f"/runs/{timed.pk}/what-if/", {"kind": "Node", "name": "n2", "from": "t 1", "action": "drain"})
     assert gone.status_code == 400

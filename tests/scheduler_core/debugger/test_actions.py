@@ -133,34 +133,6 @@ def test_an_existing_taint() -> None:
 # ---- pods
 
 
-def test_requests_are_scaled() -> None:
-    double = on_pod("scale", {"factor": "2"}, PodTarget([pod("p", cpu="2500m")]))
-    assert double.title == "double the requests of p"
-    requests = double.changes[0]["patch"]["patch"]["spec"]["containers"][0]["resources"]["requests"]
-    assert requests == {"cpu": "5", "memory": "2Gi"}
-    assert outcome(double, pod("p", cpu="2500m")) == {"default/p": ""}
-    half = on_pod("scale", {"factor": "0.5"}, PodTarget([pod("p", cpu="5")]))
-    assert outcome(half, pod("p", cpu="5")) == {"default/p": "a"}
-    assert on_pod("scale", {"factor": "1.5"}, PodTarget([pod("p")])).title == "1.5 × the requests of p"
-
-
-def test_limits_extended_resources_and_zero_are_scaled() -> None:
-    one = pod("p")
-    listed = {"cpu": "0", "example.com/gpu": 1, "hugepages-2Mi": "4Mi", "ephemeral-storage": "1Ki"}
-    one["spec"]["containers"][0]["resources"] = {"requests": dict(listed), "limits": {"example.com/gpu": 1}}
-    one["spec"]["initContainers"] = [{"name": "i", "resources": {"limits": {"cpu": "100m"}}}]
-    spec = on_pod("scale", {"factor": "0.5"}, PodTarget([one])).changes[0]["patch"]["patch"]["spec"]
-    resources = spec["containers"][0]["resources"]
-    assert resources["requests"] == {
-        "cpu": "0",
-        "example.com/gpu": "1",
-        "hugepages-2Mi": "2Mi",
-        "ephemeral-storage": "512",
-    }
-    assert resources["limits"] == {"example.com/gpu": "1"}
-    assert spec["initContainers"][0]["resources"] == {"limits": {"cpu": "50m"}}
-
-
 def test_requests_are_set() -> None:
     one = pod("p", cpu="5")
     one["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "5", "memory": "1Gi"}
@@ -173,14 +145,14 @@ def test_requests_are_set() -> None:
 
 def test_a_pod_on_a_node_is_rescheduled() -> None:
     there = pod("p", on="a")
-    double = on_pod("scale", {"factor": "2"}, PodTarget([there]))
+    double = on_pod("request", {"main.cpu": "2"}, PodTarget([there]))
     assert [next(iter(change)) for change in double.changes] == ["delete", "create"]
     assert outcome(double, there) == {"default/p": "a"}
-    stays = on_pod("scale", {"factor": "2"}, PodTarget([there], rescheduled=False))
+    stays = on_pod("request", {"main.cpu": "2"}, PodTarget([there], rescheduled=False))
     assert [next(iter(change)) for change in stays.changes] == ["patch"]
     static = pod("static", on="a")
     static["metadata"]["ownerReferences"] = [{"kind": "Node", "name": "a", "controller": True}]
-    stays = on_pod("scale", {"factor": "2"}, PodTarget([static]))
+    stays = on_pod("request", {"main.cpu": "2"}, PodTarget([static]))
     assert [next(iter(change)) for change in stays.changes] == ["patch"]
 
 
@@ -194,8 +166,8 @@ def test_all_pods_of_a_controller() -> None:
     pods = [pod("p1"), pod("p2"), pod("p3", on="a")]
     target = PodTarget(pods, "ReplicaSet web")
     assert on_pod("delete", {}, target).title == "delete 3 pods of ReplicaSet web"
-    half = on_pod("scale", {"factor": "0.5"}, target)
-    assert half.title == "half the requests of 3 pods of ReplicaSet web"
+    half = on_pod("request", {"main.cpu": "500m"}, target)
+    assert half.title == "500m cpu for 3 pods of ReplicaSet web"
     assert [next(iter(change)) for change in half.changes] == ["patch", "patch", "delete", "create"]
 
 
@@ -256,13 +228,7 @@ def test_a_required_term_becomes_an_additional_preferred_one() -> None:
 @pytest.mark.parametrize(
     ("action", "values", "problem"),
     [
-        ("cordon", {}, "What if: action: must be one of scale, "),
-        ("scale", {}, "What if: factor: must be a number above 0 and at most 100, got ''"),
-        ("scale", {"factor": "nan"}, "What if: factor: must be a number above 0"),
-        ("scale", {"factor": "inf"}, "What if: factor: must be a number above 0"),
-        ("scale", {"factor": "-2"}, "What if: factor: must be a number above 0"),
-        ("scale", {"factor": "101"}, "What if: factor: must be a number above 0"),
-        ("scale", {"factor": "1"}, "What if: factor: 1 changes nothing"),
+        ("cordon", {}, "What if: action: must be one of request, "),
         ("request", {}, "Pod default/p: spec.containers: has these requests already"),
         ("request", {"main.cpu": "1000m"}, "Pod default/p: spec.containers: has these requests already"),
         ("request", {"main.cpu": "1 core"}, "Pod default/p: spec.containers.main.requests.cpu: quantities must match"),
@@ -276,11 +242,6 @@ def test_invalid_actions_on_a_pod(action: str, values: dict[str, str], problem: 
     with pytest.raises(InputError) as refused:
         on_pod(action, values, PodTarget([pod("p")]))
     assert str(refused.value).startswith(problem)
-
-
-def test_a_pod_without_requests_cannot_be_scaled() -> None:
-    with pytest.raises(InputError, match=r"Pod default/p: spec.containers: has no requests"):
-        on_pod("scale", {"factor": "2"}, PodTarget([build.pod("p")]))
 
 
 @pytest.mark.parametrize(
