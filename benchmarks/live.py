@@ -32,7 +32,7 @@ from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint  # 
 from scheduler_core.live.cluster_mirror import ClusterMirror  # noqa: E402
 from scheduler_core.live.source import LiveSource  # noqa: E402
 from scheduler_core.live.watch_events import Listed, WatchEvent  # noqa: E402
-from scheduler_core.pending_pods.answer import why_pending  # noqa: E402
+from scheduler_core.pending_pods.answer import PendingAnswers  # noqa: E402
 from scheduler_core.releases import NEWEST, RELEASES  # noqa: E402
 from tests.api_server.process import ServerProcess, api_server  # noqa: E402
 
@@ -59,7 +59,8 @@ async def follow(server: ServerProcess, changes: float, seconds: float) -> dict[
         if isinstance(item, Listed):
             listed[item.kind] = now - begin
             if not first_answer and {"Node", "Pod"} <= listed.keys():
-                answer = why_pending(mirror, next(iter(mirror.pending)), now, configuration=load(None, mirror.release))
+                pod, answers = next(iter(mirror.pending)), PendingAnswers(mirror, load(None, mirror.release))
+                answer = answers.answer(pod, now)
                 first_answer = time.time() - begin
             if len(listed) == len(source.health):
                 complete, end = now, now + seconds

@@ -1,7 +1,4 @@
-"""START HERE: answers why a pod of a live cluster is pending.
-
-`why_pending` answers for one pod. `PendingAnswers` keeps the answers for all pending pods of a cluster up to date.
-"""
+"""START HERE: answers why the pods of a live cluster are pending, and keeps these answers up to date."""
 
 from __future__ import annotations
 
@@ -68,23 +65,6 @@ UNKNOWN_PODS = "Nodes look emptier than they are, because only the pods of one n
 RECHECK_EVERY = 2.0  # seconds
 FIX_EVERY = 300.0  # seconds after which the fix of a result is searched again
 FIX_PAUSE = 1.0  # seconds between two searches while the cluster is followed
-
-
-def why_pending(
-    mirror: ClusterMirror,
-    pod: str,
-    now: float,
-    *,
-    configuration: Configuration,
-    refused: Collection[str] = (),
-    fix: bool = False,
-) -> PendingAnswer:
-    """Return why a pod is pending.
-
-    `pod`: namespace/name. `now`: Unix seconds. `refused`: kinds that the API server does not let us read. `fix`: also
-    search for suggested fixes, which takes seconds in a large cluster. Raises InputError if the pod does not exist.
-    """
-    return PendingAnswers(mirror, configuration, refused).answer(pod, now, fix=fix)
 
 
 class AnswerChanges(NamedTuple):

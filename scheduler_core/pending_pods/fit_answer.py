@@ -16,9 +16,8 @@ from scheduler_core.pending_pods.pending_answer import (
     UNDECIDED,
     LeavingPod,
     PendingAnswer,
-    PendingDetails,
 )
-from scheduler_core.pending_pods.pod_state import since
+from scheduler_core.pending_pods.pod_state import answer_of
 from scheduler_core.pending_pods.scheduler_message import compare, scheduler_message
 from scheduler_core.pending_pods.times import clock
 
@@ -49,7 +48,7 @@ def category_of(cause: str) -> causes.Category:
 
 def answer_of_fit(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
     """Return the answer for a pod. Its sentence is that of `fit.answer`; its note is about time and messages."""
-    found = _answer(pod.pod, category_of(fit.cause), fit.cause, fit.answer.sentence)
+    found = answer_of(pod.pod, fit.cause, fit.answer.sentence, category=category_of(fit.cause))
     message, details = found.details.scheduler_message, found.details
     if fit.leaving:
         _describe_leaving(found, fit, now)
@@ -73,7 +72,7 @@ def answer_without_nodes(pod: Pod) -> PendingAnswer:
         if message is None
         else f"The scheduler reported: {message.message}"
     )
-    return _answer(pod, NOT_NOW, causes.NODES_UNKNOWN, f"{text.rstrip('.')}.")
+    return answer_of(pod, causes.NODES_UNKNOWN, f"{text.rstrip('.')}.", category=NOT_NOW)
 
 
 def describe(found: PendingAnswer, fit: Fit) -> None:
@@ -83,12 +82,6 @@ def describe(found: PendingAnswer, fit: Fit) -> None:
     details.fits_on = fit.node if fit.fits else ""
     if details.scheduler_message is not None and details.scheduler_message.reason == "Unschedulable":
         compare(details.scheduler_message, fit.answer.message)
-
-
-def _answer(pod: Pod, category: causes.Category, cause: str, sentence: str) -> PendingAnswer:
-    details = PendingDetails(since=since(pod), scheduler=pod.spec.scheduler_name)
-    details.scheduler_message = scheduler_message(pod)
-    return PendingAnswer(pod.key, category, cause, sentence, details=details)
 
 
 def _describe_leaving(found: PendingAnswer, fit: Fit, now: float) -> None:

@@ -93,14 +93,7 @@ def _answer(
 def _missing(workload: Object, kind: str, cause: str, text: str, missing: int) -> PendingAnswer:
     details = PendingDetails(since=seconds(workload.metadata.creation_timestamp), missing=missing)
     key = f"{workload.namespace}/{kind} {workload.name}"
-    return PendingAnswer(
-        key,
-        UNDECIDED,
-        cause,
-        text,
-        subject=kind,
-        details=details,
-    )
+    return PendingAnswer(key, UNDECIDED, cause, text, kind, details)
 
 
 def _wanted(workload: Object) -> int:

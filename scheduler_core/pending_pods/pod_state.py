@@ -12,7 +12,7 @@ from scheduler_core.cluster.spelling import nearest
 from scheduler_core.live.store import Store
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.event_index import EventIndex
-from scheduler_core.pending_pods.pending_answer import UNDECIDED, ClaimWait, PendingAnswer, PendingDetails
+from scheduler_core.pending_pods.pending_answer import UNDECIDED, Category, ClaimWait, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.scheduler_message import SCHEDULING_GATED, condition_of, scheduler_message
 from scheduler_core.pending_pods.times import clock, seconds
 
@@ -72,12 +72,14 @@ def since(pod: Pod) -> float:
     return seconds(pod.metadata.creation_timestamp)
 
 
-def answer_of(pod: Pod, cause: str, text: str, details: PendingDetails | None = None) -> PendingAnswer:
-    """Return an answer of the category `not asked`. `text`: the sentence."""
+def answer_of(
+    pod: Pod, cause: str, text: str, details: PendingDetails | None = None, category: Category = UNDECIDED
+) -> PendingAnswer:
+    """Return an answer. `text`: the sentence."""
     details = details or PendingDetails()
     details.since, details.scheduler = since(pod), pod.spec.scheduler_name
     details.scheduler_message = scheduler_message(pod) if not pod.spec.node_name else None
-    return PendingAnswer(pod.key, UNDECIDED, cause, text, details=details)
+    return PendingAnswer(pod.key, category, cause, text, details=details)
 
 
 def before_the_queue(pod: Pod, around: Surroundings) -> PendingAnswer | None:

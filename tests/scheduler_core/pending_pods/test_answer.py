@@ -14,7 +14,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.live.objects import DaemonSet, Event, EventSource, Job
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.answer import PendingAnswers, why_pending
+from scheduler_core.pending_pods.answer import PendingAnswers
 from scheduler_core.pending_pods.fit_answer import SILENT
 from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.releases import RELEASES
@@ -474,12 +474,12 @@ def test_incomplete_state(seed: int) -> None:
 def test_a_missing_pod() -> None:
     mirror = mirror_of([])
     with pytest.raises(InputError, match="Pod default/web: does not exist"):
-        why_pending(mirror, "default/web", NOW, configuration=load(None, mirror.release))
+        PendingAnswers(mirror, load(None, mirror.release)).answer("default/web", NOW)
 
 
 def test_one_suggested_fix() -> None:
     mirror = mirror_of(decode_all([node("n1"), web(requests=BIG)]))
-    found = why_pending(mirror, "default/web", NOW, configuration=load(None, mirror.release), fix=True)
+    found = PendingAnswers(mirror, load(None, mirror.release)).answer("default/web", NOW, fix=True)
     assert found.details.answer is not None
     fix = found.details.answer.fixes[0]
     assert (fix.kind, fix.node, fix.places) == ("requests", "n1", 1)
