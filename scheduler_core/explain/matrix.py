@@ -1,14 +1,15 @@
 """The Filter results of a cycle as groups of nodes on which every plugin gives the same verdict."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Part
 from scheduler_core.explain.groups import OUTSIDE_PHRASE
-from scheduler_core.framework.interface import Bool, Status
+from scheduler_core.framework.interface import Int64, Status
 
 FEASIBLE, REFUSED, UNSEEN = "feasible", "refused", "unseen"
 # Kinds of cells: the plugin passes the node, decides against it, would also reject it, was not evaluated on it but
@@ -72,60 +73,42 @@ class Matrix(Part):
 def matrix_of(trace: CycleTrace, names: Sequence[str]) -> Matrix:
     """Return the matrix of a cycle. `names`: all nodes in the order of the trace's rows."""
     ended = bool(trace.error and not trace.node)  # an error ends a cycle without verdicts
-    number, statuses = _decisive(trace, len(names), ended)
-    feasible = np.zeros(len(names), np.bool_)
-    if not ended:
-        feasible[trace.feasible_rows()] = True
-    state = np.where(number > 0, 1, np.where(feasible, 0, 2))
-    inside = np.ones(len(names), np.bool_)
-    if trace.placement is not None:
-        inside = np.isin(np.arange(len(names)), trace.placement)
+    decided: list[Status | None] = [None] * len(names)
+    for status, rows in () if ended else _decisive(trace):
+        for row in rows.tolist():
+            decided[row] = status
+    feasible = set() if ended else set(trace.feasible_rows().tolist())
+    inside = range(len(names)) if trace.placement is None else set(trace.placement.tolist())
     plugins = [name for name in trace.verdicts if name not in trace.skipped_filter]
     columns = []
     for name in plugins:
         verdict = trace.verdicts[name]
-        reasons = [status.reasons for status in verdict.statuses]
-        first = np.array([0, *(reasons.index(one) + 1 for one in reasons)])  # statuses may differ in their codes only
-        codes = np.zeros(len(names), np.intp) if verdict.codes is None or ended else verdict.codes
-        columns.append(np.where(inside, first[codes], 0))
-    table = np.column_stack([state, ~inside, number, *columns]).astype(np.int64)
-    kinds, firsts, kind_of = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    members = np.split(np.argsort(kind_of.ravel(), kind="stable"), np.cumsum(np.bincount(kind_of.ravel()))[:-1])
+        reasons = [None, *(status.reasons for status in verdict.statuses)]
+        codes = [0] * len(names) if verdict.codes is None or ended else verdict.codes.tolist()
+        columns.append([reasons[code] if row in inside else None for row, code in enumerate(codes)])
+    alike: dict[tuple[Any, ...], list[str]] = {}
+    for row, (status, *found) in enumerate(zip(decided, *columns, strict=True)):
+        state = REFUSED if status is not None else FEASIBLE if row in feasible else UNSEEN
+        alike.setdefault((state, row in inside, status, *found), []).append(names[row])
     groups = []
-    for kind in np.argsort(firsts).tolist():
-        at, outside, decided, *codes = kinds[kind].tolist()
-        status = statuses[decided - 1] if decided else None
-        found = {
-            name: trace.verdicts[name].statuses[code - 1].reasons
-            for name, code in zip(plugins, codes, strict=True)
-            if code
-        }
-        group = _group((FEASIBLE, REFUSED, UNSEEN)[at], status, found, plugins)
-        if outside and group.state == UNSEEN:
+    for (state, there, status, *found), nodes in alike.items():
+        of_plugins = dict(zip(plugins, found, strict=True))
+        group = _group(state, status, {name: one for name, one in of_plugins.items() if one is not None}, plugins)
+        if not there and group.state == UNSEEN:
             group.detailed = (OUTSIDE_PHRASE,)
-        group.nodes = [names[row] for row in members[kind].tolist()]
-        group.chosen = trace.node != "" and trace.node in group.nodes
+        group.nodes = nodes
+        group.chosen = trace.node != "" and trace.node in nodes
         groups.append(group)
-    skipped, looked = list(trace.skipped_filter), int((state < 2).sum())
-    return Matrix(plugins, skipped, _in_order(groups), int((state == 0).sum()), looked, len(names))
+    fit, unseen = (sum(len(one.nodes) for one in groups if one.state == state) for state in (FEASIBLE, UNSEEN))
+    return Matrix(plugins, list(trace.skipped_filter), _in_order(groups), fit, len(names) - unseen, len(names))
 
 
-def _decisive(trace: CycleTrace, nodes: int, ended: bool) -> tuple[np.typing.NDArray[np.int64], list[Status]]:
-    """Return the 1-based number of each node's decisive status, 0 for none, and the statuses."""
-    number, known = np.zeros(nodes, np.int64), dict[Status, int]()
-    statuses: list[Status] = []
-    found = [] if ended else list(trace.decisive_statuses())
-    if trace.subset is not None and trace.subset_status is not None and trace.prefilter is None and not ended:
-        left_out: Bool = np.ones(nodes, np.bool_) if trace.placement is None else np.zeros(nodes, np.bool_)
-        left_out[trace.placement if trace.placement is not None else slice(None)] = True
-        left_out[trace.subset] = False
-        found.append((trace.subset_status, np.flatnonzero(left_out)))
-    for status, rows in found:
-        if status not in known:
-            statuses.append(status)
-            known[status] = len(statuses)
-        number[rows] = known[status]
-    return number, statuses
+def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Int64]]:
+    """Yield each decisive status with its nodes; a node that PreFilter left out has its status."""
+    yield from trace.decisive_statuses()
+    if trace.subset is not None and trace.subset_status is not None and trace.prefilter is None:
+        there = np.arange(trace.nodes) if trace.placement is None else trace.placement
+        yield trace.subset_status, np.setdiff1d(there, trace.subset)
 
 
 def _group(state: str, status: Status | None, found: dict[str, tuple[str, ...]], plugins: Sequence[str]) -> MatrixGroup:
