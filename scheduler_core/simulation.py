@@ -104,7 +104,7 @@ class Simulation:
         for framework in profiles.values():
             framework.list_pods = self._all_pods
         self.to_try = self._chosen(pending, pods)  # in order
-        self.stages: dict[int, Callable[[], None]] = {}  # cycle number -> function to call before that cycle
+        self.stages: dict[int, list[Callable[[], None]]] = {}  # cycle number -> what to call before that cycle
         self._waiting: dict[str, _WaitingPod] = {}
         self._first_tried: dict[str, int] = {}  # pods of groups, in the order of their first attempt
         self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
@@ -210,10 +210,11 @@ class Simulation:
         while True:
             if done == len(self.to_try):
                 yield from self._time_out()
-            if stage := self.stages.pop(self.scheduler.cycles + 1, None):
+            if stages := self.stages.pop(self.scheduler.cycles + 1, None):
                 del self.to_try[:done]
                 done = 0
-                stage()
+                for stage in stages:
+                    stage()
             if done == len(self.to_try):
                 break
             pod = self.to_try[done]

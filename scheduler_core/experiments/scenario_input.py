@@ -41,7 +41,8 @@ def _make_space(cached: dict[Any, Any]) -> None:
 def apply_changes(simulation: Simulation) -> Simulation:
     """Apply the planned changes of a simulation now, and return it. Raises InputError."""
     for number in sorted(simulation.stages):
-        simulation.stages.pop(number)()
+        for stage in simulation.stages.pop(number):
+            stage()
     return simulation
 
 

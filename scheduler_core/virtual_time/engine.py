@@ -116,7 +116,7 @@ class Engine:
         self._listed: list[str] | None = None
         self.max_records: float = math.inf  # limit of records, so that the run cannot grow without bounds
         self.max_pods: float = math.inf  # limit of pods that exist at the same time
-        self.before_cycle: dict[int, Action] = {}  # number of a cycle -> action to run right before it
+        self.before_cycle: dict[int, list[Action]] = {}  # number of a cycle -> actions to run right before it
         self.after_second: list[tuple[float, Action]] = []  # ascending: actions to run after everything in that second
         self.at(0.0, lambda: self.api.begin(simulation.pending))
 
@@ -172,12 +172,13 @@ class Engine:
             self._run_due(now)
 
     def _stage(self) -> bool:
-        """Run the action planned before the next cycle; return whether there was one."""
-        action = self.before_cycle.pop(self.scheduler.cycles + 1, None)
-        if action is not None:
+        """Run the actions planned before the next cycle; return whether there were any."""
+        actions = self.before_cycle.pop(self.scheduler.cycles + 1, [])
+        if actions:
             self._begin_changes()
+        for action in actions:
             action()
-        return action is not None
+        return bool(actions)
 
     def _run_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from scheduler_core.debugger.fork.reconfigure import SETTINGS, reconfigure
@@ -98,9 +99,9 @@ def plan_single_pass(simulation: Simulation, stages: Sequence[Stage], done: int)
     """Schedule the stages of a single pass, from the one with index `done` on."""
     for number in range(done, len(stages)):
         stage, earlier = stages[number], stages[:number]
-        simulation.stages[_number(stage)] = _joined(
-            simulation.stages.get(_number(stage)), lambda s=stage, e=earlier: apply_single_pass(simulation, s, e)
-        )
+        assert stage.at is not None
+        action = partial(apply_single_pass, simulation, stage, earlier)
+        simulation.stages.setdefault(stage.at, []).append(action)
 
 
 def plan_virtual_time(run: ScenarioRun, stages: Sequence[Stage], on_stage: Any = lambda number: None) -> None:
@@ -114,24 +115,8 @@ def plan_virtual_time(run: ScenarioRun, stages: Sequence[Stage], on_stage: Any =
 
         if stage.t is not None:
             engine.after_second.append((stage.t, action))
-        else:
-            engine.before_cycle[_number(stage)] = _joined(engine.before_cycle.get(_number(stage)), action)
+        elif stage.at is not None:
+            engine.before_cycle.setdefault(stage.at, []).append(action)
     engine.after_second.sort(key=lambda entry: entry[0])
     if stages and stages[-1].settings.get("until") is not None:
         run.until = float(stages[-1].settings["until"])
-
-
-def _number(stage: Stage) -> int:
-    assert stage.at is not None
-    return stage.at
-
-
-def _joined(first: Any, second: Any) -> Any:
-    if first is None:
-        return second
-
-    def both() -> None:
-        first()
-        second()
-
-    return both
