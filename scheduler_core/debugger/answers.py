@@ -21,7 +21,7 @@ from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import Answer, Cause, PendingWorkload, Target
-from scheduler_core.explain.preemption import ending_on, waits_until
+from scheduler_core.explain.preemption import waits_for_victims
 from scheduler_core.framework import causes
 from scheduler_core.plugins.volumes import claim_name
 from scheduler_core.simulation import Simulation
@@ -101,7 +101,8 @@ def answer_now(
     what_if = WhatIf(simulation, pod.key)
     answer, trace = _tried(simulation, what_if, (), whole_ladder)
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
-        _wait_for_victims(simulation, pod, answer)
+        waits = waits_for_victims(simulation.cluster, pod)
+        answer.cause, answer.sentence = waits or (answer.cause, answer.sentence)
     if group_of(pod):
         _describe_group(simulation, pod, answer, trace)
     answer.message = last.message if last is not None else answer.message
@@ -134,13 +135,6 @@ def _tried(
 
     trace = what_if.run(changes, look)
     return found[0], trace
-
-
-def _wait_for_victims(simulation: Simulation, pod: PodInfo, answer: Answer) -> None:
-    """Say that a nominated pod waits for the pods that end on its node, if it does."""
-    if ending := ending_on(simulation.cluster, pod):
-        answer.cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
-        answer.sentence = waits_until(pod.nominated_node, ending)
 
 
 def _describe_group(simulation: Simulation, pod: PodInfo, answer: Answer, trace: CycleTrace) -> None:

@@ -21,7 +21,7 @@ from scheduler_core.explain.answer import (
 from scheduler_core.explain.failure_details import lacks, objection, short_by
 from scheduler_core.explain.groups import OUTSIDE
 from scheduler_core.explain.nowhere import Nowhere
-from scheduler_core.explain.preemption import awaited, preemption_of, waits_until
+from scheduler_core.explain.preemption import preemption_of, waits_for_victims
 from scheduler_core.explain.scores import ScoreRules
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import (
@@ -108,7 +108,13 @@ class Explainer:
             self.context = RejectionContext(cluster, pod, names, filters, gone)
             self.promised = RejectionContext(cluster, pod, names, filters, gone, counted)
             self.lacks = lacks(self.promised)
-        self.awaited = awaited(trace, self.context)
+
+    @cached_property
+    def waits(self) -> tuple[Cause, str] | None:
+        """For a nominated pod that may not evict pods because some are being deleted: what it waits for."""
+        if self.context is None or self.trace.postfilter is None or self.trace.postfilter.decides:
+            return None
+        return waits_for_victims(self.context.cluster, self.context.pod)
 
     def answer(self, whole_ladder: bool = False) -> Answer:
         trace = self.trace
@@ -130,10 +136,7 @@ class Explainer:
             answer.cause = self.cause()
         if answer.cause is not None or whole_ladder:
             answer.ladder = ladder.rungs(self.nowhere.classes, whole_ladder)
-        if self.awaited and self.context is not None:
-            answer.sentence = waits_until(self.context.pod.nominated_node, self.awaited)
-        else:
-            answer.sentence = summary.answer_sentence(trace, answer, self.nowhere)
+        answer.sentence = self.waits[1] if self.waits else summary.answer_sentence(trace, answer, self.nowhere)
         return answer
 
     # ---- the ladder
@@ -156,8 +159,8 @@ class Explainer:
         if trace.postfilter is not None and trace.postfilter.nominated_node:
             node = trace.postfilter.nominated_node
             return Cause(causes.NOMINATED, "DefaultPreemption", [node], list(trace.victims))
-        if self.awaited and self.context is not None:
-            return Cause(causes.NOMINATED, "DefaultPreemption", [self.context.pod.nominated_node], self.awaited)
+        if self.waits:
+            return self.waits[0]
         if groups.of_member(trace):
             return Cause(causes.POD_GROUP, "", [trace.node] if trace.node else [], [trace.group])
         return self.nowhere.cause()

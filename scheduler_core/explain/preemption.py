@@ -7,8 +7,8 @@ from scheduler_core.cluster.formatting import some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import summary
-from scheduler_core.explain.answer import Preemption, PreemptionCandidate
-from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.explain.answer import Cause, Preemption, PreemptionCandidate
+from scheduler_core.framework import causes
 
 NO_PRIORITIES: Mapping[str, int] = {}
 NAMED = 3  # pods in a sentence
@@ -34,18 +34,14 @@ def preemption_of(trace: CycleTrace) -> Preemption | None:
     return preemption
 
 
-def awaited(trace: CycleTrace, context: RejectionContext | None) -> list[str]:
-    """Return the pods that end on the pod's nominated node, for which it may not evict others; [] if it may."""
-    if context is None or trace.postfilter is None or trace.postfilter.decides:
-        return []
-    return ending_on(context.cluster, context.pod)
-
-
-def ending_on(cluster: Cluster, pod: PodInfo) -> list[str]:
-    """Return the pods of lower priority that are being deleted on the node to which the pod is nominated."""
+def waits_for_victims(cluster: Cluster, pod: PodInfo) -> tuple[Cause, str] | None:
+    """Return the cause and the sentence for a pod whose nominated node has pods of lower priority that are being
+    deleted; None for any other pod."""
     row = cluster.nodes.rows.get(pod.nominated_node)
     there = cluster.nodes.pods_of(row) if row is not None else ()
-    return [other.key for other in there if other.terminating and other.priority < pod.priority]
+    ending = [other.key for other in there if other.terminating and other.priority < pod.priority]
+    cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
+    return (cause, waits_until(pod.nominated_node, ending)) if ending else None
 
 
 def waits_until(node: str, pods: Sequence[str]) -> str:
