@@ -220,8 +220,8 @@ class Fix(msgspec.Struct):
 class Answer(Part):
     """Why a pod was placed on its node, or is pending.
 
-    `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the nodes that lack
-    least, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
+    `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the first nodes of
+    the ladder, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
     runner-up; `decision`: what singled it out. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
     without a node. `fixes`: for its `workload`; the caller sets both.
     """

@@ -178,7 +178,7 @@ def test_the_next_objection():
     assert [plugin for plugin, _ in near(answer, "n1")] == ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
 
 
-def test_closest_nodes_have_the_fewest_objections_then_the_smallest_shortfall():
+def test_the_closest_nodes_are_the_first_of_the_ladder():
     answer = why(
         node("tainted", cpu="1", taints=TAINTS),
         node("small", cpu="500m"),
