@@ -64,6 +64,22 @@ def test_from_home_to_most_allocated_in_four_actions(page: Page, scenario: int, 
     assert actions.done <= 4
 
 
+PASTE = """text => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  document.body.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
+}"""
+
+
+def test_a_message_that_is_pasted_anywhere_is_explained(page: Page) -> None:
+    page.goto("/")
+    page.evaluate(PASTE, "0/3 nodes are available: 3 Insufficient cpu.")
+    page.wait_for_url("**/message/")
+    expect(page.locator(".answer")).to_have_text("None of 3 nodes takes the pod: 3 lack cpu.")
+    page.get_by_role("link", name="Upload a snapshot").click()
+    page.wait_for_url("**/#upload")
+
+
 def test_search_by_keyboard(page: Page, recorded: dict[str, Any]) -> None:
     run = recorded["run"]
     page.goto(f"/runs/{run}/")
