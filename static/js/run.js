@@ -16,7 +16,7 @@ let planned = 0; // cycles of the whole run, as far as known
 let seen = Number(page.dataset.seq); // the last event
 let over = false; // whether the progress has ended
 let ended = false; // whether the page shows the outcome
-const followed = document.querySelector("#map[data-live]") !== null; // the map shows one as soon as it has the cluster
+const followed = !inTime && document.querySelector("#map[data-live]") !== null; // the map shows a timepoint
 
 // Shows how many cycles were done at a timepoint, of how many.
 function showCycles(done, of) {
@@ -78,7 +78,7 @@ function live() {
       page.dataset.seq = progress.last_seq;
       seen = progress.last_seq;
       planned = progress.cycles_total;
-      if (!followed) showCycles(progress.cycles_done, planned);
+      if (!followed && !inTime) showCycles(progress.cycles_done, planned);
     },
     onEnd() {
       over = true;
@@ -95,6 +95,6 @@ onKeys({ s: () => present.click() });
 drawCharts();
 loadParts();
 if (page.dataset.live) {
-  document.addEventListener("timepoint", ({ detail }) => showTimepoint(detail));
+  if (followed) document.addEventListener("timepoint", ({ detail }) => showTimepoint(detail));
   live();
 }

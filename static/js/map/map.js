@@ -194,6 +194,7 @@ function open() {
   if (decisions.live)
     decisions.follow(box.dataset.live, () => {
       if (player.live && decisions.last) player.followDecisions().catch(failed);
+      else if (player.world) shown();
     });
   if (begun()) (player.live ? player.followDecisions() : player.open()).catch(failed);
   stops.load().catch((error) => stops.say(error.message));

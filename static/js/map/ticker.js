@@ -9,8 +9,7 @@ const FRESH = 40; // rows after a jump
 export class Ticker {
   constructor(list, decisions) {
     Object.assign(this, { list, decisions });
-    this.first = 1; // the rows are the cycles from `first` to `last`
-    this.last = 0;
+    this.last = 0; // the cycle of the first row
   }
 
   // Loads what `show` needs.
@@ -26,14 +25,13 @@ export class Ticker {
     const ahead = cycle - this.last;
     if (ahead < 0 || ahead > ROWS) {
       list.replaceChildren();
-      this.first = Math.max(1, cycle - FRESH + 1);
-      this.last = this.first - 1;
+      this.last = Math.max(0, cycle - FRESH);
     }
     list.firstElementChild?.removeAttribute("aria-current");
-    const fresh = decisions.between(this.last + 1, cycle).map((one) => this.row(one));
-    list.prepend(...fresh.reverse());
+    const fresh = decisions.between(this.last + 1, cycle);
+    if (fresh.length < cycle - this.last) return; // they are not here yet
+    list.prepend(...fresh.map((one) => this.row(one)).reverse());
     this.last = cycle;
-    this.first = Math.max(this.first, cycle - ROWS + 1);
     while (list.childElementCount > ROWS) list.lastElementChild.remove();
     list.firstElementChild?.setAttribute("aria-current", "step");
   }
