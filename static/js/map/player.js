@@ -213,6 +213,7 @@ export class Player extends Reel {
   // Shows the last timepoint. While the run is active, playback continues from there as fast as it runs.
   async end() {
     this.pause();
+    this.rested = 0; // the user waits
     await this.to(this.head ? { cycle: this.head + 1 } : {});
     if (!this.live || this.decisions.over) return;
     this.speed = FASTEST;
