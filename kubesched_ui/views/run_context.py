@@ -51,7 +51,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         **node_labels(shown.object_list),
         "same_message": repeated(shown.object_list),
         "sort": sort,
-        "table_asked": bool(query.get("sort") or query.get("page")),
+        "table_open": bool(query.get("sort") or query.get("page")),
         "counts": counts,
         "outcomes": [(one["result"], outcome_text(run, one)) for one in counts],
         "scheduler": scheduler_of(run),

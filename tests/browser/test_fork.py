@@ -64,8 +64,9 @@ def test_the_fixes_of_a_run_are_loaded_after_its_page(page: Page, recorded: dict
     expect(page.locator(".answer")).to_contain_text("placed")
 
 
-def test_two_releases_are_compared_with_two_clicks(page: Page, recorded: dict[str, Any]) -> None:
+def test_two_releases_are_compared_on_the_page_of_the_scenario(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
+    page.get_by_text("Two releases, or ready configurations").click()
     page.get_by_label("Release", exact=True).select_option("1.27")
     page.get_by_label("with", exact=True).select_option("1.34")
     page.get_by_role("button", name="Compare", exact=True).click()

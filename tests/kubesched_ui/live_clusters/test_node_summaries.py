@@ -21,9 +21,9 @@ def test_the_page_of_a_node_says_what_it_is_to_the_pending_pods(client: Client) 
     assert '<p class="answer">No pending pod fits here: the node is smaller than the request of 64 cpu.</p>' in text
 
 
-def test_clusters_without_a_sentence() -> None:
+def test_clusters_without_a_sentence_say_why() -> None:
     cluster = live_cluster()
-    assert node_summaries.of_cluster(cluster, "n9") == ""
+    assert "Node n9: does not exist" in node_summaries.of_cluster(cluster, "n9")
     cluster.counts = {"kinds": {"Pod": node_summaries.MOST + 1}}
-    assert node_summaries.of_cluster(cluster, "n0") == ""
-    assert node_summaries.of_cluster(Cluster(name="new"), "n0") == ""
+    assert "more than 10,000 objects" in node_summaries.of_cluster(cluster, "n0")
+    assert node_summaries.of_cluster(Cluster(name="new"), "n0") == "", "nothing is stored yet"
