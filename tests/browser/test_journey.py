@@ -48,6 +48,7 @@ def test_drop_run_watch_open_step(page: Page) -> None:
     expect(page.locator('[data-part="cycles"]')).to_have_text("3 / 3")
     page.locator("#all-pods > summary").click()
     page.locator("#pods").get_by_role("link", name="shop/search-1").click()
+    page.wait_for_url("**/pods/shop/search-1/*")  # with its scripts, which read keys
 
     expect(page.locator(".answer")).to_contain_text("gamma is the only node that suits the pod, but it is short by 3")
     expect(page.locator("#why li").first).to_contain_text("Add 1 node")
