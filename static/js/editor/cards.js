@@ -53,19 +53,26 @@ export class Card {
     const { body } = this;
     const open = [...body.querySelectorAll("details[data-keep][open]")].map((one) => one.dataset.keep);
     const chosen = [...body.querySelectorAll("select[data-hold]")].map((one) => [one.dataset.at, one.value]);
+    const changed = [...body.querySelectorAll("form [name]")]
+      .filter((one) => one.value !== initial(one))
+      .map((one) => [one.name, one.value]);
     const now = document.activeElement;
-    if (!body.contains(now)) return { open, chosen };
+    if (!body.contains(now)) return { open, chosen, changed };
     const { at } = now.dataset;
     const typed = now.matches("input[type=text]") && now.value !== now.defaultValue ? now.value : null;
-    return { open, chosen, at, focused: true, typed, from: now.selectionStart, to: now.selectionEnd };
+    return { open, chosen, changed, at, focused: true, typed, from: now.selectionStart, to: now.selectionEnd };
   }
 
-  restore({ open, chosen, at, focused, typed, from, to }) {
+  restore({ open, chosen, changed, at, focused, typed, from, to }) {
     for (const one of this.body.querySelectorAll("details[data-keep]")) one.open = open.includes(one.dataset.keep);
     for (const input of this.body.querySelectorAll("input[type=text]")) input.defaultValue = input.value;
     for (const [place, value] of chosen) {
       const again = this.body.querySelector(`select[data-at="${CSS.escape(place)}"]`);
       if ([...(again?.options ?? [])].some((one) => one.value === value)) again.value = value;
+    }
+    for (const [name, value] of changed) {
+      const again = this.body.querySelector(`form [name="${CSS.escape(name)}"]`);
+      if (again) again.value = value;
     }
     if (!focused) return;
     const again = at && this.body.querySelector(`[data-at="${CSS.escape(at)}"]`);
@@ -85,6 +92,12 @@ export class Card {
     first?.focus({ preventScroll: true });
     this.details.scrollIntoView({ block: "nearest" });
   }
+}
+
+// Returns the value of a control of a form that nobody has changed.
+function initial(control) {
+  if (!control.options) return control.defaultValue;
+  return [...control.options].find((one) => one.defaultSelected)?.value ?? control.options[0]?.value;
 }
 
 // Moves typed text to the field that replaces the old one, and reports it as a change when the field loses the focus.

@@ -34,6 +34,7 @@ function scoring(release, address, score) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     score(Object.fromEntries(new FormData(form)));
+    form.reset(); // what is chosen from now on is kept when the card is filled again
   });
   if (forms.has(release)) fill();
   else load(release, address).then(fill, () => form.append("The form could not be loaded. Reload the page."));
