@@ -94,7 +94,7 @@ export class Card {
   }
 }
 
-// Returns the value of a control of a form that nobody has changed.
+// Returns the value of a control of a form that still has its first value.
 function initial(control) {
   if (!control.options) return control.defaultValue;
   return [...control.options].find((one) => one.defaultSelected)?.value ?? control.options[0]?.value;

@@ -15,7 +15,7 @@ from tests.scheduler_core.provenance.cases import check
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("release", selection([f"1.{n}" for n in (20, 22, 23, 24, 25, 26, 28, 29, 30, 31, 32, 33)], 2))
+@pytest.mark.parametrize("release", selection([f"1.{n}" for n in (20, 22, 23, 24, 25, 26, 28, 29, 30, 31, 32, 33)], 4))
 def test_other_releases(release: str) -> None:
     for case in golden_cases(f"v{release}")[:2]:  # resources, where they differ most
         assert list(check(case, counts=Counter())) == []
