@@ -21,7 +21,7 @@ LAYERS = {
         ("pod_groups", "legacy"),
         ("simulation",),
         ("controllers", "explain"),
-        ("metrics",),
+        ("messages", "metrics"),
         ("snapshot",),
         ("virtual_time",),
         ("debugger",),

@@ -7,7 +7,7 @@ from ninja import Field, Router, Schema
 
 from kubesched_ui.accounts.permissions import USERS, permission
 from kubesched_ui.api.common import REFUSALS, encoded
-from scheduler_core.explain.message_input import MAX_CHARACTERS, explain_text
+from scheduler_core.messages.reader import MAX_CHARACTERS, explain_text
 
 router = Router(tags=["messages"])
 

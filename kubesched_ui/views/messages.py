@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from scheduler_core.errors import InputError
-from scheduler_core.explain.message_input import explain_text
+from scheduler_core.messages.reader import explain_text
 
 SHOWN = 200_000  # characters of the text that the form keeps
 

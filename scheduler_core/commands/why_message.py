@@ -8,8 +8,8 @@ from typing import IO
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.errors import InputError
-from scheduler_core.explain.message import MessageAnswer, MessageReason
-from scheduler_core.explain.message_input import explain_text
+from scheduler_core.messages.message import MessageAnswer, MessageReason
+from scheduler_core.messages.reader import explain_text
 from scheduler_core.snapshot.files import read_bytes
 
 BAR = 20  # characters of a bar over all nodes

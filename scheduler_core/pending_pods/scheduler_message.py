@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler_core.api.objects import Pod, PodCondition
 from scheduler_core.cluster.formatting import some
-from scheduler_core.explain.message_text import read_message
+from scheduler_core.messages.text import read_message
 from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import Report, SchedulerMessage
 from scheduler_core.pending_pods.times import seconds

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.explain.answer import Part
-from scheduler_core.explain.message_advice import (
+from scheduler_core.framework import causes
+from scheduler_core.messages.advice import (
     ADVICE,
     EVERY,
     NAMESPACE,
@@ -18,8 +19,8 @@ from scheduler_core.explain.message_advice import (
     WHICH_NODE,
     Advice,
 )
-from scheduler_core.explain.message_text import MessageText, read_message
-from scheduler_core.explain.message_wording import (
+from scheduler_core.messages.text import MessageText, read_message
+from scheduler_core.messages.wording import (
     NO_VICTIMS,
     NOT_HELPFUL,
     OLD_PREFIXES,
@@ -29,7 +30,6 @@ from scheduler_core.explain.message_wording import (
     span,
     wording_of,
 )
-from scheduler_core.framework import causes
 from scheduler_core.plugins.taint_toleration import taint_obstacle
 from scheduler_core.releases import RELEASES
 

@@ -11,21 +11,21 @@ import pytest
 
 from scheduler_core.commands.replay import replay_case
 from scheduler_core.errors import InputError
-from scheduler_core.explain.message import MessageAnswer, explain_message
-from scheduler_core.explain.message_input import (
+from scheduler_core.framework.fit_error import fit_error_message
+from scheduler_core.messages.message import MessageAnswer, explain_message
+from scheduler_core.messages.reader import (
     MAX_CHARACTERS,
     MAX_MESSAGES,
     MAX_PODS,
     explain_text,
 )
-from scheduler_core.explain.message_text import MAX_REASONS, read_message
-from scheduler_core.explain.message_wording import WORDINGS, releases_with
-from scheduler_core.framework.fit_error import fit_error_message
+from scheduler_core.messages.text import MAX_REASONS, read_message
+from scheduler_core.messages.wording import WORDINGS, releases_with
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import numbered
 from tests.conformance import golden_cases, golden_decisions, golden_sets
-from tests.scheduler_core.explain.public_messages import MESSAGES, PublicMessage
+from tests.scheduler_core.messages.public_messages import MESSAGES, PublicMessage
 
 GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
 CPU = "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable."

@@ -16,8 +16,8 @@ from scheduler_core.api.text_checks import escaped
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Part
-from scheduler_core.explain.message import MessageAnswer, explain_message, is_known_error
-from scheduler_core.explain.message_text import HEAD
+from scheduler_core.messages.message import MessageAnswer, explain_message, is_known_error
+from scheduler_core.messages.text import HEAD
 
 MAX_CHARACTERS = 1_000_000  # of a text
 MAX_MESSAGES = 20  # different ones

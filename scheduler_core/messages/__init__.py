@@ -1,0 +1,1 @@
+"""Explains FailedScheduling messages without their cluster (docs/answers.md)."""
