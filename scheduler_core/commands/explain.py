@@ -139,7 +139,10 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
     for alike in found.values():
         group = answers.get(alike.answer.pod)
         if group is not None:
-            alike.answer = replace(group.answer, pod=alike.answer.pod, result=alike.answer.result)
+            of_pod = alike.answer
+            tried = last.get(of_pod.pod)  # equal pods may have other messages
+            message = group.answer.message if tried is None else tried.message
+            alike.answer = replace(group.answer, pod=of_pod.pod, result=of_pod.result, message=message)
     return list(found.values())
 
 

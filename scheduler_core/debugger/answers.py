@@ -58,7 +58,8 @@ def answers_of(
             if only is not None and pod.key not in only:
                 continue
             trace = (last or {}).get(pod.key)
-            key = equality_of(pod), trace.nominated_node if trace is not None else ""
+            nominated = trace is not None and trace.nominated_node
+            key = equality_of(pod), pod.key if nominated else ""  # it does not count its own nomination
             if key not in found:
                 answer = answer_now(simulation, pod, trace)
                 answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(pods))

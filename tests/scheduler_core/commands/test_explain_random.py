@@ -84,9 +84,19 @@ def check(cli: Cli, seed: int, alone: int | None = None) -> None:
 
 
 def ordered(answer: Raw) -> Raw:
-    """Return the answer with the changes of each fix in one order: a fix edits the pod of its answer first."""
-    fixes = [fix | {"changes": sorted(fix.get("changes", []), key=str)} for fix in answer.get("fixes", [])]
+    """Return the answer with the changes of each fix in one order, without the pod that is the target of a fix for
+    several equal pods: it is the first that the fix edits, and that is the pod of the answer."""
+    fixes = [
+        fix | {"changes": sorted(fix.get("changes", []), key=str), "target": target_of(fix)}
+        for fix in answer.get("fixes", [])
+    ]
     return answer | {"fixes": fixes}
+
+
+def target_of(fix: Raw) -> Raw | None:
+    target: Raw | None = fix.get("target")
+    several = target is not None and target["kind"] == "Pod" and len(fix.get("changes", [])) > 1
+    return None if several else target
 
 
 def explained(cli: Cli, *argv: str) -> str:
