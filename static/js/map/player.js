@@ -214,10 +214,14 @@ export class Player extends Reel {
   async end() {
     this.pause();
     this.rested = 0; // the user waits
-    await this.to(this.head ? { cycle: this.head + 1 } : {});
-    if (!this.live || this.decisions.over) return;
-    this.speed = FASTEST;
-    this.play(1);
+    const { head } = this;
+    await this.to(head ? { cycle: head + 1 } : {});
+    if (this.live && !this.decisions.over) {
+      this.speed = FASTEST;
+      this.play(1);
+    } else if (this.head > head) {
+      await this.end(); // the last decisions have arrived meanwhile
+    }
   }
 
   // ---- playback
