@@ -203,6 +203,7 @@ async def test_large_lists_are_compressed() -> None:
             assert len(msgspec.json.decode(gzip.decompress(await response.read()))["items"]) == 50
 
 
+@pytest.mark.long
 async def test_a_recording_is_served_by_its_revisions() -> None:
     recording = Recording(LIVE_A)
     async with ApiServer(Storage(0), git_version=recording.version["gitVersion"]) as server:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 
+@pytest.mark.long
 def test_buy_from_scenario_to_answer(page: Page, recorded: dict[str, int]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
     page.get_by_role("link", name="Experiments").last.click()

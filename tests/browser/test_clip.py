@@ -148,6 +148,7 @@ def test_a_clip_of_2000_nodes_has_at_most_a_megabyte(site: Instance, offline: Pa
     expect(offline.locator("[data-when]")).to_have_text("After the last cycle of this clip", timeout=120_000)
 
 
+@pytest.mark.long
 def test_a_picture_has_the_sentence_and_the_legend(page: Page, shared: int, tmp_path: Path) -> None:
     page.goto(f"/runs/{shared}/?cycle=5&point=filter&plugin=NodeResourcesFit#map")
     expect(page.locator("#map [data-shades]")).to_contain_text("NodeResourcesFit refuses 3")

@@ -222,6 +222,7 @@ def test_a_text_with_an_error_is_not_run_and_the_error_is_shown(quiet_page: Page
     expect(page.get_by_role("alert")).to_contain_text("1 error to fix, the first in line 1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [360, 1440])
 def test_a_copy_of_a_sample_has_a_preview(page: Page, site: Instance, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})

@@ -76,6 +76,7 @@ def test_paste_text(page: Page) -> None:
     expect(page.get_by_text("No pending pods")).to_be_visible()
 
 
+@pytest.mark.long
 def test_edit_a_node_in_place(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/object/Node/gamma/")
     text = page.locator("#text")
@@ -105,6 +106,7 @@ def test_score_bars_are_drawn(page: Page, recorded: dict[str, Any]) -> None:
     assert widths == sorted(widths, reverse=True)  # the best node at the top has the longest bar
 
 
+@pytest.mark.long
 def test_the_chart_library_is_loaded_last_and_only_with_charts(page: Page, recorded: dict[str, Any]) -> None:
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))

@@ -91,6 +91,7 @@ def step_back_and_forth(page: Page, step: int) -> None:
     expect(page.locator("[data-back]")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
     page.get_by_role("button", name="Start live class").click()

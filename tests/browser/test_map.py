@@ -69,6 +69,7 @@ ANEW = """new Promise((drawn) => {
 })"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("cycle", "speed"), [(1, "30"), (9, "5")])  # at 5 a second pods are animated
 def test_incremental_drawing_equals_full_drawing(page: Page, mapped: int, cycle: int, speed: str) -> None:
     open_at(page, mapped, f"?cycle={cycle}", f"cycle {cycle} of 12")
@@ -189,6 +190,7 @@ def test_an_invalid_expression_shows_its_position(page: Page, mapped: int) -> No
     expect(page.locator("#map [data-found] pre")).to_contain_text("^")
 
 
+@pytest.mark.long
 def test_map_and_queue_chart_share_a_cursor(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     slider, place = page.get_by_label("Timepoint", exact=True), page.locator("#map [data-place]")

@@ -162,6 +162,7 @@ def no_text_overlaps(page: Page, address: str, drawn: str, steps: int) -> None:
     assert overlapping(page) == []
 
 
+@pytest.mark.long
 def test_no_text_is_over_another(page: Page, gpus: int) -> None:
     page.add_init_script(RECORD)
     no_text_overlaps(page, f"/runs/{gpus}/pods/default/train-0/", "1 change", 5)

@@ -42,6 +42,7 @@ def expect_in_view(page: Page, number: int) -> None:
     page.wait_for_function(IN_VIEW, arg=number)
 
 
+@pytest.mark.long
 def test_the_selected_attempt_of_many_is_in_view(page: Page, unlucky: str) -> None:
     page.goto(unlucky)
     expect_in_view(page, 34)

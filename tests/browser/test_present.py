@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 
@@ -36,6 +37,7 @@ def test_by_keys_alone(page: Page, recorded: dict[str, Any]) -> None:
     page.wait_for_url("**/pods/**")
 
 
+@pytest.mark.long
 def test_every_slide_fits_a_phone_and_is_swiped(page: Page, recorded: dict[str, Any], story: dict[str, Any]) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     for run in (recorded["run"], story["run"]):

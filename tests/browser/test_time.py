@@ -80,6 +80,7 @@ def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: di
     expect(page).to_have_url(re.compile(r"\?t=300$"))
 
 
+@pytest.mark.long
 def test_a_pod_in_a_queue_links_to_its_page(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     lane(page, "unschedulable").get_by_role("link", name="boss").click()
@@ -178,6 +179,7 @@ MIDDLE = """async ([png, colour]) => {
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", selection([390, 800, 2560, 1440], 2))
 def test_slider_queues_axis_and_cursor_are_aligned(page: Page, story: dict[str, Any], width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1000})

@@ -191,6 +191,7 @@ def test_a_response_that_fails_midway_is_aborted(server: str) -> None:
             connection.getresponse().read()
 
 
+@pytest.mark.long
 def test_a_response_waits_for_a_slow_client(connection: HTTPConnection, tmp_path: Path) -> None:
     connection.request("GET", "/long")
     answer = connection.getresponse()

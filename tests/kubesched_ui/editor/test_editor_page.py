@@ -61,6 +61,7 @@ def test_an_old_cluster_opens_without_errors(client: Client) -> None:
     assert ingest_files([("again.yaml", text.encode())]).counts == {"Node": 1, "CSINode": 1}
 
 
+@pytest.mark.long
 def test_every_sample_opens_without_errors_and_unchanged(client: Client) -> None:
     load_samples()
     for sample in Scenario.objects.filter(origin=Scenario.Origin.SAMPLE):

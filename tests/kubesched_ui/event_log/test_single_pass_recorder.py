@@ -40,6 +40,7 @@ def compare(objects: list[Any], monkeypatch: pytest.MonkeyPatch, **settings: Any
     return len(alone[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["basic", "spread", "antiaffinity", "prefaffinity", "preemption"])
 @pytest.mark.parametrize("percentage", [100, 40])
 def test_workloads(name: str, percentage: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,7 @@ def test_queue_moves_of_a_virtual_time_run(virtual_time: Run, tmp_path: Path) ->
     assert [to for _, to in moves] == ["active", "unschedulable", "active", "bound"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["single_pass", "virtual_time", "empty"])
 @pytest.mark.parametrize(("title", "query"), parquet.QUERIES, ids=range(len(parquet.QUERIES)))
 def test_the_documented_queries_run(

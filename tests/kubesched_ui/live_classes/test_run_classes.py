@@ -153,6 +153,7 @@ POINTS = ("preenqueue", "prefilter", "filter", "postfilter", "score", "permit", 
 CONTROLS = re.compile(r"<(?:form|script|noscript|dialog|button|input|select|textarea|html)\b|data-load=|href=\"[?#]")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sample", "in_time"), [("10-preemption", False), ("16-preemption-in-time", True), ("19-devices", False),
                             ("20-pod-group", False)],

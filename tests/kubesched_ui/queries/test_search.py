@@ -53,6 +53,7 @@ def peak_mb() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "message"),
     [

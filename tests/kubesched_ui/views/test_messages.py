@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from tests.kubesched_ui.pages import Page, get
-from tests.scheduler_core.explain.test_message import CPU, DESCRIBED
 from tests.scheduler_core.messages.public_messages import MESSAGES
+from tests.scheduler_core.messages.test_message import CPU, DESCRIBED
 
 pytestmark = pytest.mark.django_db
 EVIL = "0/2 nodes are available: 1 <script>alert(1)</script>, 1 <img src=x onerror=alert(1)>\u202e\x1b."

@@ -67,6 +67,7 @@ def test_a_run_forwards_and_back(client: Client, run: Run) -> None:
     assert all(one.page.inline == [] for one in found)
 
 
+@pytest.mark.long
 def test_each_slide_shows_one_thing(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
     headings = [one.heading for one in slides(client, run) if f"pod {number} of 5" in one.sent]
@@ -172,6 +173,7 @@ def test_scores_add_up_and_ties_are_not_revealed(client: Client, run: Run) -> No
     assert max(int(number.replace(",", "")) for _, number in so_far) == total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["16-preemption-in-time", "20-pod-group", "21-predicates",
              *(pytest.param(name, marks=pytest.mark.long)

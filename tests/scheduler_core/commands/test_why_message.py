@@ -4,7 +4,7 @@ import gzip
 import io
 from types import SimpleNamespace
 
-from tests.scheduler_core.explain.test_message import CPU, DESCRIBED, TIMED_OUT
+from tests.scheduler_core.messages.test_message import CPU, DESCRIBED, TIMED_OUT
 
 
 def test_a_message_as_argument(cli):
