@@ -44,7 +44,7 @@ let written = { playing: 0, at: 0 }; // last update of the text around the map
 const showTable = tableSwitch(box, view, player);
 const trial = new PodTrial(box, view);
 let world = null;
-let asked = 0;
+let turn = 0;
 let wanted = ""; // the pod that the user chose at the end
 
 function shown() {
@@ -75,8 +75,8 @@ function shown() {
 
 // Shows the nodes by the changes that the current pod needs, at the end those of a pod without a node.
 async function showLadder() {
-  asked += 1;
-  const mine = asked;
+  turn += 1;
+  const mine = turn;
   const { trace, step } = player;
   const waiting = !trace && player.atEnd ? pendingPods() : [];
   const one = waiting.find(({ pod }) => pod === wanted) ?? waiting[0];
@@ -92,9 +92,9 @@ async function showLadder() {
     return;
   }
   await new Promise((rests) => setTimeout(rests, REST));
-  if (mine !== asked) return;
+  if (mine !== turn) return;
   const { ladder } = await source.ladder(pod, trace?.number);
-  if (mine !== asked || player.playing) return;
+  if (mine !== turn || player.playing) return;
   trial.near(ladder);
   view.show(laddered(trace ? pictured(trace, -1) : NOTHING, ladder));
   choices.prefer(scarceResource(world, podsNamed(pod), nearest(ladder)));
