@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 def test_buy_from_scenario_to_answer(page: Page, recorded: dict[str, int]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
     page.get_by_role("link", name="Experiments").last.click()
-    page.get_by_role("link", name="Which nodes should be bought?").click()
+    page.get_by_role("link", name="Which nodes should be bought?", exact=True).click()
     row = page.locator(".node-type").last
     for label, text in (("Name", "huge"), ("Price of one", "2.5"), ("cpu", "64"), ("memory", "256Gi")):
         row.get_by_label(label, exact=True).fill(text)

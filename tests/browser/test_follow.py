@@ -172,7 +172,7 @@ def test_playback_shows_the_stages_of_a_cycle(followed: tuple[Page, int]) -> Non
     }"""
     page.evaluate(stages)
     page.locator("#map [data-speed]").select_option("0.5")
-    until(lambda: page.evaluate("points.join().includes('Filter,Score,Reserve')"), "the stages")
+    until(lambda: page.evaluate("points.join().includes('Filter,PreScore,Score,Reserve')"), "the stages")
     page.keyboard.press("r")
     assert page.evaluate("document.querySelectorAll('#map .steps .here').length") <= 1
 
