@@ -29,7 +29,7 @@ Bool = npt.NDArray[np.bool_]
 
 _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
-_OF_PODS = ("is_bare", "_memo", "images", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
+_OF_PODS = ("is_bare", "_memo", "images", "used", "nonzero", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
@@ -44,6 +44,11 @@ def zone_key(node: Node, stable: bool = True) -> str:
     zone = labels.get(_BETA_ZONE, labels.get(ZONE, "") if stable else "")
     region = labels.get(_BETA_REGION, labels.get(REGION, "") if stable else "")
     return f"{region}:\0:{zone}" if zone or region else ""
+
+
+def on_rows(matrix: npt.NDArray[Any], rows: slice | npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """Return `matrix[:, rows]`. `take` is faster for some rows."""
+    return matrix[:, rows] if isinstance(rows, slice) else matrix.take(rows, axis=1)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +78,9 @@ class NodeTable:
     `names`: the node of each row. `rows`: node name -> row. `allocatable`, `requested`: resource -> int64 column
     (millicores of cpu, whole units of other resources). `nonzero_cpu`, `nonzero_memory`: requests with the defaults of
     scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool. `usage`: the rows whose requests changed.
+    `capacity`: int64, `allowed_pods` and then the columns of `allocatable` in the order of `places`, which has the row
+    of each resource; cpu and memory are 1 and 2. `used`: the same for `pod_count` and `requested`. `nonzero`: those of
+    cpu and memory.
     """
 
     def __init__(self, pods: PodColumns, stable_labels: bool = True, image_counts_fixed: bool = False) -> None:
@@ -88,7 +96,7 @@ class NodeTable:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
-        # allocatable and requested of each resource, then the four other columns of int64
+        # `capacity`, `used` and `nonzero`
         self._columns = np.zeros((10, 0), np.int64)
         self._bind()
         self.unschedulable = np.zeros(0, np.bool_)
@@ -311,17 +319,25 @@ class NodeTable:
         self.changed()
 
     def _bind(self) -> None:
-        half = len(self._resources)
-        self.allocatable = dict(zip(self._resources, self._columns[:half], strict=True))
-        self.requested = dict(zip(self._resources, self._columns[half:-4], strict=True))
-        *_, self.nonzero_cpu, self.nonzero_memory, self.pod_count, self.allowed_pods = self._columns
+        half = 1 + len(self._resources)
+        self.capacity, self.used, self.nonzero = self._columns[:half], self._columns[half:-2], self._columns[-2:]
+        self.places = {name: place for place, name in enumerate(self._resources, 1)}
+        self.allowed_pods, self.allocatable = (
+            self.capacity[0],
+            dict(zip(self._resources, self.capacity[1:], strict=True)),
+        )
+        self._bind_used()
         self._added: dict[tuple[int, tuple[int, int]], tuple[Mapping[str, int], Int64]] = {}  # see `_added_by`
+
+    def _bind_used(self) -> None:
+        self.pod_count, self.requested = self.used[0], dict(zip(self._resources, self.used[1:], strict=True))
+        self.nonzero_cpu, self.nonzero_memory = self.nonzero
 
     def _resource(self, name: str) -> None:
         """Create the columns of a resource if they are missing."""
         if name == "pods" or name in self.allocatable:
             return
-        half = len(self._resources)
+        half = 1 + len(self._resources)
         self._columns = np.insert(self._columns, (half, 2 * half), 0, axis=0)
         self._resources.append(name)
         self._bind()
@@ -408,7 +424,7 @@ class NodeTable:
             if len(self._added) >= _MEMO_LIMIT:
                 self._added.clear()
             amounts = [pod.held.get(name, 0) for name in self._resources]
-            added = np.array([*[0] * len(amounts), *amounts, *pod.nonzero, 1, 0], np.int64)
+            added = np.array([*[0] * len(self.capacity), 1, *amounts, *pod.nonzero], np.int64)
             known = self._added[key] = pod.held, added  # as long as it is here, no other object has its id
         return known[1]
 
@@ -436,8 +452,8 @@ class NodeTable:
         """A context in which nodes have no pods and no images."""
         saved = {name: getattr(self, name) for name in _OF_PODS}
         self.is_bare, self._memo, self.images = True, {}, {}
-        self.requested = {name: np.zeros_like(column) for name, column in self.requested.items()}
-        self.nonzero_cpu, self.nonzero_memory, self.pod_count = np.zeros((3, len(self)), np.int64)
+        self.used, self.nonzero = np.zeros_like(self.used), np.zeros_like(self.nonzero)
+        self._bind_used()
         try:
             yield
         finally:

@@ -12,12 +12,13 @@ from msgspec import structs
 
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.config.syntax import shown
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
-from scheduler_core.plugins.resource_allocation import columns, filled, with_weights
+from scheduler_core.plugins.resource_allocation import column_of, columns, divisors, filled, with_weights
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use
 from scheduler_core.provenance.scores import max_node_score
@@ -38,6 +39,8 @@ from scheduler_core.provenance.tree import (
     total_floats,
     truncated,
 )
+
+_PAIR = [resources.CPU, resources.MEMORY]
 
 Float64 = npt.NDArray[np.float64]
 
@@ -84,6 +87,8 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         """
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
+        if self.resources == _PAIR and (capacity := divisors(self.cluster.nodes)) is not None:
+            return self._score_of_pair(pod, rows, on_rows(capacity, rows))
         fractions: list[Float64] = []
         before: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []
@@ -102,6 +107,16 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
             return _change(even, even) if self.cluster.release.balanced_allocation_scores_change else even
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
+
+    def _score_of_pair(self, pod: PodInfo, rows: fwk.Rows, capacity: Float64) -> fwk.Int64:
+        """Return the scores of cpu and memory if all nodes have both. `capacity`: see `divisors`."""
+        amounts = pod.requests.get(resources.CPU, 0), pod.requests.get(resources.MEMORY, 0)
+        requested = on_rows(self.cluster.nodes.used[1:3], rows) + column_of(amounts[0] + pod.slip, amounts[1])
+        scores = _score_two_shares(requested / capacity)
+        if not self.cluster.release.balanced_allocation_scores_change:
+            return scores
+        requested -= column_of(*amounts)
+        return _change(scores, _score_two_shares(requested / capacity))
 
     def _score_of_two(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests; 0 if one is used
@@ -198,6 +213,18 @@ def _change(after: fwk.Int64, before: fwk.Int64) -> fwk.Int64:
     """Return 50 + (50 + after - before) / 2: between 0 and 100, and 75 if nothing changes."""
     half = fwk.MAX_NODE_SCORE // 2
     return half + (half + after - before) // 2  # never negative: the standard deviation of shares is at most 0.5
+
+
+def _score_two_shares(shares: Float64) -> fwk.Int64:
+    """Return `_score` of two shares, which may be larger than 1. `shares` changes."""
+    np.minimum(shares, 1.0, out=shares)
+    deviation: Float64 = shares[0]
+    deviation -= shares[1]
+    deviation /= 2
+    np.abs(deviation, out=deviation)
+    np.subtract(1, deviation, out=deviation)
+    deviation *= float(fwk.MAX_NODE_SCORE)
+    return deviation.astype(np.int64)
 
 
 def _score(fractions: list[Float64]) -> fwk.Int64:

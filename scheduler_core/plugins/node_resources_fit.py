@@ -13,6 +13,7 @@ from msgspec import structs
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, check_qualified_name
 from scheduler_core.config.syntax import shown
@@ -26,6 +27,7 @@ from scheduler_core.plugins.resource_allocation import (
     ScoringStrategy,
     Strategy,
     check_scoring_strategy,
+    column_of,
     explain_strategy,
     make_scorer,
     with_weights,
@@ -36,6 +38,7 @@ from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equ
 
 _FIRST_RESOURCE = 4  # the bit of the first resource in a code
 _MOST_BITS = 60
+_NEVER = np.iinfo(np.int64).min  # every node has this amount
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
@@ -167,23 +170,35 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, 2 for pods, 4 and
         above for the wanted resources in order. int64."""
         nodes = self.cluster.nodes
-        beyond = self.cluster.release.fit_beyond_allocatable_unresolvable
-        codes = (nodes.pod_count[rows] >= nodes.allowed_pods[rows]).astype(np.int64) << 1
+        beyond = int(self.cluster.release.fit_beyond_allocatable_unresolvable)
+        least, bits, everywhere = [1], [2], 0  # in the rows of `capacity`
         for bit, (name, amount) in enumerate(wanted, 2):
-            allocatable = nodes.allocatable.get(name)
-            if allocatable is None:
-                lacking = hopeless = np.full(len(codes), amount > 0)
-            else:
-                has = allocatable[rows]
-                lacking = has - nodes.requested[name][rows] < amount
-                hopeless = lacking & (has < amount)
-            if extended_resources.class_of(self.cluster, name) is not None:
+            place = nodes.places.get(name)
+            if place is None:
+                nowhere = amount > 0 and extended_resources.class_of(self.cluster, name) is None
+                everywhere |= (1 << bit | beyond) if nowhere else 0
+                continue
+            if place >= len(least):
+                more = place + 1 - len(least)
+                least += [_NEVER] * more
+                bits += [0] * more
+            least[place], bits[place] = amount, 1 << bit
+        enough = column_of(*least)
+        capacity = nodes.capacity[: len(least)]
+        lacking = on_rows(capacity, rows) - on_rows(nodes.used[: len(least)], rows) < enough
+        for name, _ in wanted:
+            if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
-                lacking = lacking & self._has(name)[rows]
-                hopeless = hopeless & lacking
-            codes |= lacking.astype(np.int64) << bit
+                lacking[nodes.places[name]] &= self._has(name)[rows]
+        codes = np.full(lacking.shape[1], everywhere, np.int64)
+        few = lacking.any(axis=0).nonzero()[0]
+        if len(few):
+            lacking = lacking[:, few]
+            found = np.array(bits, np.int64) @ lacking
             if beyond:
-                codes |= hopeless
+                at = few if isinstance(rows, slice) else rows[few]
+                found |= (lacking[1:] & (capacity[1:, at] < enough[1:])).any(axis=0)
+            codes[few] |= found
         return codes
 
     def _has(self, name: str) -> fwk.Bool:
@@ -193,25 +208,27 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
 
     def _verdict(self, wanted: list[tuple[str, int]], codes: fwk.Int64) -> fwk.Verdict:
         """Create one status for each combination of insufficient resources that occurs."""
-        if not codes.any():
+        refused = codes.nonzero()[0]
+        if not len(refused):
             return fwk.PASSES
+        few = codes[refused]
         if len(wanted) < 10:  # for few combinations a table is faster than sorting the nodes
-            present = np.flatnonzero(np.bincount(codes))
+            present = np.bincount(few).nonzero()[0]
             number = np.zeros(int(present[-1]) + 1, np.uint16)
-            number[present] = np.arange(len(present))
-            numbers = number[codes]
+            number[present] = np.arange(1, len(present) + 1)
+            numbers = number[few]
         else:
-            present, inverse = np.unique(codes, return_inverse=True)
-            numbers = inverse.astype(np.uint16)
+            present, inverse = np.unique(few, return_inverse=True)
+            numbers = inverse.astype(np.uint16) + np.uint16(1)
         statuses = []
         reasons = [self.too_many_pods, *(f"Insufficient {name}" for name, _ in wanted)]
         for key in present.tolist():
-            if key:
-                code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
-                messages = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
-                statuses.append(fwk.Status(code, messages[: self.most_reasons]))
-        first = 0 if present[0] == 0 else 1  # code 0 is reserved for nodes that pass
-        return fwk.Verdict(numbers + np.uint16(first), tuple(statuses))
+            code = fwk.UNRESOLVABLE if key & 1 else fwk.UNSCHEDULABLE
+            messages = tuple(reason for bit, reason in enumerate(reasons) if key >> (bit + 1) & 1)
+            statuses.append(fwk.Status(code, messages[: self.most_reasons]))
+        column = np.zeros(len(codes), np.uint16)
+        column[refused] = numbers
+        return fwk.Verdict(column, tuple(statuses))
 
     @classmethod
     def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:

@@ -12,12 +12,14 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import structs
 
 from scheduler_core.api.quantity import nano_value
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import exact
+from scheduler_core.cluster.nodes import NodeTable, on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import (
     Complain,
@@ -146,6 +148,9 @@ _MAX_UTILIZATION = 100
 # gets no points, or those of the last point of the shape.
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
 _MAX_SHAPE_SCORE = 10
+_EXACT = 1 << 46
+
+Float64 = npt.NDArray[np.float64]
 
 
 def columns(
@@ -192,6 +197,24 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
+def divisors(nodes: NodeTable) -> Float64 | None:
+    """Return the allocatable cpu and memory of each node as two rows of float64; None unless all nodes have both, each
+    less than 2^46: see `quotients`."""
+
+    def make() -> tuple[Float64 | None]:
+        pair = nodes.capacity[1:3]
+        plain = pair.size and int(pair.min()) > 0 and int(pair.max()) < _EXACT
+        return (pair.astype(np.float64) if plain else None,)
+
+    found: Float64 | None = nodes.memo("divisors", make)[0]
+    return found
+
+
+def column_of(*amounts: int) -> fwk.Int64:
+    """Return an amount for each row of a matrix over nodes."""
+    return np.array(amounts, np.int64)[:, np.newaxis]
+
+
 def quotients(numerators: fwk.Int64, denominators: fwk.Int64) -> fwk.Int64:
     """Return numerators // denominators for 0 <= numerators <= 100 x denominators, denominators > 0; int64.
 
@@ -199,7 +222,7 @@ def quotients(numerators: fwk.Int64, denominators: fwk.Int64) -> fwk.Int64:
     next integer, which is more than the rounding error near 100. Float division takes a quarter of the time of integer
     division.
     """
-    if len(denominators) and int(denominators.max()) < 1 << 46:
+    if len(denominators) and int(denominators.max()) < _EXACT:
         return (numerators / denominators).astype(np.int64)
     return numerators // denominators
 
@@ -288,7 +311,12 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         most = most_requested if cluster.release.most_allocated_overcommitted_is_zero else most_allocated
         formula = partial(most if strategy.type == "MostAllocated" else least_allocated, max_score=strategy.max_score)
 
+    pair = [name for name, _ in weights] == [resources.CPU, resources.MEMORY] and absent is None
+    least = strategy.type == "LeastAllocated" and pair
+
     def score(pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        if least and (capacity := divisors(cluster.nodes)) is not None:
+            return least_of_pair(pod, rows, capacity)
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:
@@ -312,6 +340,22 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         if ratio:
             return round_half_away(total / divisor)
         return total // divisor  # type: ignore[no-any-return]
+
+    def least_of_pair(pod: PodInfo, rows: fwk.Rows, capacity: Float64) -> fwk.Int64:
+        """Return the same for both resources at once."""
+        amounts: tuple[int, ...] = pod.nonzero_incoming
+        if not overhead and pod.pod.spec.overhead:
+            amounts = tuple([one - scored_overhead(pod, name) for one, (name, _) in zip(amounts, weights, strict=True)])
+        nodes = cluster.nodes
+        free = on_rows(nodes.capacity[1:3], rows) - on_rows(nodes.nonzero, rows)
+        free -= column_of(*amounts)
+        np.maximum(free, 0, out=free)
+        free *= strategy.max_score
+        cpu, memory = (free / on_rows(capacity, rows)).astype(np.int64)
+        (_, of_cpu), (_, of_memory) = weights
+        if of_cpu == of_memory:
+            return (cpu + memory) >> 1  # type: ignore[no-any-return]
+        return (cpu * of_cpu + memory * of_memory) // (of_cpu + of_memory)  # type: ignore[no-any-return]
 
     return score
 
