@@ -111,12 +111,12 @@ def _add_simulate(commands: Commands) -> None:
 def _add_bench(commands: Commands) -> None:
     text = "measure pods per second, with every decision recorded; prints JSON"
     add = _add(commands, "bench", "bench:command", help=text).add_argument
-    add("--workload", default="basic", help="basic, spread, antiaffinity, prefaffinity, preemption, openb")
+    add("--workload", default="basic", help="see docs/performance.md, such as mixed or basic (default: %(default)s)")
     add("--nodes", type=int, default=1000, help="number of nodes (openb: 0 for all)")
     add("--pods", type=int, default=1000, help="number of pods (openb: 0 for all)")
     add("--percentage", type=int, default=100, help="percentageOfNodesToScore, 0 for the adaptive rule")
     add("--release", default="1.34", help="Kubernetes release")
-    add("--openb", type=Path, help="folder of the openb trace")
+    add("--folder", type=Path, help="folder of the openb trace, or of snapshots of clusters")
     add("--no-trace", action="store_true", help="record and encode nothing")
 
 

@@ -5,15 +5,17 @@ import json
 import resource
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from scheduler_core.api.objects import Object, decode
+from scheduler_core.api.objects import Object, Pod, PodStatus, decode
+from scheduler_core.commands.mixed_workload import HOSTNAME, MIXES, ZONE, mixed
 from scheduler_core.errors import InputError
 from scheduler_core.openb.scenario import scenario
 from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.files import objects_in, read_bytes
 
-HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 OPENB = Path("tests/data/openb")  # default folder, relative to the root of a checkout
 
 
@@ -73,16 +75,19 @@ PODS: dict[str, tuple[int, Callable[[str], dict[str, Any]]]] = {
     "prefaffinity": (10, _prefaffinity),
     "preemption": (10, lambda app: {"cpu": "4", "priority": 1000}),
 }
-WORKLOADS = (*PODS, "openb")
+SNAPSHOTS = "snapshots"
+WORKLOADS = (*MIXES, SNAPSHOTS, *PODS, "openb")
 
 
 def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict[str, Any]]:
     """Return the objects of a workload. Raises InputError, also if the folder `trace` does not contain the
     openb trace."""
+    if name in MIXES:
+        return list(mixed(MIXES[name], nodes, pods))
     if name == "openb":
         found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
         if not all(found):
-            raise InputError(str(trace), "", "the openb trace is missing; name its folder with --openb")
+            raise InputError(str(trace), "", "the openb trace is missing; name its folder with --folder")
         objects = scenario(found[0][0], found[1][0], pods or None)["spec"]["objects"]
         return [o for o in objects if o["kind"] != "Node"] + [o for o in objects if o["kind"] == "Node"][
             : nodes or None
@@ -99,35 +104,67 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
     return objects
 
 
+def snapshots(folder: Path) -> Iterator[list[Object]]:
+    """Yield the objects of each snapshot of a cluster in a folder (`*.json`, `*.yaml`, also `.gz`), in order of their
+    names. The pods that a scheduler placed are pending again. Raises InputError, also if there is none."""
+    paths = [path for path in sorted(folder.iterdir()) if {".json", ".yaml"} & set(path.suffixes)]
+    if not paths:
+        raise InputError(str(folder), "", "contains no snapshot (*.json or *.yaml, may be gzipped)")
+    for path in paths:
+        objects: list[Object] = []
+        for raw in objects_in(read_bytes(str(path)), str(path)):
+            with suppress(InputError):  # an object that the scheduler refuses
+                if (obj := decode(raw)) is not None:
+                    objects.append(obj)
+        for obj in objects:
+            if isinstance(obj, Pod) and obj.spec.node_name and not obj.terminated and not obj.placed_by:
+                obj.spec.node_name, obj.status = "", PodStatus()
+        yield objects
+
+
 def command(args: argparse.Namespace, out: IO[str]) -> int:
     """Write the figures of a workload as JSON. Returns 0. Raises InputError."""
-    trace = args.openb or OPENB
-    options = args.percentage, args.release, trace, not args.no_trace
+    options = args.percentage, args.release, args.folder, not args.no_trace
     print(json.dumps(run(args.workload, args.nodes, args.pods, *options)), file=out)
     return 0
 
 
 def run(
-    name: str, nodes: int, pods: int, percentage: int, release: str, trace: Path = OPENB, encodes: bool = True
+    name: str,
+    nodes: int,
+    pods: int,
+    percentage: int,
+    release: str,
+    folder: Path | None = None,
+    encodes: bool = True,
 ) -> dict[str, Any]:
     """Run a workload once and return the figures of one JSON line.
 
-    The time is processor time, without building the objects.
-    `encodes`: whether every cycle is encoded; otherwise nothing reads its columns.
+    The time is processor time, without building the objects. `folder`: of the openb trace, or of the snapshots, which
+    run one after another. `encodes`: whether every cycle is encoded; otherwise nothing reads its columns.
     """
-    objects: list[Object] = [o for raw in workload(name, nodes, pods, trace) if (o := decode(raw)) is not None]
-    simulation = Simulation(
-        objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
-    )
-    count, scheduled, size = len(simulation.pods), 0, 0
-    start = time.process_time()
-    for cycle in simulation.run():
-        size += len(cycle.encode()) if encodes else 0
-        scheduled += cycle.result == "scheduled"
-    seconds = time.process_time() - start
+    if name == SNAPSHOTS:
+        if folder is None or not folder.is_dir():
+            raise InputError("--folder", "", f"the workload {SNAPSHOTS} needs the folder of the snapshots")
+        clusters = snapshots(folder)
+    else:
+        raws = workload(name, nodes, pods, folder or OPENB)
+        clusters = iter([[obj for raw in raws if (obj := decode(raw)) is not None]])
+    rows = count = scheduled = size = 0
+    seconds = 0.0
+    for objects in clusters:
+        simulation = Simulation(
+            objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
+        )
+        rows, count = rows + len(simulation.nodes), count + len(simulation.pods)
+        start = time.process_time()
+        for cycle in simulation.run():
+            size += len(cycle.encode()) if encodes else 0
+            scheduled += cycle.result == "scheduled"
+        seconds += time.process_time() - start
     return {
         "workload": name,
-        "nodes": len(simulation.nodes),
+        "nodes": rows,
         "pods": count,
         "percentage": percentage,
         "scheduled": scheduled,
