@@ -30,7 +30,6 @@ from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
 from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
-from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
@@ -201,12 +200,9 @@ class Played:
         if self._provenance is None or self._provenance[0] != cycle.number:
             self._provenance = None
             trace = CycleTrace.decode(cycle.trace.encode())
-            self._provenance = cycle.number, provenance.provenance_of(self._rewound, cycle.number, trace)
+            run = self.recording, self._objects.__getitem__, self._make, self.release
+            self._provenance = cycle.number, provenance.provenance_of(*run, cycle.number, trace)
         return self._provenance[1]
-
-    @cached_property
-    def _rewound(self) -> RestoredRun:
-        return RestoredRun(self.recording, self._objects.__getitem__, self._make, self.release)
 
     # ---- the queue
 

@@ -1,10 +1,7 @@
-"""Explanations of numbers in stored runs.
-
-Restoring a cluster is slow. The last few clusters are cached and moved to the requested cycle.
-"""
+"""Explanations of numbers in stored runs, on the cluster before the cycle. The last few clusters are cached."""
 
 import threading
-from collections import OrderedDict
+from functools import lru_cache
 from typing import Any
 
 from django.http import Http404
@@ -17,15 +14,12 @@ from kubesched_ui.queries.remedies import maker
 from scheduler_core.debugger.claims import Claims
 from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
 from scheduler_core.debugger.provenance import Provenance, Question, provenance_of
-from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
 
 KEPT = 2  # cached clusters; one of 5,000 nodes and 10,000 pods takes about 100 MB
 
-_kept: OrderedDict[str, RestoredRun] = OrderedDict()
-_last: dict[str, tuple[int, Provenance]] = {}  # the cycle that a cluster is at, with its explanations
-_lock = threading.Lock()  # also guards the clusters: they are moved, and plugins keep state
+_lock = threading.Lock()  # also guards the clusters: plugins keep state
 
 
 def explain_number(run: Run, cycle: Cycle, question: Question) -> Tree:
@@ -66,29 +60,17 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: i
     return found
 
 
+@lru_cache(maxsize=KEPT)
+def _cached(run: Run, cycle: Cycle, key: str) -> Provenance:
+    restored = recording_of(run), fetcher(run), maker(run), get_release(run.release)
+    return provenance_of(*restored, cycle.number, trace_of(cycle))
+
+
 def _provenance(run: Run, cycle: Cycle) -> Provenance:
-    key = key_of(run)
-    if key in _last and _last[key][0] == cycle.number:
-        return _last[key][1]
-    _last.pop(key, None)
-    found = provenance_of(_rewound(run, key), cycle.number, trace_of(cycle))
-    _last[key] = cycle.number, found
-    return found
-
-
-def _rewound(run: Run, key: str) -> RestoredRun:
-    if key in _kept:
-        _kept.move_to_end(key)
-        return _kept[key]
-    while len(_kept) >= KEPT:
-        gone, _ = _kept.popitem(last=False)
-        _last.pop(gone, None)
-    found = _kept[key] = RestoredRun(recording_of(run), fetcher(run), maker(run), get_release(run.release))
-    return found
+    return _cached(run, cycle, key_of(run))
 
 
 def forget() -> None:
-    """Clear the caches."""
+    """Clear the cache."""
     with _lock:
-        _kept.clear()
-        _last.clear()
+        _cached.cache_clear()

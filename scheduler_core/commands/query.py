@@ -26,6 +26,7 @@ from scheduler_core.debugger import timepoints
 from scheduler_core.debugger.answers import answers_of
 from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
+from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
 from scheduler_core.debugger.recording import (
     FACTS_PART,
@@ -36,17 +37,17 @@ from scheduler_core.debugger.recording import (
     facts_from,
     objects_from,
 )
+from scheduler_core.debugger.restore import Make, restore_run
 from scheduler_core.debugger.search import CycleSearch
 from scheduler_core.debugger.suggestions.fixes import ranked_over
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
-from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.render import fix_lines
 from scheduler_core.legacy.configuration import load
 from scheduler_core.provenance.tree import Tree
-from scheduler_core.releases import get_release
+from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
@@ -71,12 +72,18 @@ class Played:
     settings: dict[str, Any]
     skipped: dict[str, str]
 
-    def restored(self) -> RestoredRun:
-        """Return the run's cluster, which can be restored at any timepoint."""
+    @property
+    def stored(self) -> tuple[Fetch, Make, Release]:
+        """Return what `restore_run` and `provenance_of` need of the run besides its recording."""
         release = get_release(self.settings["release"])
         ties = {name: self.settings[name] for name in ("seed", "tie_break")}
         make = partial(Simulation, release=release.name, config=self.configuration, **ties)
-        return RestoredRun(self.recording, self.objects.__getitem__, make, release)
+        return self.objects.__getitem__, make, release
+
+    def restored(self, moment: int) -> Simulation:
+        """Return the run's cluster at a timepoint."""
+        fetch, make, release = self.stored
+        return restore_run(self.recording, fetch, moment, make, release)
 
     def cycle_of(self, pod: str, attempt: int | None = None) -> int:
         """Return the number of a pod's cycle, by default of the last one. Raises NotDecided."""
@@ -227,7 +234,7 @@ def remedies(args: argparse.Namespace, out: IO[str]) -> int:
         return _best(played, out, args.json)
     pod = args.pod if "/" in args.pod else f"default/{args.pod}"
     number = played.cycle_of(pod, args.attempt)
-    simulation = played.restored().at(played.recording.before_cycle(number))
+    simulation = played.restored(played.recording.before_cycle(number))
     if args.node:
         attempt = int(played.facts.table["attempt"][number - 1])
         return _prefer(prefer_node(simulation, pod, args.node, attempt=attempt), args, out)
@@ -243,7 +250,7 @@ def _prefer(found: PreferNode, args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def _best(played: Played, out: IO[str], as_json: bool) -> int:
-    simulation = played.restored().at(played.recording.end)
+    simulation = played.restored(played.recording.end)
     found = sorted(answers_of(simulation), key=lambda alike: -len(alike.pods))
     pods = {pod.key: pod for pod in simulation.pending}
     best = ranked_over(simulation, [(alike.answer.fixes, [pods[key] for key in alike.pods]) for alike in found])
@@ -269,7 +276,7 @@ def provenance(args: argparse.Namespace, out: IO[str]) -> int:
     played = play(args, keep=True)
     number = played.cycle_of(args.pod, args.attempt)
     trace = CycleTrace.decode(played.cycles[number - 1][0])
-    tree = provenance_of(played.restored(), number, trace).explain(question)
+    tree = provenance_of(played.recording, *played.stored, number, trace).explain(question)
     if args.json:
         print_json(tree, out)
         return 0

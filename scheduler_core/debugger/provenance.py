@@ -19,7 +19,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.time_travel import RestoredRun
+from scheduler_core.debugger.restore import Make, restore_run
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import (
     CycleState,
@@ -32,6 +32,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.provenance.context import PAGE, View
 from scheduler_core.provenance.tree import Tree, constant, multiply, total
+from scheduler_core.releases import Release
 
 POINTS = ("filter", "raw", "normalized", "weighted", "total", "preemption")
 # Points of our own: where a plugin may reject or delay the pod, or reject the node that was chosen for it.
@@ -237,17 +238,20 @@ class Provenance:
         return _checked(getattr(plugin, f"explain_{method}")(state, view), recorded, status if refusing else None)
 
 
-def provenance_of(rewound: RestoredRun, number: int, trace: CycleTrace) -> Provenance:
-    """Return the explanations of a cycle, valid until the cluster moves to another timepoint. Raises InputError."""
-    recording = rewound.recording
+def provenance_of(
+    recording: Recording, fetch: Fetch, make: Make, release: Release, number: int, trace: CycleTrace
+) -> Provenance:
+    """Return the explanations of a cycle. The arguments are those of `restore_run`. Raises InputError."""
     moment = recording.before_cycle(number)
-    simulation = rewound.at(moment, {trace.pod})
-    simulation.scheduler.next_start_index = trace.start_index
+    state, start = StateAtTimepoint(recording, moment), trace.start_index
+    simulation = restore_run(
+        recording, fetch, moment, make, release, waiting={trace.pod}, start_index=start, state=state
+    )
     pod = next((pod for pod in simulation.pending if pod.key == trace.pod), None)
     framework = simulation.scheduler.profiles.get(trace.profile)
     if pod is None or framework is None:
         raise NotDecided("cycle", "", f"pod {trace.pod} was not waiting for a node before cycle {number}")
-    cycles, given = _placing_cycles(rewound.state), _as_given(recording, rewound.fetch, moment)
+    cycles, given = _placing_cycles(state), _as_given(recording, fetch, moment)
     return Provenance(framework, pod, trace, cycles, given)
 
 

@@ -7,9 +7,9 @@ in the run.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 import numpy as np
@@ -45,6 +45,7 @@ def restore_run(
 
     `fetch`: number of an object -> (kind, JSON). `release`: the run's release. `pods`: pending pods that the simulation
     tries if it runs, in order; None for all. `waiting`: pending pods to load, with nominated ones; None for all.
+    Plugins that list pods get all of them in any case.
     `start_index`: the node at which the next cycle starts, from its trace. `state`: the state at the timepoint, if it
     exists already. Pods that Permit held or whose binding was in progress count on their nodes. Raises InputError.
     """
@@ -57,10 +58,29 @@ def restore_run(
         objects: list[Object] = [_READ[at.kind].decode(fetch(at.number)[1]) for at in others(state) if at.kind in KINDS]
         objects += [read(fetch, at.number, "", at.nominated) for at in pending(state, waiting)]
         simulation = make(objects, cluster=cluster, pods=pods)
+    if waiting is not None:
+        _list_all(simulation, state, fetch)
     _free_ports(cluster, state, fetch)
     _hold(simulation, state)
     simulation.scheduler.next_start_index = start_index
     return simulation
+
+
+def _list_all(simulation: Simulation, state: StateAtTimepoint, fetch: Fetch) -> None:
+    """Let plugins that list pods get those that were not loaded as well, decoded at the first call."""
+    loaded = {pod.key for pod in simulation.pending}
+    release = simulation.cluster.release
+
+    @cache
+    def rest() -> list[PodInfo]:
+        return [PodInfo(read(fetch, at.number), release) for at in pending(state) if at.key not in loaded]
+
+    for framework in simulation.scheduler.profiles.values():
+        framework.list_pods = partial(_listed, framework.list_pods, rest)
+
+
+def _listed(loaded: Callable[[], Iterable[PodInfo]], rest: Callable[[], list[PodInfo]]) -> list[PodInfo]:
+    return [*loaded(), *rest()]
 
 
 @contextmanager

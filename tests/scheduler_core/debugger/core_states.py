@@ -189,3 +189,24 @@ def timeline_of_case(case: Raw, release: str = "") -> tuple[Simulation, Engine, 
 
 def scenario_at(path: Path) -> Scenario:
     return load_scenario(path.read_bytes(), path.name)
+
+
+def cluster_state(simulation: Simulation) -> dict[str, Any]:
+    """Return all that a cycle depends on."""
+    cluster, nodes = simulation.cluster, simulation.cluster.nodes
+    nodes.refresh()
+    return {
+        "names": nodes.names,
+        "requested": {name: column.tolist() for name, column in nodes.requested.items() if column.any()},
+        "nonzero": [nodes.nonzero_cpu.tolist(), nodes.nonzero_memory.tolist(), nodes.pod_count.tolist()],
+        "pods": [
+            [(p.key, p.start_time, p.pod.spec.node_name) for p in nodes.pods_of(row)] for row in range(len(nodes))
+        ],
+        "ports": {k: {n: ips for n, ips in v.items() if ips} for k, v in nodes.host_ports.items() if any(v.values())},
+        "pending": [(pod.key, pod.nominated_node, pod.node, pod.start_time) for pod in simulation.pending],
+        "nominated": {name: [pod.key for pod in cluster.nominator.on(name)] for name in cluster.nominator.nodes()},
+        "claims": dict(cluster.claims),
+        "volumes": dict(cluster.volumes),
+        "namespaces": cluster.namespaces,
+        "priorities": dict(sorted(cluster.priorities.items())),
+    }

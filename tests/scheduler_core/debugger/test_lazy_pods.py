@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zlib
 from typing import Any
 
@@ -14,9 +15,8 @@ from scheduler_core.debugger.recording import MOVES_PART, TABLES, Recording, enc
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node
-from tests.scheduler_core.debugger.core_states import Raw, first_params, simulation_of_case
+from tests.scheduler_core.debugger.core_states import Raw, cluster_state, first_params, params, simulation_of_case
 from tests.scheduler_core.debugger.recorded_runs import RecordedRun, maker, opening, played
-from tests.scheduler_core.debugger.test_time_travel import cluster_state
 
 OF_CLUSTERS = {"label_class", "node", "term_columns"}  # of the pod in a cluster, not of the pod
 FIELDS = sorted(set(PodInfo.__slots__) - OF_CLUSTERS - {"pod", "release", "_terms"})
@@ -79,3 +79,23 @@ def test_only_plain_pods_are_lazy() -> None:
     assert not unread(found["default/plain"])
     with pytest.raises(AttributeError):
         _ = found["default/plain"].nothing  # type: ignore[attr-defined]
+
+
+def all_pods(simulation: Simulation) -> list[tuple[str, str, str]]:
+    """Return the pods that plugins list."""
+    framework = next(iter(simulation.scheduler.profiles.values()))
+    return sorted((pod.key, pod.node, pod.nominated_node) for pod in framework.list_pods())
+
+
+@pytest.mark.parametrize("case", params("v1.34", kinds=("volumes", "preemption", "mixed"))[::2])
+def test_pods_that_are_not_loaded_are_listed(case: Raw) -> None:
+    """A restore that loads few of the waiting pods differs only in the pending pods."""
+    simulation = simulation_of_case(case)
+    kept, chance = played(simulation), random.Random(case["name"])
+    run = kept.recording, kept.fetch, chance.randint(0, kept.recording.end), maker(simulation), simulation.release
+    whole = restore_run(*run)
+    few = {pod.key for pod in whole.pending if chance.random() < 0.3}
+    restored, wanted = restore_run(*run, waiting=few), cluster_state(whole)
+    wanted["pending"] = [pod for pod in wanted["pending"] if pod[0] in few or pod[1]]
+    assert cluster_state(restored) == wanted
+    assert all_pods(restored) == all_pods(whole)

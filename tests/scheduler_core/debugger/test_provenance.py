@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from scheduler_core.debugger.provenance import Question, provenance_of
-from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.core_states import first_params, simulation_of_case
@@ -23,11 +22,11 @@ def test_the_restored_cluster_gives_the_same_tree(case: dict[str, Any]) -> None:
     simulation = simulation_of_case(case)
     kept = played(simulation)
     make = maker(simulation, percentage=case.get("percentage"))
-    moving = RestoredRun(kept.recording, kept.fetch, make, simulation.release)
+    run = kept.recording, kept.fetch, make, simulation.release
     for number, (live, trace, names) in enumerate(cycles_of(case), 1):
         if number % 3:
             continue
-        rewound = provenance_of(moving, trace.number, trace)
+        rewound = provenance_of(*run, trace.number, trace)
         for question, _ in list(questions(trace, names))[::5]:
             from_recording = msgspec.to_builtins(rewound.explain(question))
             assert from_recording == msgspec.to_builtins(live.explain(question)), f"{trace.pod} {question}"

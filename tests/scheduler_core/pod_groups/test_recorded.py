@@ -13,7 +13,6 @@ from scheduler_core.commands.replay import release_of
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
-from scheduler_core.debugger.time_travel import RestoredRun
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
@@ -102,13 +101,11 @@ def test_filter_messages_of_members_are_reproduced() -> None:
         settings = settings_of(case)
         kept = played(Simulation(case["objects"], **settings))
         simulation = Simulation(case["objects"], **settings)
-        moving = RestoredRun(
-            kept.recording, kept.objects.__getitem__, partial(Simulation, **settings), simulation.release
-        )
+        run = kept.recording, kept.objects.__getitem__, partial(Simulation, **settings), simulation.release
         for trace, names in kept.cycles:
             if not trace.group or not trace.verdicts:
                 continue
-            found = provenance_of(moving, trace.number, trace)
+            found = provenance_of(*run, trace.number, trace)
             for plugin in trace.verdicts:
                 tree = found.explain(Question("filter", names[0], plugin))
                 compared += 1
