@@ -42,3 +42,5 @@ VIRTUAL = dict.fromkeys(
 )
 NEVER = LEAVING | CONTROL_PLANE | VIRTUAL
 """Taint -> what it says of nodes that are not meant for ordinary pods."""
+SYSTEM_TAINTS = frozenset((UNSCHEDULABLE, *NOT_READY, *NEVER))
+"""Taints that the system sets. A pod that tolerates one runs where it should not."""

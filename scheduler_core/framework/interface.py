@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -316,18 +316,6 @@ class Handle(Protocol):
 # ------------------------------------------------------------------------------------------------ plugins
 
 
-class PodEdit(NamedTuple):
-    """A suggested fix that edits the pod.
-
-    `text`: the beginning of a sentence. `cost`: how far it departs from the intention, from 0 for a typo to 10. `edit`
-    edits the pod's document in place.
-    """
-
-    text: str
-    cost: float
-    edit: Callable[[dict[str, Any]], None]
-
-
 class Plugin:
     """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state of a cycle."""
 
@@ -376,11 +364,6 @@ class Plugin:
         """Return why the plugin rejects the whole pod. `context`: None if the cluster is not known."""
         reasons = "; ".join(status.reasons) or status.code
         return Obstacle(cls.cause, cls.effort, f"{status.plugin or cls.name} rejects the pod: {reasons}.")
-
-    @staticmethod
-    def suggest_edits(pod: PodInfo) -> list[PodEdit]:
-        """Return edits of a rejected pod that may make it schedulable, in addition to `fixes`."""
-        return []
 
     def varies_with(self, pod: PodInfo) -> str:
         """Return what may change the results of PreFilter, Filter, PreScore, Score and NormalizeScore for a pod.

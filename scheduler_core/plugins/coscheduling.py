@@ -67,16 +67,6 @@ class Coscheduling(
         self.wait = float(wait) if isinstance(wait, int | float) and wait > 0 else DEFAULT_WAIT_SECONDS
         self._came: dict[str, float] = {}  # group -> timestamp of its first pod
 
-    @staticmethod
-    def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:
-        keys = [key for key in pod.labels if key.startswith(("scheduling.x-k8s.io/", "pod-group.scheduling.sigs"))]
-
-        def edit(document: dict[str, Any]) -> None:
-            for key in keys:
-                document["metadata"]["labels"].pop(key, None)
-
-        return [fwk.PodEdit("run without its pod group", 5.0, edit)] if keys else []
-
     # ---- groups
 
     @staticmethod

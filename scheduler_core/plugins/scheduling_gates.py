@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/schedulinggates.
 """
 
-from typing import Any
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.formatting import listing
@@ -22,6 +20,7 @@ OWNERS = {
     "volcano.sh": "Volcano removes it when the pod's queue has capacity",
     "grove.io": "Grove removes it when the pod's PodGang exists",
     "multiarch.openshift.io": "the Multiarch Tuning Operator removes it when it has inspected the pod's images",
+    "run.ai": "Run:ai removes it",
     "ApplicationAwareQuotaGate": "Application Aware Quota removes it when the quota of the namespace admits the pod",
 }
 """Gate, or the end of its domain -> the controller that removes it, as a part of a sentence.
@@ -82,18 +81,6 @@ class SchedulingGates(fwk.PreEnqueuePlugin):
             f"waits for {', '.join(gate.name for gate in gates)} to be removed" if gates else "has no scheduling gates"
         )
         return some(parts, "scheduling gates of the pod").with_text(f"The pod {text}")
-
-    @staticmethod
-    def suggest_edits(pod: PodInfo) -> list[fwk.PodEdit]:
-        gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
-        if any(map(gate_owner, gates)):
-            return []
-
-        def edit(document: dict[str, Any]) -> None:
-            document["spec"].pop("schedulingGates", None)
-
-        text = f"remove scheduling gate{'s' if len(gates) > 1 else ''} {', '.join(gates)}"
-        return [fwk.PodEdit(text, 0.5, edit)] if gates else []
 
     def events_to_register(self) -> list[events.EventHint]:
         return [events.registered(events.POD, events.UPDATE_POD_GATES_ELIMINATED, hint=self._own_gates_gone)]

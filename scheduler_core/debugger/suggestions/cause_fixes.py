@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from scheduler_core.cluster.system_taints import UNSCHEDULABLE
+from scheduler_core.cluster.system_taints import SYSTEM_TAINTS, UNSCHEDULABLE
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.debugger.suggestions import labels, pod_constraints
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
-from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import (
     absent,
@@ -58,7 +57,6 @@ def others(situation: Situation) -> Candidates:
         if whole is not None and whole.text not in tried:
             tried.append(whole.text)
             yield whole
-    yield from _of_plugin(situation)
     yield from freed(situation)
 
 
@@ -110,13 +108,6 @@ def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[Templa
             found.append(None)
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else None
-
-
-def _of_plugin(situation: Situation) -> Candidates:
-    """Yield what the plugin of the cause suggests itself."""
-    plugin = situation.simulation.registry.get(situation.cause.plugin)
-    for edit in plugin.suggest_edits(situation.pod) if plugin is not None else ():
-        yield situation.edited(TemplateEdit("plugin", edit.text, edit.edit))
 
 
 Strategy = Callable[[Situation], Candidates]

@@ -1,7 +1,7 @@
 """START HERE: suggested fixes for a workload, each simulated for all its pending pods.
 
 The kind of the answer's cause chooses what is tried first (`cause_fixes.py`), so that the first fix agrees with the
-sentence. `never.py` has the list of what is not suggested.
+sentence. docs/answers.md has the list of what is never suggested.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.debugger.suggestions.candidates import FixCandidate, Situation
 from scheduler_core.debugger.suggestions.cause_fixes import candidates, others
-from scheduler_core.debugger.suggestions.never import forbidden
 from scheduler_core.debugger.suggestions.placing import Placing
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, Fix
@@ -64,10 +63,8 @@ def _repeats(candidate: FixCandidate, found: Sequence[Fix]) -> bool:
 
 
 def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
-    """Return the fix with what its changes do; None if they help no pod or must not be suggested."""
+    """Return the fix with what its changes do; None if they help no pod."""
     changes = candidate.changes
-    if forbidden(situation.cluster, situation.pods, changes, candidate.command):
-        return None
     placed = candidate.placed
     if placed is None:
         placed = situation.placed(changes) if changes and not candidate.shows else []

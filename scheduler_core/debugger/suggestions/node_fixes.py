@@ -15,11 +15,10 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.resources import amounts
 from scheduler_core.cluster.spelling import nearest
-from scheduler_core.cluster.system_taints import NOT_READY, UNSCHEDULABLE
+from scheduler_core.cluster.system_taints import NOT_READY, SYSTEM_TAINTS, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation, shown
-from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.template_patch import TemplateEdit, patch_of
 from scheduler_core.explain.answer import Target

@@ -11,19 +11,18 @@ from scheduler_core.api.selector_text import NODE_NAME
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.node_labels import FIXED_LABELS, GIVEN_LABELS
 from scheduler_core.cluster.spelling import nearest
+from scheduler_core.cluster.system_taints import SYSTEM_TAINTS
 from scheduler_core.debugger import actions
 from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
-from scheduler_core.debugger.suggestions.never import SYSTEM_TAINTS
 from scheduler_core.debugger.suggestions.node_fixes import capacity
 from scheduler_core.debugger.suggestions.owner import names
 from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, patch_of
 from scheduler_core.explain.answer import Target
+from scheduler_core.plugins.scheduling_gates import gate_owner
 
 HOSTNAME = "kubernetes.io/hostname"
 MOST_TAINTS = 3  # sets of taints that are tried
-_GATES = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "run.ai": "Run:ai", "batch.volcano.sh": "Volcano"}
-"""Domain of a scheduling gate -> who removes it."""
 _OF_TAINT = "other workloads are kept away from these nodes; check that this one belongs there"
 
 
@@ -156,18 +155,13 @@ def scheduling_gates(situation: Situation) -> Candidates:
     gates = [gate.name for gate in situation.pod.pod.spec.scheduling_gates]
     if not gates:
         return
-    who = formatting.listing(sorted({found for gate in gates if (found := _remover(gate))}))
+    owners = [found for found in dict.fromkeys(map(gate_owner, gates)) if found]
+    who = formatting.listing(sorted({owner.partition(" removes it")[0] for owner in owners}))
     text = f"remove scheduling gate {formatting.listing(gates)}" + (f", which {who} removes" if who else "")
-    note = (
-        f"{who or 'the controller that set it'} removes it when its condition is met; a removal by hand bypasses this"
-    )
+    condition = "; ".join(owners) or "the controller that set it removes it when its condition is met"
+    note = f"{condition}; a removal by hand bypasses this"
     removal = [{"op": "remove", "path": "/spec/schedulingGates"}]
     changes = [patch_of("Pod", p.namespace, p.name, {"spec": {"schedulingGates": None}}) for p in situation.pods]
     pod = Target("Pod", situation.pod.namespace, situation.pod.name)
     command = commands.patch(pod, removal, "json", names(situation.pods))
     yield FixCandidate("gate", situation.owner, text, command, changes, removal, note, always=True)
-
-
-def _remover(gate: str) -> str:
-    domain = gate.partition("/")[0]
-    return next((who for suffix, who in _GATES.items() if domain == suffix or domain.endswith(f".{suffix}")), "")

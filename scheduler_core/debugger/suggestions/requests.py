@@ -50,7 +50,10 @@ def less(context: NodeContext) -> TemplateEdit | None:
     if not lacking or min(rounded) <= 0 or context.is_full():
         return None
     document: Raw = msgspec.to_builtins(context.pod.pod)
-    shrink(lacking, release, document)
+    try:
+        shrink(lacking, release, document)
+    except LookupError:
+        return None
     now = _requests(document, release)
     parts = []
     for name in sorted(lacking):
@@ -80,7 +83,7 @@ def rename(name: str, other: str, document: Raw) -> None:
 
 
 def shrink(lacking: dict[str, int], release: Release, document: Raw) -> None:
-    """Reduce the largest requests to what fits with the overhead."""
+    """Reduce the largest requests to what fits with the overhead. Raises LookupError if one would become 0."""
     spec = document["spec"]
     overhead = amounts(spec.get("overhead", {}))
     for name, left in lacking.items():
@@ -110,20 +113,13 @@ def _own(container: Raw, name: str) -> int:
 
 
 def _set(resources: Raw, name: str, amount: int) -> None:
-    """Set a container's request, and its limit if both must be equal. A limit without a request would count as
-    request."""
+    """Set a container's request, and its limit if both must be equal. Raises LookupError for no amount."""
+    if not amount:
+        raise LookupError(f"a container would request no {name}")
+    resources["requests"][name] = text = quantity_text(name, amount)
     limits = resources.get("limits", {})
-    bound = name in limits and (is_extended(name) or name.startswith("hugepages-"))
-    if bound:
-        del limits[name]
-    if amount:
-        resources["requests"][name] = quantity_text(name, amount)
-        if bound:
-            limits[name] = quantity_text(name, amount)
-    elif name in limits:
-        resources["requests"][name] = "0"
-    else:
-        del resources["requests"][name]
+    if name in limits and (is_extended(name) or name.startswith("hugepages-")):
+        limits[name] = text
 
 
 def round_down(name: str, amount: int) -> int:
