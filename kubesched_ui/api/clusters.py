@@ -4,14 +4,16 @@ docs/live.md."""
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, SEE, START, VISITORS, permission
+from kubesched_ui.api.answers import LadderOut
 from kubesched_ui.api.common import LIMIT, MAX_ID, NUMBER, REFUSALS, Text, encoded, find
 from kubesched_ui.api.scenarios import ScenarioDetail
-from kubesched_ui.clusters import queries
+from kubesched_ui.clusters import node_summaries, queries
 from kubesched_ui.clusters.models import Cluster, Decision, HistoryGap, PendingPod
 from kubesched_ui.models import MAX_RELEASE, Scenario
 
@@ -262,6 +264,18 @@ def why_pending(request: HttpRequest, cluster_id: int, namespace: str, name: str
     if found is None:
         raise Http404(f"No pod {namespace}/{name} is pending in cluster {cluster_id}.")
     return found
+
+
+@router.get("/clusters/{int:cluster_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **REFUSALS})
+def pending_ladder(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
+    """Return all nodes by the number of changes that a pending pod needs to run there, fewest first.
+
+    `ladder` is empty if no node was looked at, or if the nodes have changed since. Status 404: no pod with this name is
+    pending.
+    """
+    found, cluster = why_pending(request, cluster_id, namespace, name), find(Cluster, cluster_id)
+    ladder = node_summaries.ladder_of_pod(cluster, found.key) or []
+    return encoded({"pod": found.key, "sentence": found.sentence, "ladder": msgspec.to_builtins(ladder)})
 
 
 @router.get("/clusters/{int:cluster_id}/history", response={200: HistoryOut, **REFUSALS})

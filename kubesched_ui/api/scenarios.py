@@ -3,16 +3,19 @@
 from datetime import datetime
 from typing import Annotated, Any
 
+import msgspec
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, USERS, VISITORS, permission
+from kubesched_ui.api.answers import LadderOut
 from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, encoded, find, sent_as
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
+from kubesched_ui.queries.node_summaries import ladder_of_pod
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios import uploads
@@ -117,6 +120,15 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 def scenario_map(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Return the cluster in the format of the map of a run, before anything is placed."""
     return encoded(columns_of(cluster_of_scenario(find(Scenario, scenario_id))))
+
+
+@router.get("/scenarios/{int:scenario_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **REFUSALS})
+def scenario_pod_ladder(request: HttpRequest, scenario_id: int, namespace: str, name: str) -> HttpResponse:
+    """Return all nodes by the number of changes that a pending pod needs to run there, fewest first, before any run."""
+    answer = ladder_of_pod(find(Scenario, scenario_id), f"{namespace}/{name}")
+    if answer is None:
+        raise Http404(f"No pod {namespace}/{name} is pending in scenario {scenario_id}.")
+    return encoded({"pod": answer.pod, "sentence": answer.sentence, "ladder": msgspec.to_builtins(answer.ladder)})
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})

@@ -223,6 +223,7 @@ class PendingAnalysis:
                 cause=answer.cause,
                 sentence=printable(answer.sentence[:MAX_SENTENCE]),
                 details=cleaned(msgspec.to_builtins(answer.details)),
+                ladder=answer.ladder,
                 answered_version=version,
                 answered_at=now,
             )

@@ -237,6 +237,7 @@ class PendingPod(models.Model):
     cause = models.CharField(max_length=60, blank=True)
     sentence = models.TextField(blank=True)
     details = models.JSONField(default=dict)
+    ladder = models.BinaryField(default=b"", help_text="All nodes, as of packed_ladder of the core; empty: not known.")
     answered_version = models.PositiveBigIntegerField(
         default=0, help_text="resourceVersion of the cluster for which the answer holds; 0: no answer yet."
     )

@@ -1,12 +1,20 @@
-"""The sentence about a node of a live cluster and the pods that wait for it."""
+"""Answers about a node of a live cluster and the pods that wait for it."""
 
 import threading
 from functools import lru_cache
+from typing import Any
 
-from kubesched_ui.clusters import fork, history
-from kubesched_ui.clusters.models import Cluster
+from msgspec.structs import replace
+
+from kubesched_ui.clusters import fork, history, queries
+from kubesched_ui.clusters.models import Cluster, PendingPod
+from scheduler_core.api.text_checks import escaped
+from scheduler_core.cluster.formatting import count
+from scheduler_core.debugger.answers import node_answer_now
 from scheduler_core.debugger.node_demand import Demands, demands_of, summary_of
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import NodeAnswer, Rung
+from scheduler_core.explain.packed_ladder import unpack
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
@@ -28,22 +36,56 @@ def of_cluster(cluster: Cluster, name: str) -> str:
         )
     try:
         with _lock:
-            simulation, demands = _state(
-                cluster.pk, cluster.resource_version, cluster.used_release, cluster.used_config
-            )
-            return summary_of(simulation, name, demands)
+            return summary_of(_simulation(*_now(cluster)), name, _demands(*_now(cluster)))
     except InputError as problem:
         return f"What keeps the pending pods from the node is not known: {str(problem).rstrip('.')}."
 
 
+def node_answer(cluster: Cluster, key: str, node: str) -> NodeAnswer:
+    """Return why a pending pod (namespace/name) would, or would not, go to a node in the newest stored state; of a
+    large cluster the text of the stored ladder. Raises InputError."""
+    if sum(cluster.counts.get("kinds", {}).values()) > MOST or not cluster.resource_version:
+        for rung in ladder_of_pod(cluster, key) or []:
+            if node in rung.nodes:
+                return NodeAnswer(node, "refused" if rung.changes != 0 else "feasible", _sentence(node, rung))
+        raise InputError(f"Node {node[:253]}", "", "has no stored answer for this pod yet")
+    with _lock:
+        return node_answer_now(_simulation(*_now(cluster)), key, node)
+
+
+def _sentence(node: str, rung: Rung) -> str:
+    if rung.changes is None:
+        return f"{node} cannot take the pod: it {rung.each}."
+    if rung.changes == 0:
+        return f"{node} {rung.each}."
+    return f"{node} could take the pod after {count(rung.changes, 'change')}: it {rung.each}."
+
+
+def ladder_of_pod(cluster: Cluster, key: str) -> list[Rung] | None:
+    """Return the stored ladder of a pending pod with all nodes; None if there is none, or it is of other nodes."""
+    row = PendingPod.objects.filter(cluster=cluster, key=key).only("ladder").first()
+    columns = queries.columns_now(cluster) if row is not None and row.ladder else None
+    found = unpack(bytes(row.ladder), columns["nodes"]["name"]) if row is not None and columns else None
+    return found and [replace(rung, text=escaped(rung.text), each=escaped(rung.each)) for rung in found]
+
+
+def _now(cluster: Cluster) -> tuple[int, int, str, str]:
+    return cluster.pk, cluster.resource_version, cluster.used_release, cluster.used_config
+
+
 @lru_cache(maxsize=2)
-def _state(cluster_id: int, version: int, release_name: str, config: str) -> tuple[Simulation, Demands]:
-    """Return the cluster at a resourceVersion, and the pods that wait. Raises InputError."""
+def _demands(*now: Any) -> Demands:
+    """Return the pods that wait, in the cluster of `_simulation`."""
+    return demands_of(_simulation(*now))
+
+
+@lru_cache(maxsize=2)
+def _simulation(cluster_id: int, version: int, release_name: str, config: str) -> Simulation:
+    """Return the cluster at a resourceVersion. Raises InputError."""
     state = history.checked_state_at(Cluster.everything.get(pk=cluster_id), version)
     release = get_release(release_name or NEWEST)
     configuration = load(config or None, release, unknown="leave_out")
     objects = [obj for _, obj in fork.raw_objects(state)]
     # Controllers of the cluster create the pods of its workloads.
     prepared = prepare(objects, release=release, schedulers=configuration.schedulers, choices=Choices(), only=())
-    simulation = Simulation(prepared.objects, release=release, config=configuration)
-    return simulation, demands_of(simulation)
+    return Simulation(prepared.objects, release=release, config=configuration)

@@ -260,7 +260,7 @@ def pending_pods(
     cluster: Cluster, text: str = "", category: str = "", cause: str = "", namespace: str = ""
 ) -> PendingPodQuerySet:
     """Return the pending pods, those that wait longest first."""
-    return PendingPod.objects.filter(cluster=cluster).matching(text, category, cause, namespace)
+    return PendingPod.objects.filter(cluster=cluster).matching(text, category, cause, namespace).defer("ladder")
 
 
 def pending_pod(cluster: Cluster, key: str) -> PendingPod | None:

@@ -57,9 +57,21 @@ OF_LARGE_RUNS_IN_TIME = frozenset({POD})  # only the recording contains pods tha
 SCENARIO = "scenarios/<int:scenario_id>/"
 PAGES_OF_SCENARIOS = frozenset({SCENARIO, SCENARIO + "nodes/", SCENARIO + "pods/"})
 CLUSTER = "clusters/<int:cluster_id>/"
-# Those of a cluster that replay its history
-OF_LARGE_CLUSTERS = frozenset({CLUSTER + "history/map/", "api/" + CLUSTER + "map", "api/" + CLUSTER + "changes"})
-OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {SCENARIO + "nodes/<str:name>/", "api/scenarios/<int:scenario_id>/map"}
+# Those of a cluster that replay its history or decode its map
+API_CLUSTER = "api/" + CLUSTER
+OF_LARGE_CLUSTERS = frozenset({
+    CLUSTER + "history/map/",
+    API_CLUSTER + "map",
+    API_CLUSTER + "changes",
+    API_CLUSTER + "pods/<namespace>/<name>/ladder",
+})  # fmt: skip
+API_SCENARIO = "api/scenarios/<int:scenario_id>/"
+OF_LARGE_SCENARIOS = PAGES_OF_SCENARIOS | {
+    SCENARIO + "nodes/<str:name>/",
+    SCENARIO + "object/Pod/<str:namespace>/<str:name>/why/",
+    API_SCENARIO + "map",
+    API_SCENARIO + "pods/<namespace>/<name>/ladder",
+}
 # After one of these, users usually request an expensive page.
 BEFORE = frozenset({"runs/", RUN, POD, "api/runs", API.removesuffix("/")})
 BEFORE_LESSONS = frozenset({LESSON + "edit/"})

@@ -1,4 +1,4 @@
-"""The sentence about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is."""
+"""Answers about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is."""
 
 import threading
 from datetime import datetime
@@ -9,8 +9,10 @@ from kubesched_ui.queries import remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.services import defaults
+from scheduler_core.debugger.answers import answer_now, node_answer_now
 from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Answer, NodeAnswer
 from scheduler_core.simulation import Simulation
 
 _lock = threading.Lock()  # dry cycles modify a cached cluster, and revert that
@@ -35,6 +37,27 @@ def of_scenario(scenario: Scenario, name: str) -> str:
             return summary_of(_simulation(scenario.pk, scenario.created_at), name)
     except InputError as problem:
         return _unknown(problem)
+
+
+def ladder_of_pod(scenario: Scenario, key: str) -> Answer | None:
+    """Return the answer about a pending pod (namespace/name) of a scenario as it is, with its whole ladder; None if no
+    such pod waits. Raises InputError."""
+    with _lock:
+        simulation = _of_pods(scenario)
+        pod = next((pod for pod in simulation.pending if pod.key == key and not pod.node), None)
+        return None if pod is None else answer_now(simulation, pod, whole_ladder=True)
+
+
+def node_answer(scenario: Scenario, key: str, node: str) -> NodeAnswer:
+    """Return why a pending pod of a scenario would, or would not, go to a node. Raises InputError."""
+    with _lock:
+        return node_answer_now(_of_pods(scenario), key, node)
+
+
+def _of_pods(scenario: Scenario) -> Simulation:
+    if scenario.time:
+        raise InputError("This scenario", "", "has pods that come in virtual time; a run says which nodes take them")
+    return _simulation(scenario.pk, scenario.created_at)
 
 
 def _unknown(problem: Exception) -> str:

@@ -149,7 +149,8 @@ def live_clusters(words: Sequence[str]) -> list[Hit]:
 
 def pending_pods(text: str) -> list[Hit]:
     """Return the pending pods of live clusters that match."""
-    rows = PendingPod.objects.filter(cluster__in=queries.clusters()).matching(text).select_related("cluster")
+    rows = PendingPod.objects.filter(cluster__in=queries.clusters()).matching(text).defer("ladder")
+    rows = rows.select_related("cluster")
     return [
         Hit(
             one.key,

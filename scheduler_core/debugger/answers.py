@@ -19,8 +19,8 @@ from scheduler_core.debugger.suggestions.owner import equality_of, owner_of
 from scheduler_core.debugger.suggestions.template_patch import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
-from scheduler_core.explain import explain
-from scheduler_core.explain.answer import Answer, Cause, PendingWorkload, Target
+from scheduler_core.explain import explain, explain_node
+from scheduler_core.explain.answer import Answer, Cause, NodeAnswer, PendingWorkload, Target
 from scheduler_core.explain.preemption import waits_for_victims
 from scheduler_core.framework import causes
 from scheduler_core.plugins.volumes import claim_name
@@ -110,6 +110,15 @@ def answer_now(
     if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
         _look_behind(simulation, what_if, answer, whole_ladder)
     return answer
+
+
+def node_answer_now(simulation: Simulation, pod: str, node: str) -> NodeAnswer:
+    """Return why a pending pod (namespace/name) would, or would not, go to a node now. Raises InputError if the pod is
+    not pending for one of the profiles, or there is no such node."""
+    found: list[NodeAnswer] = []
+    what_if = WhatIf(simulation, pod)
+    what_if.run((), lambda trace, info: found.append(explain_node(trace, node, simulation, info)))
+    return found[0]
 
 
 def _tried(

@@ -228,14 +228,13 @@ def rungs(classes: Sequence[NodeClass], whole: bool = False) -> list[Rung]:
     near = [entry for entry in ordered if entry[0] is not None]
     near.sort(key=lambda entry: entry[0] or 0)
     last.sort(key=lambda entry: -len(entry[2]))
-    shown = near + last
-    return [
-        Rung(
-            changes,
-            len(names),
-            names if whole else names[:NODES],
-            f"{count(len(names))} {agree(len(names), phrase)}",
-            of_one_node(phrase) if whole else "",
-        )
-        for changes, phrase, names in (shown if whole else shown[:RUNGS])
+    ladder = [
+        Rung(changes, len(names), names, f"{count(len(names))} {agree(len(names), phrase)}", of_one_node(phrase))
+        for changes, phrase, names in near + last
     ]
+    return ladder if whole else shortened(ladder)
+
+
+def shortened(ladder: Sequence[Rung]) -> list[Rung]:
+    """Return at most RUNGS of a ladder with at most NODES each, without the texts about one node."""
+    return [Rung(one.changes, one.count, one.nodes[:NODES], one.text) for one in ladder[:RUNGS]]

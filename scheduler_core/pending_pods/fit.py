@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import Answer, Fix
+from scheduler_core.explain.ladder import shortened
+from scheduler_core.explain.packed_ladder import pack
 from scheduler_core.framework import causes
 from scheduler_core.pending_pods.pending_answer import LeavingPod
 from scheduler_core.pending_pods.times import seconds
@@ -33,12 +36,13 @@ class Fit:
     """The result for a pod. Equal pods share it, and their answers share its parts.
 
     `answer`: why it has no node now. `node`: where it fits now, or will fit without `leaving`; "" for nowhere.
-    `leaving`: pods that are being deleted.
+    `leaving`: pods that are being deleted. `ladder`: that of the answer with all nodes, as of `packed_ladder`.
     """
 
     answer: Answer
     node: str = ""
     leaving: tuple[LeavingPod, ...] = ()
+    ladder: bytes = b""
 
     @property
     def cause(self) -> str:
@@ -74,16 +78,16 @@ class FitAnalysis:
         """Return why one of the pending pods has no node. `nodes_known`: whether the cluster's nodes can be read."""
         what_if = WhatIf(self.simulation, pod.key)
         if nodes_known:
-            answer = answer_now(self.simulation, pod)
+            answer = answer_now(self.simulation, pod, whole_ladder=True)
         else:
             answer = explain(what_if.run(()), self.simulation, pod)
-        found = Fit(_stored(answer))
+        found = Fit(_stored(answer), ladder=pack(answer.ladder) if nodes_known else b"")
         if found.fits:
-            return Fit(found.answer, answer.cause.nodes[0] if answer.cause is not None else "")
+            return dataclasses.replace(found, node=answer.cause.nodes[0] if answer.cause is not None else "")
         if found.cause == causes.POD_GROUP or not answer.nodes or answer.result == "gated":
             return found
         node, pods = self._leaving(what_if) or ("", ())
-        return Fit(found.answer, node, _described(pods, node))
+        return dataclasses.replace(found, node=node, leaving=_described(pods, node))
 
     def fixes(self, pod: PodInfo, answer: Answer) -> list[Fix]:
         """Return the suggested fixes for the pod's workload."""
@@ -123,7 +127,7 @@ def _stored(answer: Answer) -> Answer:
     """Return an answer with few nodes in each list: answers are stored for all pending pods."""
     groups = [replace(group, nodes=group.nodes[:NODES_LISTED]) for group in answer.groups]
     cause = answer.cause and replace(answer.cause, nodes=answer.cause.nodes[:NODES_LISTED])
-    return replace(answer, groups=groups, cause=cause)
+    return replace(answer, groups=groups, cause=cause, ladder=shortened(answer.ladder))
 
 
 def _described(pods: Sequence[PodInfo], node: str) -> tuple[LeavingPod, ...]:

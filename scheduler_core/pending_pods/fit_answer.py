@@ -77,7 +77,7 @@ def answer_without_nodes(pod: Pod) -> PendingAnswer:
 
 def describe(found: PendingAnswer, fit: Fit) -> None:
     """Add to an answer why no node takes the pod now, and how the scheduler's message differs."""
-    details = found.details
+    details, found.ladder = found.details, fit.ladder
     details.answer, details.nodes = fit.answer, fit.answer.nodes
     details.fits_on = fit.node if fit.fits else ""
     if details.scheduler_message is not None and details.scheduler_message.reason == "Unschedulable":

@@ -116,6 +116,7 @@ class PendingAnswer(Part):
     `subject`: Pod, or the kind of the workload. `category`: `never` (no node takes it until the pod, a node or a claim
     changes), `not now` (other pods hold what it needs) or `not asked` (no node was asked, or one takes it by now).
     `cause`: a kind of `framework.causes`, or one of the identifiers above. `sentence`: the answer in one sentence.
+    `ladder`: all nodes by the changes that the pod needs, as of `explain.packed_ladder`; b"" if no node was looked at.
     """
 
     key: str
@@ -124,3 +125,4 @@ class PendingAnswer(Part):
     sentence: str
     subject: str = "Pod"
     details: PendingDetails = msgspec.field(default_factory=PendingDetails)
+    ladder: bytes = b""

@@ -134,6 +134,26 @@ def test_a_pod_is_tried_on_a_node_by_dragging_and_by_keys(page: Page, gpus: int)
     expect(page.get_by_role("dialog").get_by_role("button", name="Place it there and compare")).to_be_visible()
 
 
+def test_the_map_of_a_scenario_tries_its_pending_pods_on_nodes(page: Page, site: Instance, gpus: int) -> None:
+    page.goto(f"/scenarios/{site.api('GET', f'/runs/{gpus}')['scenario']}/?group=")
+    page.locator("#cluster").scroll_into_view_if_needed()
+    expect(legend(page)).to_contain_text("1 change: 4")
+    expect(page.locator("#cluster [data-fill]")).to_have_value(GPU)
+    pods = page.get_by_label("Nodes for")
+    assert pods.locator("option").all_text_contents() == ["default/train-0", "default/web"]
+    page.get_by_role("button", name="Try train-0 on a node").press("Enter")
+    dialog = page.get_by_role("dialog", name="default/train-0 on a node")
+    dialog.get_by_label("Node").fill("gpu-00000.example.com")
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("gpu-00000.example.com could take the pod after one change")
+    page.keyboard.press("Escape")
+    pods.select_option("default/web")
+    expect(legend(page)).to_contain_text("takes it: ")
+    expect(page.locator("#cluster [data-fill]")).to_have_value("cpu")
+    page.locator("#cluster canvas").click(position={"x": 16, "y": 34})
+    expect(page.get_by_role("link", name="Why not here? (default/web)")).to_be_visible()
+
+
 def overlapping(page: Page) -> list[tuple[str, str]]:
     """Return the texts of the map that overlap, after drawing all of it."""
     texts = page.evaluate(DRAWN_ANEW)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler_core.api.text_checks import escaped_json
 from scheduler_core.cluster.formatting import count, some
@@ -200,7 +201,8 @@ async def run_why(args: argparse.Namespace, out: IO[str]) -> int:
     else:
         answers = all_answers(cluster, "" if args.all_namespaces else namespace, args.fix)
     if args.output:
-        return _print_json(out, cluster, {"answers": answers}, exit_code(answers))
+        written = [replace(answer, ladder=b"") for answer in answers]  # `details.answer` has what people read of it
+        return _print_json(out, cluster, {"answers": written}, exit_code(answers))
     where = "the cluster" if args.all_namespaces else f"namespace {namespace}"
     _write_answers(terminal, answers, f"{kind.lower()} {key}" if name else "", where)
     _write_notes(terminal, cluster)

@@ -38,7 +38,7 @@ class WhatIf:
 
     `simulation`: the cluster before the cycle (`restore_run`). `pod`: the pending pod's namespace/name. `attempt`: its
     attempt number, which affects the choice between tied nodes. `runs`: number of cycles run so far. Raises InputError
-    if the pod is not pending.
+    if the pod is not pending for one of the profiles.
     """
 
     def __init__(self, simulation: Simulation, pod: str, attempt: int = 1) -> None:
@@ -49,7 +49,10 @@ class WhatIf:
             raise InputError(f"Pod {pod}", "", "is not pending at that timepoint")
         self.pod = found
         self.document: dict[str, Any] = msgspec.to_builtins(found.pod)
-        self.framework: Framework = simulation.scheduler.profiles[found.pod.spec.scheduler_name]
+        name = found.pod.spec.scheduler_name
+        if name not in simulation.scheduler.profiles:
+            raise InputError(f"Pod {pod}", "spec.schedulerName", f"is {name}, which has no profile")
+        self.framework: Framework = simulation.scheduler.profiles[name]
         self.attempt = attempt
         self.runs = 0
 

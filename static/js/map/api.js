@@ -40,11 +40,11 @@ export class Source {
     return found;
   }
 
-  // Fetches the nodes by the changes that a pod needs: before a cycle, or at the end.
-  async ladder(pod, cycle = null) {
+  // Fetches the nodes by the changes that a pod needs: before a cycle, or at the end. `anew`: the cluster changes.
+  async ladder(pod, cycle = null, anew = false) {
     const key = `${pod} ${cycle}`;
     const known = this.ladders.get(key);
-    if (known) return known;
+    if (known && !anew) return known;
     const path = pod.split("/").map(encodeURIComponent).join("/");
     const found = await this.get(`/pods/${path}/ladder${cycle ? `?cycle=${cycle}` : ""}`);
     this.ladders.set(key, found);

@@ -183,11 +183,13 @@ export class Aside {
     const { trace } = this.player;
     const { pods } = this.box.dataset;
     const heading = (text) => el("h4", { text });
-    const why = (pod, cycle) => `${podAddress(pods, pod)}why/?${new URLSearchParams({ cycle, node })}`;
+    const why = (pod, cycle) =>
+      `${podAddress(pods, pod)}why/?${new URLSearchParams({ ...(cycle && { cycle }), node })}`;
+    const tried = trace?.pod ?? this.player.pod; // of maps without a player
     if (trace?.node === node) return [el("p", { class: "small", text: `${trace.pod} is placed here.` })];
-    if (trace) {
+    if (tried) {
       const verdict = words(this.view.picture.of.get(node), this.view.picture);
-      const link = el("a", { href: why(trace.pod, trace.number), text: `Why not here? (${trace.pod})` });
+      const link = el("a", { href: why(tried, trace?.number), text: `Why not here? (${tried})` });
       return [el("p", { class: "small wrap" }, verdict && `${verdict}. `, link)];
     }
     const pending = [...document.querySelectorAll("#together a[data-last]")].filter(({ dataset }) => +dataset.last);

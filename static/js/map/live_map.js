@@ -3,6 +3,7 @@ import { whenVisible } from "../dom.js";
 import { fetchJson } from "../requests.js";
 import { Aside } from "./inspector.js";
 import { applyChanges } from "./live_changes.js";
+import { PendingLadder } from "./pending_ladder.js";
 import { StillMap } from "./still_map.js";
 
 const FAILED = "The cluster could not be loaded.";
@@ -11,6 +12,7 @@ const wait = box.querySelector("[data-wait]");
 const shown = { world: null, focus: {}, trace: null };
 const map = new StillMap(box, choose, 0.62);
 const aside = new Aside(box, shown, map.view);
+const ladder = box.dataset.ladders && new PendingLadder(box, map, tellPod); // the history has none
 let known = {}; // what is shown, for the next request
 
 function choose(node) {
@@ -31,7 +33,17 @@ function show(picture) {
   shown.world = map.view.world ?? null;
   wait.hidden = picture.nodes.name.length > 0;
   wait.textContent = "No nodes are known.";
+  showPod();
+}
+
+function tellPod(pod) {
+  shown.pod = pod;
   aside.showNode();
+}
+
+function showPod() {
+  aside.showNode();
+  if (ladder && shown.world) ladder.show();
 }
 
 let latest = "";
@@ -56,7 +68,7 @@ async function update() {
   else {
     known = answer.known;
     map.changed(applyChanges(shown.world, answer.changes));
-    aside.showNode();
+    showPod();
   }
 }
 

@@ -1,4 +1,4 @@
-// Asks what would have to change for a pod to run on a node, or why that node would win. The user drags the pod onto a
+// Shows what would have to change for a pod to run on a node, or why that node would win. The user drags the pod onto a
 // node, or chooses the node in the dialog.
 import { button, el } from "../dom.js";
 import { fetchPage } from "../requests.js";
@@ -15,10 +15,10 @@ export class PodTrial {
     box.querySelector(".map-bar [data-hand]").after(this.place);
   }
 
-  // Offers a pod of a cycle, none for "". `others`: pods without a node, {pod}, of which `choose` takes another.
+  // Offers a pod, none for "". `cycle`: of a run. `others`: pods without a node, {pod}, of which `choose` takes another.
   offer(pod = "", cycle = 0, others = [], choose = () => {}) {
     Object.assign(this, { pod, cycle, ladder: pod === this.pod ? this.ladder : [] });
-    this.place.hidden = !pod || !cycle;
+    this.place.hidden = !pod;
     const now = `${pod} ${cycle} ${others.map((other) => other.pod)}`;
     if (this.now === now) return;
     this.now = now;
@@ -112,7 +112,7 @@ export class PodTrial {
   async explain(node, answer) {
     answer.replaceChildren(el("p", { role: "status", text: "Loading …" }));
     try {
-      const query = new URLSearchParams({ cycle: this.cycle, node });
+      const query = new URLSearchParams({ ...(this.cycle && { cycle: this.cycle }), node });
       const page = await fetchPage(`${podAddress(this.box.dataset.pods, this.pod)}why/?${query}`);
       const part = page.getElementById("why");
       part.querySelector(".why-not")?.remove(); // the dialog has its own form

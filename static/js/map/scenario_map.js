@@ -2,6 +2,7 @@
 import { whenVisible } from "../dom.js";
 import { fetchJson } from "../requests.js";
 import { Aside } from "./inspector.js";
+import { PendingLadder } from "./pending_ladder.js";
 import { StillMap } from "./still_map.js";
 
 const box = document.getElementById("cluster");
@@ -9,6 +10,10 @@ const wait = box.querySelector("[data-wait]");
 const shown = { world: null, focus: {}, trace: null };
 const map = new StillMap(box, choose, 0.62);
 const aside = new Aside(box, shown, map.view);
+const ladder = new PendingLadder(box, map, (pod) => {
+  shown.pod = pod;
+  aside.showNode();
+});
 
 function choose(node) {
   shown.focus = { node };
@@ -26,6 +31,7 @@ async function load() {
     map.show(await fetchJson(box.dataset.src, "The cluster could not be loaded."));
     shown.world = map.view.world;
     wait.hidden = true;
+    ladder.show();
   } catch (error) {
     wait.textContent = error.message;
   }

@@ -64,6 +64,8 @@ def values(world: World, gone: bool = False) -> dict[str, Any]:
 
 QUERIES = {
     "clusters/<int:cluster_id>/history/map/": "?at=1040",
+    "clusters/<int:cluster_id>/pods/<str:namespace>/<str:name>/why/": "?node=n0",
+    "scenarios/<int:scenario_id>/object/Pod/<str:namespace>/<str:name>/why/": "?node=n1",
     "api/compare": "?a={run}&b={other}", "api/compare/partners": "?a={run}&b={other}",
     "api/compare/cause": "?a={run}&b={other}&pod=default/p1", "compare/": "?run={run}&run={other}",
     "api/runs/<int:run_id>/object": "?kind=Pod&name=default/p1&cycle=1",
@@ -80,6 +82,8 @@ CLUSTER = "clusters/<int:cluster_id>/"
 OTHERWISE = {
     (OBJECT, "<str:kind>"): "Node", (OBJECT, "<str:name>"): "n1", (NODE, "<str:name>"): "n1",
     ("api/" + CLUSTER + "pods/<namespace>/<name>/why", "<name>"): "waiting-0",
+    ("api/" + CLUSTER + "pods/<namespace>/<name>/ladder", "<name>"): "waiting-0",
+    (CLUSTER + "pods/<str:namespace>/<str:name>/why/", "<str:name>"): "waiting-0",
     (CLUSTER + "nodes/<str:name>/", "<str:name>"): "n1",
     ("scenarios/<int:scenario_id>/nodes/<str:name>/", "<str:name>"): "n1",
     (CLUSTER + "pods/<str:namespace>/<str:name>/", "<str:name>"): "waiting-0",

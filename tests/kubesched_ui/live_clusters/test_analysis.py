@@ -17,6 +17,7 @@ from kubesched_ui.clusters.item_frames import START, Forget, FrameReader, framed
 from kubesched_ui.clusters.judging import DecisionAnalysis
 from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
 from scheduler_core.api.objects import Object, decode
+from scheduler_core.explain.packed_ladder import unpack
 from scheduler_core.live import kinds as watched_kinds
 from scheduler_core.live import recorded_folder
 from scheduler_core.live.watch_events import DELETED, MODIFIED, Bookmark, Gap, Item, Listed, WatchEvent
@@ -110,7 +111,11 @@ def test_pending_pods_have_an_answer() -> None:
     }
     assert cluster.analysed_version == 13
     assert cluster.view["pods"]["key"] == ["default/fits-nowhere", "default/gated", "default/bound"]
-    assert PendingPod.objects.get(cause="gated").since.year == 2026
+    gated = PendingPod.objects.get(cause="gated")
+    assert gated.since.year == 2026
+    found = {row.key: unpack(row.ladder, ["n1", "n2"]) or [] for row in PendingPod.objects.all()}
+    shown = {key: [(rung.changes, rung.nodes) for rung in ladder] for key, ladder in found.items()}
+    assert shown == {"default/fits-nowhere": [(None, ["n1", "n2"])], "default/gated": [(1, ["n1", "n2"])]}
 
 
 @pytest.mark.usefixtures("fast")

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _forget() -> None:
-    node_summaries._state.cache_clear()  # databases of tests use the same numbers again
+    node_summaries._simulation.cache_clear()  # databases of tests use the same numbers again
+    node_summaries._demands.cache_clear()
 
 
 def test_the_page_of_a_node_says_what_it_is_to_the_pending_pods(client: Client) -> None:
