@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXIT_SAME = "Exit code: 0 if every pod has the same outcome, 1 if not, 2 for bad usage or input."
 
-RELEASE = "Kubernetes release of the scheduler (default: that of the cluster in the file, or the newest)"
+RELEASE = "Kubernetes release of the scheduler, such as 1.31 or 1.31.8 (default: of the file's cluster, or the newest)"
 CONFIG = "a KubeSchedulerConfiguration (YAML or JSON)"
 
 Commands = Any  # argparse has no public name for the type
@@ -291,7 +291,7 @@ def _add_comparisons(commands: Commands) -> None:
     ).add_argument
     add("--from", dest="first", required=True, metavar="RELEASE", help="the present release")
     add("--to", dest="last", required=True, metavar="RELEASE", help="the release to upgrade to")
-    add("--through", action="store_true", help="step by step, through every release in between")
+    add("--through", action="store_true", help="step by step, through every minor release in between")
 
 
 def _add_shadow(commands: Commands) -> None:

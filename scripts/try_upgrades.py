@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scheduler_core.releases.feature_gates import numbered  # noqa: E402
+from scheduler_core.releases.versions import numbered  # noqa: E402
 from tests.random_clusters import random_cluster  # noqa: E402
 from tests.upgrades import check_causes, successive_releases  # noqa: E402
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.releases import NEWEST, RELEASES
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 from scheduler_core.snapshot.wrong_input_hints import KUBECTL
 
 ROOT = Path(__file__).parents[1]

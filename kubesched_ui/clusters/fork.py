@@ -173,4 +173,4 @@ def _kubernetes(cluster: Cluster) -> str:
     except InputError:
         return cluster.git_version
     same = release.name.split()[0] == server.name.split()[0]
-    return cluster.git_version if same else f"v{release.name.split()[0]}.0"
+    return cluster.git_version if same else f"v{release.version}"

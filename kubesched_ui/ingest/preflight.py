@@ -11,7 +11,7 @@ from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, RELEASES, get_release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 from scheduler_core.snapshot.defaults import Filled, is_typed
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, DEFAULT_SCHEDULER, Preflight
 from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks

@@ -9,6 +9,7 @@ from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
 from kubesched_ui.runs import pod_template, scoring
 from kubesched_ui.runs.config_resolution import translated
+from kubesched_ui.runs.release_choices import release_choices
 from kubesched_ui.runs.services import MAX_SEED, RunSettings, default_release
 from kubesched_ui.runs.services import defaults as defaults_of
 from kubesched_ui.scenarios.cluster_overview import ClusterView
@@ -16,7 +17,7 @@ from scheduler_core.api.duration import seconds
 from scheduler_core.config import Unknown, UnknownPlugins, UnreadPolicy
 from scheduler_core.config.unknown_plugins import CHOICES, UnknownPlugin
 from scheduler_core.errors import InputError
-from scheduler_core.releases import RELEASES, feature_gates
+from scheduler_core.releases import feature_gates
 from scheduler_core.releases.conformance import is_verified, state, verification
 
 WHICH = [
@@ -56,7 +57,7 @@ class StartForm(forms.Form):
     unbind = forms.CharField(required=False, strip=True)  # namespace/name, one per line
     template = forms.CharField(required=False, strip=False)
     copies = forms.IntegerField(required=False, min_value=1)
-    release = forms.ChoiceField(choices=[(name, released(name)) for name in reversed(RELEASES)])
+    release = forms.ChoiceField()
     gates = forms.CharField(required=False, max_length=MAX_RELEASE // 2)  # A=true,B=false
     config = forms.CharField(required=False, strip=False)
     unknown_plugins = forms.ChoiceField(choices=[(choice, choice) for choice in CHOICES], required=False)
@@ -69,6 +70,11 @@ class StartForm(forms.Form):
     claims_bound = forms.BooleanField(required=False)
     percentage = forms.IntegerField(required=False, min_value=0, max_value=100)
     low = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = str(self["release"].value() or "")
+        self.fields["release"].choices = release_choices(own, released)  # type: ignore[attr-defined]
 
     @staticmethod
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:

@@ -7,8 +7,16 @@ from typing import Any
 from kubesched_ui import current_viewer
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import config_resolution, scoring
+from kubesched_ui.runs.release_choices import is_release, release_choices
 from kubesched_ui.runs.scoring import Scoring
-from kubesched_ui.runs.services import RunSettings, create_run, default_release, defaults, settings_of
+from kubesched_ui.runs.services import (
+    RunSettings,
+    create_run,
+    default_release,
+    defaults,
+    own_release,
+    settings_of,
+)
 from kubesched_ui.scenarios import podgroups
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES
@@ -22,12 +30,12 @@ SCORING = "scoring"
 
 
 def offered(scenario: Scenario) -> dict[str, Any]:
-    """Return the options of a form. `releases`: oldest first; `a`, `b`: the preselected ones, the cluster's own (or the
+    """Return the options of a form. `releases`: in groups; `a`, `b`: the preselected ones, the cluster's own (or the
     oldest) and the newest; `configurations`: (key, label of its button); `scoring`: of parts/scoring.html."""
-    names = sorted(RELEASES, key=lambda name: [int(part) for part in name.split(".")])
-    own = next((name for name in names if scenario.kubernetes.lstrip("v").startswith(f"{name}.")), names[0])
+    names = list(RELEASES)
+    own = own_release(scenario).partition(" ")[0] or names[0]
     return {
-        "releases": names,
+        "releases": release_choices(own),
         "a": own if own != names[-1] else names[0],
         "b": names[-1],
         "configurations": [(key, label) for key, (label, _) in WEIGHTS.items()],
@@ -46,8 +54,9 @@ def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]
         return scored_runs(scenario, *scorings(key, requested))
     names = [requested.get(side, "") for side in ("a", "b")]
     for side, name in zip(("a", "b"), names, strict=True):
-        if name not in RELEASES:
-            raise InputError("Pair", side, f"must be one of {', '.join(RELEASES)}, got {name[:63]!r}")
+        if not is_release(name):
+            there = f"{', '.join(RELEASES)} or one of their patch releases"
+            raise InputError("Pair", side, f"must be one of {there}, got {name[:63]!r}")
     if names[0] == names[1]:
         raise InputError("Pair", "b", f"must differ from a, which is also {names[1]}")
     first, second = (podgroups.suitable_release(scenario, name) for name in names)

@@ -12,7 +12,8 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.needed_gates import needed_gates
 from scheduler_core.releases import NEWEST, RELEASES, get_release
-from scheduler_core.releases.feature_gates import gates_of, numbered, spelled, with_known_gates
+from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
+from scheduler_core.releases.versions import numbered
 
 _MINOR = re.compile(r"v?(\d{1,3}\.\d{1,3})")
 

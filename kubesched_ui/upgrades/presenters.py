@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import estimate, services
+from kubesched_ui.runs.release_choices import in_order
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.debugger.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
-from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.releases import NEWEST, RELEASES, get_release
 from scheduler_core.releases.conformance import state
 from scheduler_core.releases.remarks import cluster_remarks
 
@@ -38,16 +39,21 @@ class Choice(NamedTuple):
 
 
 def choices(scenario: Scenario) -> list[Choice]:
-    """Return all releases. Preselect the cluster's release or the nearest, and the newest, or else the last two."""
-    names, own = list(RELEASES), services.own_release(scenario)
-    default = services.default_release(scenario)
-    first = default if default != names[-1] else names[-2]
+    """Return the minor releases and the cluster's release. Preselect the cluster's release or the nearest, and the
+    newest, or else the last two."""
+    own, default = services.own_release(scenario), services.default_release(scenario).partition(" ")[0]
+    names = in_order({*RELEASES, default})
+    selected = {default, names[-1]} if default != names[-1] else set(names[-2:])
     in_time = bool(scenario.time)
     return [
         Choice(
-            name, one.patch_version.removeprefix(name), state(name, in_time), name in (first, names[-1]), name == own
+            name,
+            get_release(name).patch_version.removeprefix(name),
+            state(name, in_time),
+            name in selected,
+            name == own.partition(" ")[0],
         )
-        for name, one in RELEASES.items()
+        for name in names
     ]
 
 

@@ -15,6 +15,7 @@ from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import config_resolution, services, suggested_comparisons
+from kubesched_ui.runs.release_choices import in_order, is_release
 from kubesched_ui.runs.scoring import Scoring, scored
 from kubesched_ui.scenarios import podgroups, stored_cluster, virtual_time
 from scheduler_core.errors import InputError
@@ -24,19 +25,25 @@ from scheduler_core.releases.feature_gates import with_known_gates
 logger = logging.getLogger(__name__)
 
 EXPLAIN = "kubesched.explain_upgrade"
+MAX_RELEASES = 50  # more than there are minor releases
 
 
 def create_upgrade(
     scenario: Scenario, releases: Sequence[str], every: bool = False, chosen: Scoring | None = None
 ) -> Upgrade:
-    """Create a queued preview with its runs. Existing runs with the same settings are reused. With `every`, placed pods
-    are scheduled again. `chosen`: the scoring of all runs. Raises InputError."""
-    wanted = {get_release(name).name for name in releases}
-    names = [name for name in RELEASES if name in wanted]
-    if gated := wanted - set(names):
+    """Create a queued preview with its runs. Existing runs with the same settings are reused.
+
+    `releases`: names of minor or patch releases. With `every`, placed pods are scheduled again. `chosen`: the scoring
+    of all runs. Raises InputError.
+    """
+    names = in_order({get_release(name).name for name in releases})
+    if gated := [name for name in names if not is_release(name)]:
         raise InputError("Upgrade", "releases", f"must be without feature gates, got {min(gated)!r}")
     if len(names) < 2:
-        raise InputError("Upgrade", "releases", f"must list at least two of the releases {', '.join(RELEASES)}")
+        there = f"{', '.join(RELEASES)} and their patch releases"
+        raise InputError("Upgrade", "releases", f"must list at least two of the releases {there}")
+    if len(names) > MAX_RELEASES:
+        raise InputError("Upgrade", "releases", f"must list at most {MAX_RELEASES} releases, got {len(names)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
         pods = stored_cluster.cluster_of_scenario(scenario).pods.values()

@@ -10,13 +10,14 @@ from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.runs.config_resolution import check
+from kubesched_ui.runs.release_choices import release_choices
 from kubesched_ui.views import cluster_pod_history
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
-from scheduler_core.releases import NEWEST, RELEASES, get_release
+from scheduler_core.releases import NEWEST, get_release
 
 DEFAULT = "default"
 WITHOUT = ("refused", "not served")  # states of a kind that cannot be read
@@ -208,14 +209,14 @@ class ChooseForm(forms.Form):
     configuration, such as plugins that are left out.
     """
 
-    release = forms.ChoiceField(
-        required=False, choices=[("", "as found"), *((name, name) for name in reversed(RELEASES))]
-    )
+    release = forms.ChoiceField(required=False)
     config = forms.CharField(required=False, strip=False, max_length=1_000_000)
 
     def __init__(self, cluster: Cluster, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.found = cluster.release or NEWEST
+        own = str(self["release"].value() or "")
+        self.fields["release"].choices = [("", "as found"), *release_choices(own)]  # type: ignore[attr-defined]
         self.warnings: list[str] = []
         names = choices(platform_of_version(cluster.git_version), get_release(self.found))
         titles = [(name, f"{PUBLISHED[name].platform}: {PUBLISHED[name].description}") for name in names]

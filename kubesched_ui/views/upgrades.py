@@ -53,7 +53,9 @@ def start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     try:
         with transaction.atomic():
             every, chosen = request.POST.get("which") == "every", scoring_in(request.POST)
-            made = services.create_upgrade(scenario, request.POST.getlist("release"), every, chosen)
+            releases = [*request.POST.getlist("release"), *request.POST.get("patches", "")[:500].split(",")]
+            named = [name.strip() for name in releases if name.strip()]
+            made = services.create_upgrade(scenario, named, every, chosen)
     except InputError as error:
         messages.error(request, f"The preview was not started. {error}")
         return redirect("scenario", scenario_id)

@@ -26,6 +26,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
+from scheduler_core.releases.versions import numbered
 from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 
@@ -62,15 +63,13 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def _releases(first: str, last: str, through: bool) -> list[str]:
-    """Return the releases from one to another. `through`: include those in between. Raises InputError."""
-    names = list(RELEASES)
-    a, b = get_release(first).number, get_release(last).number
-    if a == b:
-        raise InputError("--to", "", f"must differ from --from, which is {a}")
-    i, j = names.index(a), names.index(b)
-    if not through:
-        return [a, b]
-    return names[i : j + 1] if i < j else names[j : i + 1][::-1]
+    """Return the releases from one to another. `through`: include the minor releases in between. Raises InputError."""
+    a, b = get_release(first), get_release(last)
+    if a.number == b.number:
+        raise InputError("--to", "", f"must differ from --from, which is {a.number}")
+    low, high = sorted(numbered(release.minor) for release in (a, b))
+    between = [name for name in RELEASES if low < numbered(name) < high] if through else []
+    return [a.number, *(between if numbered(a.minor) == low else between[::-1]), b.number]
 
 
 def _inputs_of(args: argparse.Namespace, releases: Sequence[str], gates: Mapping[str, bool]) -> list[Inputs]:

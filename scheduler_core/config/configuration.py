@@ -59,8 +59,8 @@ from scheduler_core.config.validation import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
-from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import OLD_PLUGINS, PluginWeights
+from scheduler_core.releases.versions import numbered
 
 MAX_WARNINGS = 100
 MAX_WEIGHT = 2**31 - 1

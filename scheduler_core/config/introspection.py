@@ -65,7 +65,7 @@ def offered(release: Release, version: str, known: KnownPlugins) -> dict[str, li
 
 def _came_later(release: Release) -> set[str]:
     names = list(RELEASES)
-    at = names.index(release.name) if release.name in names else len(names)
+    at = names.index(release.minor) if release.minor in names else len(names)
     there = {name for one in names[: at + 1] for name, _ in RELEASES[one].default_plugins}
     return {name for one in names[at + 1 :] for name, _ in RELEASES[one].default_plugins} - there
 

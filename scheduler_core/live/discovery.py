@@ -41,7 +41,8 @@ from scheduler_core.live.scheduler_pods import (
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.releases import NEWEST, RELEASES, Release, get_release
-from scheduler_core.releases.feature_gates import gates_of, is_locked, numbered, parse, with_known_gates
+from scheduler_core.releases.feature_gates import gates_of, is_locked, parse, with_known_gates
+from scheduler_core.releases.versions import minor_of, numbered
 
 KUBEADM = "kube-system/kubeadm-config"
 OPENSHIFT = "openshift-kube-scheduler/config"
@@ -59,7 +60,7 @@ _OPENSHIFT_PROFILES = {
 }
 _NODE_ARGUMENTS = ("k3s.io/node-args", "rke2.io/node-args")
 GROUP_GATES = {"GenericWorkload": True, "GangScheduling": True}
-_VERSION = re.compile(r"v?(\d{1,3}\.\d{1,3})(?![\d])")
+_VERSION = re.compile(r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,4}(?!\d))?)(?!\d)")
 _IGNORED_SECTIONS = ("clientConnection", "leaderElection")
 
 
@@ -255,10 +256,10 @@ class _Discovery:
     # --- the release ---
 
     def _release(self) -> tuple[Release, str]:
-        server = _minor(text(self.version.get("gitVersion"))) or _minor(
+        server = _number(text(self.version.get("gitVersion"))) or _number(
             f"{self.version.get('major')}.{self.version.get('minor')}"
         )
-        images = [(number, one.key) for one in self.control_plane if (number := _minor(_tag(one.image)))]
+        images = [(number, one.key) for one in self.control_plane if (number := _number(_tag(one.image)))]
         if images:
             counts = Counter(number for number, _ in images)
             number = max(counts, key=lambda number: (counts[number], numbered(number)))
@@ -271,13 +272,13 @@ class _Discovery:
             return self._known(number), f"image of pod {key}"
         if server:
             return self._known(server), "/version of the API server"
-        if number := _minor(text(self.kubeadm.get("kubernetesVersion"))):
+        if number := _number(text(self.kubeadm.get("kubernetesVersion"))):
             return self._known(number), f"ConfigMap {KUBEADM}"
         self._note(f"The cluster does not tell its release; {NEWEST} is used.")
         return get_release(NEWEST), "the newest release that KubeSched has"
 
     def _known(self, number: str) -> Release:
-        if number in RELEASES:
+        if minor_of(number) in RELEASES:
             return get_release(number)
         oldest = min(RELEASES, key=numbered)
         used, what = (oldest, "older") if numbered(number) < numbered(oldest) else (NEWEST, "newer")
@@ -583,8 +584,8 @@ def _tag(image: str) -> str:
     return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
 
 
-def _minor(version: str) -> str:
-    """Return the minor release of a version such as `v1.34.2-eks-1` or `1.30+`; "" if it is none."""
+def _number(version: str) -> str:
+    """Return the release of a version: `1.34.2` of `v1.34.2-eks-1`, `1.30` of `1.30+`; "" if it is none."""
     match = _VERSION.match(version)
     return match[1] if match else ""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
 from scheduler_core.releases import Release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 
 FIRST_RELEASE = "1.23"
 """The first release that reads all of them."""

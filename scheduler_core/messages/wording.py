@@ -16,7 +16,7 @@ from scheduler_core.framework import causes
 from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 from scheduler_core.releases import RELEASES, Release
 from scheduler_core.releases.catalog import PLUGIN_RELEASES
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import is_within, numbered
 
 OLD_PREFIXES = (
     "node(s) didn't match pod affinity/anti-affinity",
@@ -53,7 +53,7 @@ class Wording:
 
 def _between(since: str = "", until: str = "") -> Has:
     def has(release: Release) -> bool:
-        return numbered(since or "1.0") <= numbered(release.number) <= numbered(until or release.number)
+        return is_within(release.version, since, until)
 
     return has
 

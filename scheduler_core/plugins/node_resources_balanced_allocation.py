@@ -87,13 +87,15 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         """
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
-        if self.resources == _PAIR and (capacity := divisors(self.cluster.nodes)) is not None:
+        default_requests = self.cluster.release.balanced_uses_default_requests
+        usual_pair = self.resources == _PAIR and not default_requests
+        if usual_pair and (capacity := divisors(self.cluster.nodes)) is not None:
             return self._score_of_pair(pod, rows, on_rows(capacity, rows))
         fractions: list[Float64] = []
         before: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []
         for name in self.resources:
-            found = columns(self.cluster, pod, name, rows, nonzero=False)
+            found = columns(self.cluster, pod, name, rows, nonzero=default_requests)
             if found is None:
                 continue
             allocatable, requested, has = found
@@ -119,8 +121,10 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         return _change(scores, _score_two_shares(requested / capacity))
 
     def _score_of_two(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests; 0 if one is used
-        up."""
+        """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests.
+
+        A node with one used up scores 0; with `balanced_caps_shares`, its share is 1.
+        """
         shares = []
         for name in (resources.CPU, resources.MEMORY):
             found = columns(self.cluster, pod, name, rows, nonzero=True)
@@ -129,22 +133,28 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
             allocatable, requested, has = found
             share = requested / allocatable
             shares.append(share if has is None else np.where(has, share, 1.0))
+        if caps := self.cluster.release.balanced_caps_shares:
+            shares = [np.minimum(share, 1.0) for share in shares]
         cpu, memory = shares
         scores = ((1 - np.abs(cpu - memory)) * float(self.max_score)).astype(np.int64)
-        return np.where((cpu >= 1) | (memory >= 1), 0, scores)
+        return scores if caps else np.where((cpu >= 1) | (memory >= 1), 0, scores)
 
     def _explain_two(self, view: View) -> Tree:
         """Return the tree of `_score_of_two`."""
+        caps = self.cluster.release.balanced_caps_shares
         shares: list[Tree] = []
         for name in (resources.CPU, resources.MEMORY):
             found = filled(view, name, nonzero=True)
             if found is None:
                 shares.append(constant(1.0, f"the node has no {name}"))
             else:
-                shares.append(divide(found[1], found[0], f"used share of {name}"))
+                share = divide(found[1], found[0], f"used share of {name}")
+                shares.append(_capped(share, share.label) if caps else share)
         text = ", ".join(f"{name} {share.value:.0%}" for name, share in zip(("cpu", "memory"), shares, strict=True))
         apart = absolute(subtract(shares[0], shares[1]), "difference of the shares")
         even = truncated(multiply(subtract(constant(1), apart), max_node_score(self.max_score)))
+        if caps:
+            return even.with_text(f"{even.value} = how even the used shares are: {text} ({view.node.name})")
         full = some([less_equal(constant(1), share, "used up") for share in shares], "one is used up")
         tree = either(full, constant(0), even)
         return tree.with_text(f"{tree.value} = how even the used shares are: {text} ({view.node.name})")
@@ -173,7 +183,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         shares: dict[str, Tree] = {}
         before: dict[str, Tree] = {}
         for name in self.resources:
-            found = filled(view, name, nonzero=False)
+            found = filled(view, name, nonzero=self.cluster.release.balanced_uses_default_requests)
             if found is None:
                 continue
             has, used = found
@@ -184,7 +194,10 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
 
 
 def _share(used: Tree, has: Tree, label: str) -> Tree:
-    share = divide(used, has, label)
+    return _capped(divide(used, has, label), label)
+
+
+def _capped(share: Tree, label: str) -> Tree:
     return share if share.value <= 1 else lowest([share, constant(1, "at most all of it")], label)
 
 

@@ -16,7 +16,7 @@ from scheduler_core.framework.interface import EXTENDER, Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.queue.queued_pod import QueuedPod
 from scheduler_core.releases import Release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 
 # Until 1.21 the event handlers list the events that requeue all pods. Other events requeue none.
 _ANY = (

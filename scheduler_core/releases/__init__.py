@@ -3,9 +3,10 @@
 import re
 
 from scheduler_core.errors import InputError
-from scheduler_core.releases.catalog import RELEASES
-from scheduler_core.releases.feature_gates import numbered, parse, with_gates, with_gates_of
+from scheduler_core.releases.catalog import RELEASES, patch_release
+from scheduler_core.releases.feature_gates import parse, with_gates, with_gates_of
 from scheduler_core.releases.release import Release
+from scheduler_core.releases.versions import numbered
 
 __all__ = ["FRAMEWORK", "NEWEST", "RELEASES", "Release", "chosen_release", "get_release", "with_gates"]
 
@@ -15,14 +16,15 @@ FRAMEWORK: dict[str, Release] = {name: release for name, release in RELEASES.ite
 NEWEST: str = max(RELEASES, key=numbered)
 """The default release."""
 
-_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d+)?(?:[-+]\S*)?(?:\s+(.*))?")
+_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.(\d{1,4}))?(?:[-+]\S*)?(?:\s+(.*))?")
 
 
 def get_release(name: str | Release) -> Release:
     """Return the release with this name.
 
-    `1.34`, `1.34.1`, `v1.27.3` and `v1.34.2+k3s1` name their minor release. Feature gates may follow: `1.36
-    NodeDeclaredFeatures=false`. A Release object is returned unchanged.
+    `1.34` is simulated as the patch release that decided its conformance cases; the name of that patch release is also
+    `1.34`. The name of `v1.34.2+k3s1` is `1.34.2`. Feature gates may follow: `1.36 NodeDeclaredFeatures=false`. A
+    Release object is returned unchanged.
 
     Raises InputError that lists the available releases or names the gate.
     """
@@ -31,8 +33,11 @@ def get_release(name: str | Release) -> Release:
     match = _VERSION.fullmatch(name.strip())
     release = RELEASES.get(match[1]) if match else None
     if release is None:
-        raise InputError("Kubernetes release", "", f"{name!r} is not available; there are {', '.join(RELEASES)}")
-    return with_gates(release, parse(match[2])) if match and match[2] else release
+        there = f"there are {', '.join(RELEASES)} and their patch releases"
+        raise InputError("Kubernetes release", "", f"{name!r} is not available; {there}")
+    if match and match[2]:
+        release = patch_release(release, int(match[2]))
+    return with_gates(release, parse(match[3])) if match and match[3] else release
 
 
 def chosen_release(given: str, found: str) -> tuple[Release, list[str]]:
@@ -41,5 +46,5 @@ def chosen_release(given: str, found: str) -> tuple[Release, list[str]]:
     if not given or not found:
         return get_release(given or found), []
     match = _VERSION.fullmatch(given.strip())
-    own = parse(match[2]) if match and match[2] else {}
+    own = parse(match[3]) if match and match[3] else {}
     return with_gates_of(get_release(given), get_release(found), own)

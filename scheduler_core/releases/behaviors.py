@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from scheduler_core.releases import RELEASES
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.catalog import patch_release
 from scheduler_core.releases.release import BEHAVIORS, DefaultPoints, PluginWeights, Release, changelog_link
+from scheduler_core.releases.versions import numbered
 
 # The configuration versions that a release supports, and their meaning. They change together.
 VERSIONS = ("api_versions", "default_points", "removed_plugins", "absent_points")
@@ -65,7 +67,7 @@ def _difference(name: str, a: Release, b: Release, before: str, after: str, expe
 
 
 def _newer(a: Release, b: Release) -> str:
-    return max(a.number, b.number, key=numbered)
+    return max(a, b, key=lambda release: numbered(release.version)).number
 
 
 def _since(name: str, a: Release, b: Release) -> str:
@@ -73,13 +75,26 @@ def _since(name: str, a: Release, b: Release) -> str:
 
     If a feature gate makes the difference, return the release of the field's metadata.
     """
-    older, newer = sorted((a, b), key=lambda release: numbered(release.number))
-    names = [n for n in RELEASES if numbered(older.number) <= numbered(n) <= numbered(newer.number)]
-    values = [_value(RELEASES[release], name) for release in names]
+    older, newer = sorted((a, b), key=lambda release: numbered(release.version))
+    path = _path(get_release(older.number), get_release(newer.number))
+    values = [_value(release, name) for release in path.values()]
     if (values[0], values[-1]) != (_value(older, name), _value(newer, name)):
-        return BEHAVIORS[name].since if name in BEHAVIORS else ""
-    changed = [i for i in range(1, len(names)) if values[i] != values[i - 1]]
-    return "" if not changed or (name in DEFAULTS and len(changed) > 1) else names[changed[-1]]
+        return BEHAVIORS[name].since.split(", ")[-1] if name in BEHAVIORS else ""
+    changed = [number for number, (before, after) in zip([*path][1:], pairwise(values), strict=True) if before != after]
+    return "" if not changed or (name in DEFAULTS and len(changed) > 1) else changed[-1]
+
+
+def _path(older: Release, newer: Release) -> dict[str, Release]:
+    """Return the releases from one to another: the minor releases, and the patch releases of the last minor release
+    unless that ends the path itself."""
+    minors = [one for one in RELEASES.values() if numbered(older.minor) < numbered(one.name) < numbered(newer.minor)]
+    path = {release.number: release for release in (older, *minors)}
+    if older.minor != newer.minor and newer.number == newer.minor:
+        return path | {newer.number: newer}
+    first = numbered(older.version)[2] + 1 if older.minor == newer.minor else 0
+    for patch in range(first, numbered(newer.version)[2] + 1):
+        path[f"{newer.minor}.{patch}" if patch else newer.minor] = patch_release(RELEASES[newer.minor], patch)
+    return path
 
 
 def _value(release: Release, name: str) -> object:

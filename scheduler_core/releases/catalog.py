@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduler_core.releases.feature_gates import numbered
 from scheduler_core.releases.release import (
     BEHAVIORS,
     OLD_PLUGINS,
@@ -18,6 +17,7 @@ from scheduler_core.releases.release import (
     with_weight,
     without,
 )
+from scheduler_core.releases.versions import is_within, splits
 
 PLUGIN_RELEASES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("", "1.30")),
@@ -30,14 +30,10 @@ PLUGIN_RELEASES: Mapping[str, tuple[str, str]] = {
 """Plugin -> the first and the last release with it. "" means that there is none. All releases have other plugins."""
 
 
-def _is_within(number: str, since: str, until: str) -> bool:
-    return numbered(since or "1.0") <= numbered(number) <= numbered(until or number)
-
-
-def _behaviors(number: str) -> dict[str, bool]:
+def _behaviors(version: str) -> dict[str, bool]:
     """Return the behaviours of a release. One without `since` and `until` is the same in all releases."""
     return {
-        name: _is_within(number, made.since, made.until)
+        name: is_within(version, made.since, made.until)
         for name, made in BEHAVIORS.items()
         if (made.since or made.until) and isinstance(getattr(Release, name), bool)
     }
@@ -45,10 +41,27 @@ def _behaviors(number: str) -> dict[str, bool]:
 
 def _release(like: Release, name: str, patch_version: str = "", **fields: Any) -> Release:
     """Return a release that differs from `like` in its behaviours, in the plugins that exist and in these fields."""
-    removed = frozenset(plugin for plugin, releases in PLUGIN_RELEASES.items() if not _is_within(name, *releases))
-    fields = {"default_plugins": like.default_plugins, "removed_plugins": removed, **_behaviors(name), **fields}
+    removed = frozenset(plugin for plugin, releases in PLUGIN_RELEASES.items() if not is_within(name, *releases))
+    usual = {"default_plugins": like.default_plugins, "removed_plugins": removed, **_behaviors(patch_version or name)}
+    fields = usual | fields
     fields["default_plugins"] = without(fields["default_plugins"], *removed)
     return replace(like, name=name, patch_version=patch_version, **fields)
+
+
+def patch_release(like: Release, patch: int) -> Release:
+    """Return a patch release of a minor release: the minor release itself if that is simulated as this patch release.
+
+    It differs in the behaviours whose `since` or `until` names patch releases of this minor release.
+    """
+    version = f"{like.name}.{patch}"
+    if version == like.version:
+        return like
+    changed: dict[str, Any] = {
+        name: is_within(version, made.since, made.until)
+        for name, made in BEHAVIORS.items()
+        if splits(like.name, made.since, made.until)
+    }
+    return replace(like, name=version, patch_version=version, **changed)
 
 
 V1_36 = _release(
@@ -267,3 +280,16 @@ RELEASES: dict[str, Release] = {
         *(V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36),
     )
 }
+
+PATCHES: Mapping[str, int] = {
+    **dict.fromkeys(("1.16", "1.20", "1.26", "1.28", "1.29"), 15),
+    **{"1.17": 17, "1.18": 20, "1.19": 16, "1.21": 14, "1.22": 17, "1.23": 17, "1.24": 17, "1.25": 16, "1.27": 16},
+    **{"1.30": 14, "1.31": 14, "1.32": 13, "1.33": 13, "1.34": 10, "1.35": 7, "1.36": 3},
+}
+"""Minor release -> its newest patch release when this list was made."""
+
+
+def patch_names(name: str) -> list[str]:
+    """Return the known patch releases of a minor release, newest first, except the one that it is simulated as."""
+    patches = (f"{name}.{patch}" for patch in range(PATCHES.get(name, 0), -1, -1))
+    return [patch for patch in patches if patch != RELEASES[name].version]

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scheduler_core.releases import FRAMEWORK, RELEASES
-from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, UNNOTICED, Cases, state
-from scheduler_core.releases.feature_gates import numbered
-from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Release
+from scheduler_core.releases.conformance import CASES, UNNOTICED, Cases, state
+from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Behavior, Release
+from scheduler_core.releases.versions import minor_of, numbered, splits
 
 ORDER = sorted(RELEASES, key=numbered)
 
@@ -59,10 +59,17 @@ _PATCHES = [
     "",
     "## Changes between patch releases",
     "",
-    "A run is always simulated as the patch release in the table above.",
-    "If a change is between that patch release and the cluster's, the forms that start runs and upgrade previews, the",
-    "runs and the previews mention it.",
+    "A minor release is simulated as the patch release in the table above, and each other patch release as itself.",
+    "The release of a cluster is the patch release that it runs.",
+    "If another one is chosen, the forms that start runs and upgrade previews, the runs and the previews mention the",
+    "changes in between.",
     "",
+    "A minor release after the last version named has the change in all its patch releases.",
+    "*by cases*: recorded cases show the behaviour with and without the change.",
+    "*by sources*: it is derived from upstream's sources and change logs.",
+    "",
+    "| what kube-scheduler does | since | until | otherwise | pull requests | shown | field |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
 ]
 
 _UNNOTICED = [
@@ -92,10 +99,32 @@ def _table() -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
+def patch_changes() -> list[str]:
+    """Return the behaviours that patch releases change, newest first."""
+    found = [name for name, made in BEHAVIORS.items() if any(splits(r, made.since, made.until) for r in RELEASES)]
+    return sorted(found, key=lambda name: numbered(_last(BEHAVIORS[name])), reverse=True)
+
+
+def _last(made: Behavior) -> str:
+    """Return the newest minor release that a behaviour names."""
+    return minor_of((made.until or made.since).split(", ")[-1])
+
+
 def _patches() -> Iterator[str]:
-    for one in reversed(PATCH_CHANGES):
-        words = f"* {one.patches}: {one.old}. Since {one.fixed}: {one.new}."
-        yield f"{words} ([#{one.pull}]({UPSTREAM}/kubernetes/pull/{one.pull}))"
+    for name in patch_changes():
+        made = BEHAVIORS[name]
+        links = ", ".join(f"[{text}]({address})" for text, address in _links(made, made.picks))
+        row = made.text, made.since, made.until, made.without, links, by_cases(name), f"`{name}`"
+        yield f"| {' | '.join(row)} |"
+
+
+def by_cases(name: str) -> str:
+    """Return "by cases" if recorded cases show every change of a behaviour between minor releases, else "by sources".
+
+    The cases of each come from one patch release.
+    """
+    found = changes(name)
+    return "by cases" if found and all(f"{one.release} {name}" not in UNNOTICED for one in found) else "by sources"
 
 
 def _unnoticed() -> Iterator[str]:
@@ -124,8 +153,13 @@ def _words(change: FieldChange) -> str:
     words = f"{made.describe(after)}. Before: {old}."
     if effect := made.expected(after):
         words += f" Expect: {effect}."
-    links = [("KEP-", made.kep, "enhancements/issues"), ("#", made.pull, "kubernetes/pull")]
-    return words + "".join(f" ([{head}{number}]({UPSTREAM}/{path}/{number}))" for head, number, path in links if number)
+    return words + "".join(f" ([{text}]({address}))" for text, address in _links(made))
+
+
+def _links(made: Behavior, picks: tuple[int, ...] = ()) -> list[tuple[str, str]]:
+    """Return text and address of the enhancement proposal and of the pull requests."""
+    links = [("KEP-", made.kep, "enhancements/issues"), *(("#", n, "kubernetes/pull") for n in (made.pull, *picks))]
+    return [(f"{head}{number}", f"{UPSTREAM}/{path}/{number}") for head, number, path in links if number]
 
 
 def _plugins(before: tuple[tuple[str, int], ...], after: tuple[tuple[str, int], ...]) -> str:

@@ -1,9 +1,11 @@
-"""What recorded decisions of upstream verify of each release, and patch releases that decide otherwise."""
+"""What recorded decisions of upstream verify of each release."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scheduler_core.releases.catalog import RELEASES
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.behaviors import differences
+from scheduler_core.releases.versions import minor_of
 
 VERIFIED, BY_SOURCES = "verified", "by sources"
 
@@ -49,9 +51,15 @@ CASES: Mapping[str, Cases] = {
 
 
 def is_verified(release: str, in_time: bool = False) -> bool:
-    """Return whether there are recorded cases of a release and all of them agree. `in_time`: of virtual time."""
-    cases = CASES.get(release.partition(" ")[0], Cases())
-    return bool(cases.in_time[0] and not cases.in_time_differ) if in_time else bool(cases.cases and not cases.differ)
+    """Return whether there are recorded cases of a release and all of them agree. `in_time`: of virtual time.
+
+    A patch release is verified if it behaves as the one that the cases come from.
+    """
+    number = release.partition(" ")[0]
+    cases = CASES.get(minor_of(number), Cases())
+    if not (cases.in_time[0] and not cases.in_time_differ if in_time else cases.cases and not cases.differ):
+        return False
+    return number in CASES or not differences(get_release(number), RELEASES[minor_of(number)])
 
 
 def state(release: str, in_time: bool = False) -> str:
@@ -63,61 +71,8 @@ def verification(release: str, in_time: bool = False) -> str:
     """Return the state with the patch release that the cases come from: "verified as 1.34.1" or "by sources"."""
     if not is_verified(release, in_time):
         return BY_SOURCES
-    return f"{VERIFIED} as {RELEASES[release.partition(' ')[0]].patch_version}"
+    return f"{VERIFIED} as {RELEASES[minor_of(release.partition(' ')[0])].patch_version}"
 
-
-class PatchChange(NamedTuple):
-    """A change of decisions or messages between patch releases of a minor release. `first`, `patch`: the first patch
-    releases with the old and with the new behaviour."""
-
-    release: str
-    first: int
-    patch: int
-    old: str
-    new: str
-    pull: int
-
-    @property
-    def fixed(self) -> str:
-        """The first patch release with the new behaviour."""
-        return f"{self.release}.{self.patch}"
-
-    @property
-    def patches(self) -> str:
-        """The patch releases with the old behaviour: `1.21.3 to 1.21.5`."""
-        first, last = f"{self.release}.{self.first}", f"{self.release}.{self.patch - 1}"
-        return first if first == last else f"{first} to {last}"
-
-    def has_old(self, patch: int) -> bool:
-        """Return whether a patch release has the old behaviour."""
-        return self.first <= patch < self.patch
-
-
-_ALL_FILTERS = "all Filter plugins that reject a node are reported", "only the first one is reported"
-_CAPPED = (
-    "NodeResourcesBalancedAllocation counts a resource that is requested beyond the capacity as full",
-    "such a node scores 0",
-)
-PATCH_CHANGES = (
-    PatchChange("1.19", 13, 16, *_CAPPED, 105526),
-    PatchChange("1.20", 9, 12, *_CAPPED, 105239),
-    PatchChange("1.21", 3, 6, *_CAPPED, 105238),
-    PatchChange(
-        *("1.22", 0, 4),
-        "NodeResourcesBalancedAllocation counts containers without requests with default requests",
-        "it counts requests as they are",
-        106081,
-    ),
-    PatchChange("1.24", 0, 10, *_ALL_FILTERS, 114526),
-    PatchChange("1.25", 0, 6, *_ALL_FILTERS, 114525),
-    PatchChange("1.26", 0, 1, *_ALL_FILTERS, 114524),
-    PatchChange(
-        *("1.34", 0, 2),
-        "the reason of TaintToleration names key and value of the taint",
-        "the reason does not name the taint",
-        135023,
-    ),
-)
 
 UNNOTICED: Mapping[str, str] = {
     "1.19 own_terms_ignore_nominated_pods": "no pod's terms match a nominated pod",
@@ -130,7 +85,9 @@ UNNOTICED: Mapping[str, str] = {
     "1.26 repeated_scores_weighted_again": "no profile enables three Score plugins of multiPoint again",
     "1.26 waits_only_for_preempted_pods": "on nominated nodes, no pod terminates for another reason than preemption",
     "1.27 local_volumes_prefilter_nodes": "no pending pod up to 1.29 has a claim that is bound to a local volume",
+    "1.28 queueing_hints": "no scenario was recorded with 1.28",
     "1.28 rejects_sidecars": "no pod of 1.28 has a sidecar",
+    "1.29 queueing_hints": "no scenario was recorded with 1.28",
     "1.29 override_repeats_score_plugins": "no profile enables three Score plugins of multiPoint again",
     "1.31 affinity_label_keys": "no affinity term has matchLabelKeys",
     "1.31 portworx_migration": "no case has Portworx volumes",

@@ -13,13 +13,15 @@ from typing import Any
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases.release import BEHAVIORS, PluginWeights, Release
+from scheduler_core.releases.versions import is_within, numbered
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """A feature gate.
 
-    `since`: the first release in which the gate is supported. `on`: the first release in which it is on by default.
+    `since`: the first release in which the gate is supported. `on`: the releases in which it is on by default, as
+    `versions.is_within` reads them.
     `locked`: the first release in which it cannot be changed. `until`: the last release that has it. "" means that
     there is none so far. `inverse`: its behaviours, which name it in their metadata, are on if the gate is off.
     `plugins`: default plugins that the gate appends. `needs`: gates that must also be on.
@@ -56,7 +58,7 @@ GATES: Mapping[str, Gate] = {
     "PodLevelResources": Gate(since="1.32", on="1.34"),
     "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16"),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33"),
-    "SchedulerQueueingHints": Gate(since="1.28", on="1.32", locked="1.34"),
+    "SchedulerQueueingHints": Gate(since="1.28", on="1.28.0 to 1.28.4, 1.32", locked="1.34"),
     "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", inverse=True),
     "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16"),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36"),
@@ -71,25 +73,19 @@ WHERE = "feature gates"
 _TRUE, _FALSE = frozenset(("1", "t", "true")), frozenset(("0", "f", "false"))
 
 
-def numbered(name: str) -> tuple[int, ...]:
-    """Return the sort key of a release: 1.9 is before 1.10."""
-    return tuple(int(part) for part in name.split("."))
-
-
 def gates_of(release: Release) -> dict[str, bool]:
     """Return the gates of the release by name: name -> whether it is on."""
-    at = numbered(release.number)
     return {
-        name: release.feature_gates.get(name, bool(gate.on) and at >= numbered(gate.on))
+        name: release.feature_gates.get(name, bool(gate.on) and is_within(release.version, gate.on))
         for name, gate in sorted(GATES.items())
-        if at >= numbered(gate.since) and (not gate.until or at <= numbered(gate.until))
+        if is_within(release.minor, gate.since, gate.until)
     }
 
 
 def is_locked(release: Release, name: str) -> bool:
     """Whether the gate cannot be changed in the release."""
     locked = GATES[name].locked
-    return bool(locked) and numbered(release.number) >= numbered(locked)
+    return bool(locked) and is_within(release.minor, locked)
 
 
 def parse(text: str) -> dict[str, bool]:
@@ -178,7 +174,7 @@ def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
 
 def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
     if name in GATES:
-        if numbered(release.number) < numbered(GATES[name].since):
+        if numbered(release.minor) < numbered(GATES[name].since):
             return f"is available from Kubernetes {GATES[name].since} on, not in {release.number}"
         return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}"
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from scheduler_core.releases.versions import minor_of
+
 T = TypeVar("T", bool, str)
 
 PluginWeights = tuple[tuple[str, int], ...]
@@ -31,8 +33,10 @@ class Behavior(NamedTuple):
 
     `text`: what the scheduler does if the field is true, or what precedes its value. `without`: what it does otherwise.
     `expect`: the effect on a cluster when the field changes to its newer value. `since` and `until`: the first and the
-    last release that does so; "" if unknown. `gate`: the feature gate that controls it. `kep` and `pull`: the numbers
-    of the enhancement proposal and of the pull request. `newer`: whether true is the newer value.
+    last release that does so, or patch releases of several minor releases as `versions.is_within` reads them; "" if
+    unknown. `gate`: the feature gate that controls it. `kep` and `pull`: the numbers of the enhancement proposal and of
+    the pull request. `picks`: the numbers of the pull requests that changed it in patch releases. `newer`: whether true
+    is the newer value.
     """
 
     text: str
@@ -43,6 +47,7 @@ class Behavior(NamedTuple):
     gate: str = ""
     kep: int = 0
     pull: int = 0
+    picks: tuple[int, ...] = ()
     newer: bool = True
 
     def describe(self, value: bool | str) -> str:
@@ -63,7 +68,7 @@ class Behavior(NamedTuple):
 
 def changelog_link(release: str) -> str:
     """Return the address of upstream's change log of a release; "" without a release."""
-    return f"{UPSTREAM}/kubernetes/blob/master/CHANGELOG/CHANGELOG-{release}.md" if release else ""
+    return f"{UPSTREAM}/kubernetes/blob/master/CHANGELOG/CHANGELOG-{minor_of(release)}.md" if release else ""
 
 
 def behavior(
@@ -77,10 +82,11 @@ def behavior(
     gate: str = "",
     kep: int = 0,
     pull: int = 0,
+    picks: tuple[int, ...] = (),
 ) -> T:
     """Return a dataclass field with a Behavior as its metadata."""
     newer = default is True or not until
-    metadata = {"behavior": Behavior(text, without, expect, since, until, gate, kep, pull, newer)}
+    metadata = {"behavior": Behavior(text, without, expect, since, until, gate, kep, pull, picks, newer)}
     return field(default=default, metadata=metadata)
 
 
@@ -92,7 +98,7 @@ off = partial(behavior, False)
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A minor release. catalog.py computes its behaviours from their `since` and `until`.
+    """A minor release, or one of its patch releases. catalog.py computes its behaviours from `since` and `until`.
 
     `api_versions`: the KubeSchedulerConfiguration versions that it accepts, newest first.
     `default_plugins`: the MultiPoint list of the default profile, in order (upstream: getDefaultPlugins).
@@ -100,7 +106,8 @@ class Release:
     `removed_plugins`: plugins of older or newer releases, which this release refuses in a configuration.
     `absent_points`: plugin -> extension points that it has in other releases but not in this one.
     `feature_gates`: the gates that differ from their defaults; `name` also contains them.
-    `patch_version`: the patch release that decided the conformance cases; "" if there are none.
+    `patch_version`: the patch release that it is simulated as, for a minor release the one that decided the conformance
+    cases; "" if there are none.
     """
 
     name: str
@@ -310,8 +317,9 @@ class Release:
         "the reason of TaintToleration does not name the taint",
         "only the message differs: taints are no longer counted separately; use the nodes' taints instead",
         since="1.18",
-        until="1.34",
+        until="1.34.1",
         pull=134740,
+        picks=(135023,),
     )
     too_many_pods_reason_reworded: bool = on(
         "the reason of NodeResourcesFit for a node without a free place is 'Too many pods'",
@@ -358,6 +366,24 @@ class Release:
         "NodeResourcesBalancedAllocation compares all configured resources, with actual requests",
         "pods without requests, or with scored extended resources, can go to other nodes",
         until="1.21",
+    )
+    balanced_caps_shares: bool = off(
+        "NodeResourcesBalancedAllocation counts a resource that is requested beyond the capacity as full",
+        "NodeResourcesBalancedAllocation scores 0 for a node whose cpu or memory is used up",
+        "nodes whose default requests exceed cpu or memory score higher",
+        since="1.19.13, 1.20.9, 1.21.3",
+        until="1.19.15, 1.20.11, 1.21.5",
+        pull=105845,
+        picks=(105526, 105239, 105238),
+    )
+    balanced_uses_default_requests: bool = off(
+        "NodeResourcesBalancedAllocation counts containers without requests with default requests",
+        "NodeResourcesBalancedAllocation counts requests as they are",
+        "pods without requests, and nodes that run them, are scored otherwise",
+        since="1.22",
+        until="1.22.3",
+        pull=105845,
+        picks=(106081,),
     )
     balanced_skips_best_effort: bool = on(
         "NodeResourcesBalancedAllocation skips pods without requests",
@@ -675,8 +701,9 @@ class Release:
         "each Score plugin is loaded once",
         "only profiles that change the weights of three or more default plugins score otherwise",
         since="1.24",
-        until="1.28",
+        until="1.26.12, 1.27.9, 1.28.5, 1.29.0",
         pull=122068,
+        picks=(122366, 122368),
     )
     repeated_scores_weighted_again: bool = off(
         "the score of a plugin that is loaded twice is multiplied by the weight twice, and invalid beyond 100",
@@ -690,8 +717,9 @@ class Release:
         "only the first Filter plugin that rejects a node is reported",
         "messages list fewer reasons for a node; counts add up to the number of nodes",
         since="1.24",
-        until="1.25",
+        until="1.24.9, 1.25.5, 1.26.0",
         pull=114518,
+        picks=(114526, 114525, 114524),
     )
     stops_at_first_feasible: bool = on(
         "without Score plugins the search stops at the first feasible node",
@@ -866,8 +894,9 @@ class Release:
         "victims are sorted by importance instead of by budget violation first",
         "victims that violate a budget come first",
         "preemption can choose another node when disruption budgets are violated",
-        since="1.32",
+        since="1.29.11, 1.30.7, 1.31.3, 1.32",
         pull=128307,
+        picks=(128435, 128434, 128431),
     )
     failed_preemption_clears_nomination: bool = on(
         "a pod loses its nomination if preemption helps on no node",
@@ -951,9 +980,10 @@ class Release:
         "queueing hints of plugins decide whether an event requeues a pod",
         "every registered event requeues a pod",
         RETRIES,
-        since="1.32",
+        since="1.28.0 to 1.28.4, 1.32",
         gate="SchedulerQueueingHints",
         kep=4247,
+        picks=(122291,),
     )
     precheck_counts_no_execute: bool = off(
         "a new or changed node with a NoExecute taint requeues only pods that tolerate the taint",
@@ -1083,8 +1113,9 @@ class Release:
         "scoring also supports pods that have both allocated and unallocated claims",
         "pods with both allocated and unallocated claims are scheduled again",
         since="1.35",
-        until="1.35",
-        pull=139016,
+        until="1.35.5, 1.36.1",
+        pull=139017,
+        picks=(139362, 139363),
     )
     allocates_from_incomplete_pools: bool = off(
         "devices of pools with missing slices are allocated",
@@ -1159,8 +1190,18 @@ class Release:
 
     @property
     def number(self) -> str:
-        """`1.36`: the name without feature gates."""
+        """`1.36` or `1.36.1`: the name without feature gates."""
         return self.name.partition(" ")[0]
+
+    @property
+    def minor(self) -> str:
+        """`1.36`: the minor release."""
+        return minor_of(self.number)
+
+    @property
+    def version(self) -> str:
+        """`1.36.2`: the patch release that it is simulated as."""
+        return self.patch_version or f"{self.minor}.0"
 
 
 BEHAVIORS: Mapping[str, Behavior] = {

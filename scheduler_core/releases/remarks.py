@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-from scheduler_core.releases.catalog import RELEASES
-from scheduler_core.releases.conformance import CASES, PATCH_CHANGES, is_verified
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.behaviors import BehaviorDifference, differences
+from scheduler_core.releases.catalog import PATCHES
+from scheduler_core.releases.conformance import CASES, is_verified
+from scheduler_core.releases.release import BEHAVIORS, Release
+from scheduler_core.releases.versions import minor_of, numbered
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4}))?(?:[-+.]\S*)?")
 
@@ -20,10 +23,13 @@ def nearest_release(version: str) -> str:
 
 
 def default_release(version: str) -> str:
-    """Return the default release for a cluster of this version: its own or the nearest one, with the feature gates
-    that follow the version. The newest if the version is unknown."""
+    """Return the default release for a cluster of this version: its own patch release or the nearest minor release,
+    with the feature gates that follow the version. The newest if the version is unknown."""
     number, _, gates = version.strip().partition(" ")
-    return f"{nearest_release(number) or max(RELEASES, key=numbered)} {gates}".strip()
+    nearest = nearest_release(number) or max(RELEASES, key=numbered)
+    match = _VERSION.fullmatch(number)
+    own = get_release(f"{nearest}.{match[2]}").name if match and match[2] and f"1.{match[1]}" == nearest else nearest
+    return f"{own} {gates}".strip()
 
 
 def default_release_note(release: str, version: str) -> str:
@@ -39,23 +45,29 @@ def cluster_remarks(version: str, release: str) -> list[str]:
     """Return how a run with this release differs from a cluster of this version, as far as it follows from the choice
     of the nearest release, or from the patch release."""
     match, number = _VERSION.fullmatch(version.strip()), release.partition(" ")[0]
-    if match is None or nearest_release(version) != number:
+    minor = minor_of(number)
+    if match is None or nearest_release(version) != minor:
         return []
-    if f"1.{match[1]}" != number:
-        older = int(match[1]) < numbered(number)[1]
-        which = "oldest" if older else "newest"
-        return [f"The cluster runs Kubernetes {version}. The nearest release here is {number}, the {which} one."]
-    simulated = RELEASES[number].patch_version
-    if not match[2] or not simulated:
+    if f"1.{match[1]}" != minor:
+        which = "oldest" if int(match[1]) < numbered(minor)[1] else "newest"
+        return [f"The cluster runs Kubernetes {version}. The nearest release here is {minor}, the {which} one."]
+    if not match[2]:
         return []
-    patches = int(match[2]), numbered(simulated)[2]
-    changed = [
-        f"in {one.patches}, {one.old}; since {one.fixed}, {one.new} (kubernetes/kubernetes#{one.pull})"
-        for one in PATCH_CHANGES
-        if one.release == number and len({one.has_old(patch) for patch in patches}) == 2
-    ]
-    head = f"The cluster runs Kubernetes {version}; {number} is simulated as {simulated}"
-    return [f"{head}. They differ: {'; '.join(changed)}."] if changed else []
+    simulated, own, last = get_release(number), get_release(f"{minor}.{match[2]}"), PATCHES.get(minor)
+    changed = [_described(one, simulated, own) for one in differences(simulated, own)]
+    found = []
+    if changed:
+        which = f"{number} is simulated as {simulated.version}" if number == minor else f"{number} is simulated"
+        found.append(f"The cluster runs Kubernetes {version}; {which}. They differ: {'; '.join(changed)}.")
+    if last is not None and int(match[2]) > last:
+        found.append(f"The cluster runs Kubernetes {version}. Changes since {minor}.{last} are not known here.")
+    return found
+
+
+def _described(change: BehaviorDifference, simulated: Release, own: Release) -> str:
+    pull = BEHAVIORS[change.name].pull
+    link = f" (kubernetes/kubernetes#{pull})" if pull else ""
+    return f"in {simulated.version}, {change.before}; in {own.version}, {change.text}{link}"
 
 
 def virtual_time_remark(release: str) -> str:

@@ -372,7 +372,9 @@ def test_only_scenarios_with_steps_use_virtual_time() -> None:
     assert not ingest_files([("s.json", as_list(node("n"), workload))]).time
 
 
-@pytest.mark.parametrize(("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29"), ("1.7", next(iter(RELEASES)))])
+@pytest.mark.parametrize(
+    ("cluster", "release"), [("", NEWEST), ("v1.29.3", "1.29.3"), ("v1.29.1", "1.29"), ("1.7", next(iter(RELEASES)))]
+)
 def test_the_default_release_is_that_of_the_cluster(cluster: str, release: str) -> None:
     scenario = Scenario.objects.create(name="s", kubernetes=cluster)
     assert services.defaults(scenario) == {"release": release}

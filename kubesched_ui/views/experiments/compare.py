@@ -16,6 +16,7 @@ from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.presenters.experiment_charts import ChartPoint
 from kubesched_ui.presenters.metric_values import mean_text, metric_title, plotted, plotted_title
 from kubesched_ui.runs import config_resolution, scoring
+from kubesched_ui.runs.release_choices import in_order
 from kubesched_ui.runs.scoring import Scoring
 from kubesched_ui.runs.services import default_release
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
@@ -45,7 +46,7 @@ class CompareForm(QuestionForm):
     configurations = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     config = forms.CharField(required=False, strip=False, max_length=MAX_CONFIG)
     config_file = forms.FileField(required=False, max_length=200)
-    releases = forms.MultipleChoiceField(choices=[(name, name) for name in reversed(RELEASES)])
+    releases = forms.MultipleChoiceField()
     seeds = forms.IntegerField(min_value=1, max_value=MAX_SEEDS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -55,6 +56,8 @@ class CompareForm(QuestionForm):
         if self.scenario.config:
             choices.insert(0, (UPLOADED, "Uploaded with the cluster"))
         self.fields["configurations"].choices = choices  # type: ignore[attr-defined]
+        releases = in_order({*RELEASES, release})[::-1]
+        self.fields["releases"].choices = [(name, name) for name in releases]  # type: ignore[attr-defined]
         selected = [key for key, _ in choices if key not in STRATEGIES or has_strategy(release, key)]
         self.initial = {"configurations": selected, "releases": [release], "seeds": 3}
 
@@ -84,8 +87,8 @@ class CompareForm(QuestionForm):
     def chosen(self) -> list[dict[str, Any]]:
         """Return the configurations of the document. Raises InputError for one that a release cannot use."""
         values = self.cleaned_data
-        releases = [name for name in RELEASES if name in values["releases"]]
-        oldest = min(releases, key=lambda name: [int(part) for part in name.split(".")])
+        releases = in_order(set(values["releases"]))
+        oldest = releases[0]
         found: list[dict[str, Any]] = []
         for key in values["configurations"]:
             if key == UPLOADED:

@@ -170,7 +170,7 @@ def test_a_release_is_chosen_and_returned_to_the_found_one() -> None:
     cluster = live_cluster()
     queries.choose(cluster, "v1.33.4", "")
     cluster.refresh_from_db()
-    assert (cluster.used_release, cluster.version) == ("1.33", 2)
+    assert (cluster.used_release, cluster.version) == ("1.33.4", 2)
     with pytest.raises(InputError):
         queries.choose(cluster, "", "kind: Unknown")
     queries.choose(cluster, "", "")

@@ -72,7 +72,7 @@ def page(client: Client, address: str) -> str:
 
 def test_a_preview_over_the_api(client: Client, cluster: Scenario, sent: list[Any]) -> None:
     made = start(client, cluster, releases=["1.34.2", "v1.27"])
-    assert list(made["runs"]) == ["1.27", "1.34"]
+    assert list(made["runs"]) == ["1.27", "1.34.2"]
     upgrade = Upgrade.objects.get(pk=made["id"])
     assert {run.tie_break for run in upgrade.runs.all()} == {"name"}
     upgrade_services.send_if_ready(upgrade.pk)
@@ -84,7 +84,7 @@ def test_a_preview_over_the_api(client: Client, cluster: Scenario, sent: list[An
     found = client.get(made["url"]).json()
     assert (found["state"], found["error"], found["known"]) == ("done", "", 1)
     assert found["done"] == found["steps"][0]["runs"]
-    assert [(run["release"], run["state"]) for run in found["runs"]] == [("1.27", "done"), ("1.34", "done")]
+    assert [(run["release"], run["state"]) for run in found["runs"]] == [("1.27", "done"), ("1.34.2", "done")]
     (step,) = found["steps"]
     assert (
         step["sentence"]
@@ -305,12 +305,13 @@ def test_a_preview_says_what_is_verified_and_which_patch_release_differs(client:
     cluster = scenario(node("n1"), pod("p", status={"conditions": [UNPLACED]}))
     Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.26.0")
     cluster.refresh_from_db()
-    remark = "The cluster runs Kubernetes v1.26.0; 1.26 is simulated as 1.26.4. They differ: in 1.26.0, all Filter"
+    remark = "The cluster runs Kubernetes v1.26.0; 1.26 is simulated as 1.26.4. They differ: in 1.26.4, only"
     chooser = page(client, f"/scenarios/{cluster.pk}/")
-    assert remark in chooser[chooser.index('id="upgrade"') :]
+    assert "The cluster runs" not in chooser[chooser.index('id="upgrade"') :], "its own release is preselected"
     assert ">1.36 (verified as 1.36.2; virtual time by sources)</option>" in chooser
     assert ">1.34 (verified as 1.34.1)</option>" in chooser
-    run = create_run(cluster, RunSettings(**defaults(cluster)), send=False)
+    assert create_run(cluster, RunSettings(**defaults(cluster)), send=False).release == "1.26.0"
+    run = create_run(cluster, RunSettings(release="1.26"), send=False)
     execute_run(run.pk)
     shown = page(client, f"/runs/{run.pk}/")
     assert f'<p class="tiny muted wrap">{remark}' in shown, "a line of small text, no warning"
@@ -361,8 +362,9 @@ def test_the_release_chooser(cluster: Scenario) -> None:
         return [one.name for one in presenters.choices(cluster) if one.chosen]
 
     assert chosen("") == names[-2:]
-    assert chosen("v1.27.3-eks-a5565ad") == ["1.27", names[-1]]
-    assert chosen(f"v{names[-1]}.0+k3s1") == names[-2:]
+    assert chosen("v1.27.3-eks-a5565ad") == ["1.27.3", names[-1]]
+    assert chosen("v1.27.1") == ["1.27", names[-1]], "the patch release of its cases"
+    assert chosen(f"v{RELEASES[names[-1]].version}+k3s1") == names[-2:]
     assert [one.name for one in presenters.choices(cluster) if one.own] == [names[-1]]
 
 

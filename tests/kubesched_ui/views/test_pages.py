@@ -358,7 +358,8 @@ def test_warnings_about_the_configuration_are_shown(client: Client, small: Scena
     ("kubernetes", "words"),
     [
         ("", "scheduler 1.34 (verified as 1.34.1), the default"),
-        ("v1.34.6-eks-1", "scheduler 1.34 (verified as 1.34.1), the version of the cluster, the default"),
+        ("v1.34.1-eks-1", "scheduler 1.34 (verified as 1.34.1), the version of the cluster, the default"),
+        ("v1.34.6-eks-1", "scheduler 1.34 (verified as 1.34.1); the cluster runs v1.34.6-eks-1, the default"),
         ("v1.27.3", "scheduler 1.34 (verified as 1.34.1); the cluster runs v1.27.3, the default"),
         ("v1.3.0", "scheduler 1.34 (verified as 1.34.1); the cluster runs v1.3.0, the default"),
     ],

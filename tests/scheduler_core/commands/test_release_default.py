@@ -35,7 +35,7 @@ def notes_of(capsys: pytest.CaptureFixture[str], run: Any, *arguments: str) -> s
 def test_the_release_is_that_of_most_kubelets(cli: Cli, command: list[str], run: Any) -> None:
     nodes = [versioned("n1", "v1.31.2"), versioned("n2", "v1.31.4"), versioned("n3", "v1.31.4")]
     path = cli.snapshot(*nodes, pod("a"))
-    sentence = "note: The release is 1.31, because the cluster runs Kubernetes v1.31.4; --release chooses another.\n"
+    sentence = "note: The release is 1.31.4, because the cluster runs Kubernetes v1.31.4; --release chooses another.\n"
     assert sentence in notes_of(cli.capsys, run, *argv(command, path))
     assert "The release is" not in notes_of(cli.capsys, run, *argv(command, path), "--release", "1.30")
 
@@ -67,12 +67,12 @@ def test_a_scenario_names_its_release(cli: Cli) -> None:
     spec = {"kubernetes": "v1.27.3", "objects": [versioned("n1", "v1.31.0"), pod("a")]}
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
     path = cli.file("s.json", json.dumps(document))
-    assert "The release is 1.27, because" in notes_of(cli.capsys, main, "explain", path)
+    assert "The release is 1.27.3, because" in notes_of(cli.capsys, main, "explain", path)
     assert notes_of(cli.capsys, main, "simulate", path).count("The release is") == 0  # the file chooses it
     del spec["kubernetes"]
     path = cli.file("s.json", json.dumps(document))
-    assert "The release is 1.31, because" in notes_of(cli.capsys, main, "simulate", path)
-    assert "The release is 1.31, because" in notes_of(cli.capsys, main, "state", path)
+    assert "The release is 1.31.0, because" in notes_of(cli.capsys, main, "simulate", path)
+    assert "The release is 1.31.0, because" in notes_of(cli.capsys, main, "state", path)
 
 
 def test_the_gates_of_pod_groups_are_taken(cli: Cli) -> None:
@@ -87,7 +87,7 @@ def test_the_gates_of_pod_groups_are_taken(cli: Cli) -> None:
         pod("b", requests={"cpu": "3"}, **members),
     )
     out, notes = cli.run("explain", path, code=1)
-    assert "The release is 1.36 GangScheduling=true,GenericWorkload=true, because" in notes
+    assert "The release is 1.36.0 GangScheduling=true,GenericWorkload=true, because" in notes
     assert out.startswith("2 of 2 pods stay pending.")
 
 

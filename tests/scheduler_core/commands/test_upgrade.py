@@ -62,7 +62,7 @@ def test_feature_gates_apply_to_the_releases_that_have_them(snapshot: str, cli: 
 @pytest.mark.parametrize(
     ("first", "last", "more", "problem"),
     [
-        ("1.34", "1.34.2", [], "must differ from --from"),
+        ("1.34", "1.34.1", [], "must differ from --from"),
         ("1.2", "1.34", [], "'1.2' is not available"),
         ("1.27", "1.34", ["--release", "1.34"], "cannot be combined with --from and --to"),
         ("1.27", "1.34", ["--feature-gates", "NodeDeclaredFeatures=true"], "is in none of 1.27, 1.34"),

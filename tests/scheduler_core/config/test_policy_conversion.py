@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.config import UnreadPolicy, load_configuration
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 

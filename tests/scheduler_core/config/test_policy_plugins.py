@@ -8,7 +8,7 @@ from scheduler_core.config import Configuration, load_configuration
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import FRAMEWORK, RELEASES
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 
 RELEASES_WITH_POLICIES = [name for name in FRAMEWORK if numbered(name) <= (1, 22)]
 

@@ -20,7 +20,7 @@ from scheduler_core.live.scheduler_pods import scheduler_flags
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Listed
 from scheduler_core.releases import NEWEST, RELEASES, get_release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 
 PACKING = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -316,22 +316,26 @@ CASES = {
         ],
         "1.34 PodLevelResources=false",
         "pod kube-system/b has no --config",
-        notes=("the releases 1.33, 1.34; 1.34 is used", "different flags; those of pod kube-system/b are used"),
+        notes=("the releases 1.33.5, 1.34.1; 1.34.1 is used", "different flags; those of pod kube-system/b are used"),
     ),
     "older scheduler": Case(
-        "v1.35.0", [KUBEADM], "1.34", "no --config", notes=("API server has the release 1.35, and kube-scheduler 1.34",)
+        "v1.35.0",
+        [KUBEADM],
+        "1.34",
+        "no --config",
+        notes=("API server has the release 1.35.0, and kube-scheduler 1.34.1",),
     ),
     "kubeadm-config v1beta3": Case(
         "",
         [cluster_configuration(MAP_ARGS)],
-        "1.33 PodLevelResources=true",
+        "1.33.4 PodLevelResources=true",
         "cannot be read",
         notes=("kubeadm-config names the configuration '/etc/kubernetes/sched.yaml'",),
     ),
     "kubeadm-config v1beta4": Case(
         "v1.33.4",
         [cluster_configuration(LIST_ARGS)],
-        "1.33 PodLevelResources=true",
+        "1.33.4 PodLevelResources=true",
         "cannot be read",
         notes=("'/etc/kubernetes/sched.yaml'",),
     ),
@@ -341,31 +345,31 @@ CASES = {
     "OpenShift, ConfigMap": Case(
         "v1.34.2+1234abc",
         [OPENSHIFT_NODE, OPENSHIFT_POD, OPENSHIFT_MAP, scheduler_profile("LowNodeUtilization")],
-        "1.34 PodLevelResources=false",
+        "1.34.2 PodLevelResources=false",
         "ConfigMap openshift-kube-scheduler/config, key config.yaml",
         "MostAllocated",
     ),
     "OpenShift, profile": Case(
         "v1.34.2+1234abc",
         [OPENSHIFT_NODE, OPENSHIFT_POD, scheduler_profile("HighNodeUtilization")],
-        "1.34 PodLevelResources=false",
+        "1.34.2 PodLevelResources=false",
         "the profile HighNodeUtilization",
         "MostAllocated",
     ),
     "OpenShift, usual profile": Case(
-        "v1.31.9", [OPENSHIFT_NODE, scheduler_profile("")], "1.31", "the profile LowNodeUtilization"
+        "v1.31.9", [OPENSHIFT_NODE, scheduler_profile("")], "1.31.9", "the profile LowNodeUtilization"
     ),
     "OpenShift, unknown profile": Case(
         "v1.31.9",
         [OPENSHIFT_NODE, scheduler_profile("<b>")],
-        "1.31",
+        "1.31.9",
         "not known",
         notes=("'<b>' of OpenShift is not known",),
     ),
     "OpenShift, refused": Case(
         "v1.31.9",
         [OPENSHIFT_NODE],
-        "1.31",
+        "1.31.9",
         "cannot be read",
         notes=("cannot be read: the server refuses it (403)",),
         failures={discovery.OPENSHIFT_SCHEDULER: "the server refuses it (403)"},
@@ -373,7 +377,7 @@ CASES = {
     "AKS": Case(
         "v1.34.0",
         [AKS_NODE, aks(rawConfig=AKS_RAW)],
-        "1.34",
+        "1.34.0",
         "SchedulerConfiguration upstream",
         "LeastAllocated",
         ("ResourceBalancedAllocation", "has no profile default-scheduler; its default plugins are used"),
@@ -381,16 +385,16 @@ CASES = {
     "AKS, first preview": Case(
         "v1.34.0",
         [AKS_NODE, aks([{"message": "configuration: Failed"}], profiles=yaml.safe_load(PACKING)["profiles"])],
-        "1.34",
+        "1.34.0",
         "SchedulerConfiguration upstream",
         "MostAllocated",
         ("AKS reports Failed",),
     ),
-    "AKS, usual": Case("v1.34.0", [AKS_NODE], "1.34", "the cluster has no SchedulerConfiguration upstream"),
+    "AKS, usual": Case("v1.34.0", [AKS_NODE], "1.34.0", "the cluster has no SchedulerConfiguration upstream"),
     "AKS, refused": Case(
         "v1.34.0",
         [AKS_NODE],
-        "1.34",
+        "1.34.0",
         "cannot be read",
         notes=("refuses",),
         failures={discovery.AKS_CONFIGURATION: "the server refuses it (403)"},
@@ -401,50 +405,50 @@ CASES = {
             node("agent", annotations={"k3s.io/node-args": '["agent"]'}),
             node("server", annotations={"k3s.io/node-args": K3S_ARGS}),
         ],
-        "1.34 PodLevelResources=false",
+        "1.34.2 PodLevelResources=false",
         "cannot be read",
         notes=("annotation k3s.io/node-args of node server names the configuration '/etc/s.yaml'",),
     ),
     "k3s without arguments": Case(
         "v1.34.2+k3s1",
         [node("server", annotations={"k3s.io/node-args": '["server"]'})],
-        "1.34",
+        "1.34.2",
         "annotation k3s.io/node-args of node server has no config",
     ),
     "k3s, agents alone": Case(
         "v1.34.2+k3s1",
         [node("agent", annotations={"k3s.io/node-args": '["agent"]'})],
-        "1.34",
+        "1.34.2",
         "shows none",
         notes=("No pod of kube-scheduler is visible",),
     ),
     "RKE2": Case(
         "v1.34.2+rke2r1",
         [pod("s", ["kube-scheduler"], image="rancher/hardened-kubernetes:v1.34.2-rke2r1-build1", mirror=True)],
-        "1.34",
+        "1.34.2",
         "has no --config",
     ),
     "EKS": Case(
         "v1.34.2-eks-3cfe0ce",
         [node("ip-10-0-0-1")],
-        "1.34",
+        "1.34.2",
         "shows none",
         notes=("Amazon EKS does not show",),
     ),
-    "GKE": Case("v1.33.5-gke.1162000", [node()], "1.33", "shows none", notes=("GKE does not show",)),
+    "GKE": Case("v1.33.5-gke.1162000", [node()], "1.33.5", "shows none", notes=("GKE does not show",)),
     "GKE, optimize-utilization": Case(
         "v1.33.5-gke.1162000",
         [node(), {**pod("p", []), "spec": {"schedulerName": "gke.io/optimize-utilization-scheduler"}}],
-        "1.33",
+        "1.33.5",
         "GKE's optimize-utilization",
         "LeastAllocated",
         ("its weights are assumed",),
     ),
     "newer cluster": Case(
-        "v1.99.0", [], NEWEST, "shows none", notes=("1.99, which is newer", "No pod of kube-scheduler")
+        "v1.99.0", [], NEWEST, "shows none", notes=("1.99.0, which is newer", "No pod of kube-scheduler")
     ),
     "older cluster": Case(
-        "v1.9.11", [], "1.16", "shows none", notes=("1.9, which is older", "No pod of kube-scheduler")
+        "v1.9.11", [], "1.16", "shows none", notes=("1.9.11, which is older", "No pod of kube-scheduler")
     ),
     "no version": Case("", [], NEWEST, "shows none", notes=("does not tell its release", "No pod of kube-scheduler")),
     "second scheduler": Case(
@@ -487,7 +491,7 @@ CASES = {
             ),
             config_map("kube-system/scheduler-policy", policy_cfg=POLICY),
         ],
-        "1.22",
+        "1.22.9",
         "ConfigMap kube-system/scheduler-policy, key policy.cfg",
         "Policy",
     ),
@@ -516,7 +520,7 @@ def test_pods_of_groups_show_the_gates_of_a_scheduler_that_is_not_visible() -> N
     assert any("GenericWorkload" in note for note in found.notes)
     scheduler = pod("s", ["kube-scheduler"], image="registry.k8s.io/kube-scheduler:v1.36.2")
     assert discovered("v1.36.2", member, scheduler).release == "1.36"
-    assert discovered("v1.35.2", member).release == "1.35"
+    assert discovered("v1.35.2", member).release == "1.35.2"
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -594,7 +598,7 @@ def test_hostile_configurations_become_a_short_note(name: str) -> None:
 )
 def test_hostile_annotations_are_ignored(given: str) -> None:
     found = discovered("v1.34.2+k3s1", node("server", annotations={"k3s.io/node-args": given}))
-    assert found.release == "1.34"
+    assert found.release == "1.34.2"
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", [], [[]], {"name": 5}, [{"name": None, "mountPath": 3}]])

@@ -23,7 +23,7 @@ from scheduler_core.messages.text import MAX_REASONS, read_message
 from scheduler_core.messages.wording import WORDINGS, releases_with
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.feature_gates import numbered
+from scheduler_core.releases.versions import numbered
 from tests.conformance import golden_cases, golden_decisions, golden_sets
 from tests.scheduler_core.messages.public_messages import MESSAGES, PublicMessage
 

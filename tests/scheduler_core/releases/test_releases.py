@@ -5,15 +5,65 @@ import pytest
 from scheduler_core.config.known_out_of_tree import closest, what_is
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.catalog import PLUGIN_RELEASES
+from scheduler_core.releases.behaviors import apply_differences, differences
+from scheduler_core.releases.catalog import PATCHES, PLUGIN_RELEASES
+from scheduler_core.releases.release import BEHAVIORS
+from scheduler_core.releases.versions import is_within, minor_of, numbered
 
 
 @pytest.mark.parametrize(
     ("name", "release"),
-    [("1.34", "1.34"), ("1.34.1", "1.34"), ("v1.27.3", "1.27"), ("v1.27.9+k3s1", "1.27"), (" 1.34.0-rc.1 ", "1.34")],
+    [
+        *(("1.34", "1.34"), ("1.34.1", "1.34"), ("v1.27.3", "1.27.3"), ("v1.27.9+k3s1", "1.27.9")),
+        *((" 1.34.0-rc.1 ", "1.34.0"), ("1.31.8 SchedulerQueueingHints=true", "1.31.8 SchedulerQueueingHints=true")),
+    ],
 )
-def test_a_version_gives_its_minor_release(name: str, release: str) -> None:
-    assert get_release(name) is RELEASES[release]
+def test_a_version_gives_its_patch_release(name: str, release: str) -> None:
+    found = get_release(name)
+    assert found.name == release
+    assert get_release(found.name) == found
+
+
+def test_a_minor_release_is_the_patch_release_of_its_cases() -> None:
+    """So recordings that name it keep their decisions."""
+    for name, release in RELEASES.items():
+        assert get_release(name) is get_release(release.version) is release
+        assert get_release(f"{name}.0").minor == name
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "those"),
+    [
+        ("", "", "1.18.20 1.19.13 1.19.16 1.20.3 1.20.9 1.21 1.22.0"),
+        ("1.19.14, 1.20.9, 1.21", "", "1.19.16 1.20.9 1.21 1.22.0"),
+        ("1.20.5", "", "1.20.9 1.21 1.22.0"),
+        ("", "1.18.19, 1.19.13, 1.21.0", "1.19.13 1.20.3 1.20.9 1.21"),
+        ("", "1.20", "1.18.20 1.19.13 1.19.16 1.20.3 1.20.9"),
+        ("1.19.13, 1.20.9", "1.19.15, 1.20.11", "1.19.13 1.20.9"),
+        ("1.19.0 to 1.19.13, 1.21", "", "1.19.13 1.21 1.22.0"),
+    ],
+)
+def test_ranges_of_patch_releases(since: str, until: str, those: str) -> None:
+    every = ("1.18.20", "1.19.13", "1.19.16", "1.20.3", "1.20.9", "1.21", "1.22.0")
+    assert [name for name in every if is_within(name, since, until)] == those.split()
+
+
+@pytest.mark.parametrize("name", BEHAVIORS)
+def test_behaviors_name_versions_in_order(name: str) -> None:
+    for text in (BEHAVIORS[name].since, BEHAVIORS[name].until):
+        versions = [numbered(part) for parts in text.split(", ") if text for part in parts.split(" to ")]
+        assert versions == sorted(versions)
+        assert {len(version) for version in versions[:-1]} <= {3}, "only the last one can be a minor release"
+        assert all(version[-1] <= PATCHES.get(minor_of(text), 99) for version in versions if len(version) == 3)
+
+
+def test_a_patch_release_differs_in_its_behaviors_alone() -> None:
+    old, new = get_release("1.31.2"), get_release("1.31.8")
+    (found,) = differences(old, new)
+    assert (found.name, found.since) == ("victims_by_importance", "1.31.3")
+    assert apply_differences(old, new, frozenset([found.name])).victims_by_importance
+    assert [one.since for one in differences(get_release("1.28.4"), get_release("1.28.5"))] == ["1.28.5"]
+    assert differences(get_release("1.31.3"), new) == []
 
 
 @pytest.mark.parametrize("name", ["1.15", "1.99", "", "latest", "1.34.x", "34", "1.3", "11.34"])

@@ -3,8 +3,9 @@
 import pytest
 
 from scheduler_core.releases import NEWEST, RELEASES
+from scheduler_core.releases.catalog import PATCHES
 from scheduler_core.releases.conformance import is_verified
-from scheduler_core.releases.remarks import cluster_remarks, nearest_release, virtual_time_remark
+from scheduler_core.releases.remarks import cluster_remarks, default_release, nearest_release, virtual_time_remark
 
 OLDEST = next(iter(RELEASES))
 
@@ -34,13 +35,35 @@ def test_a_cluster_without_a_release() -> None:
 
 
 def test_patch_releases_that_differ() -> None:
-    (remark,) = cluster_remarks("v1.26.0", "1.26")
-    assert "1.26 is simulated as 1.26.4. They differ: in 1.26.0, all Filter plugins" in remark
-    assert "since 1.26.1, only the first one" in remark
-    assert cluster_remarks("v1.26.9", "1.26") == []
+    (remark,) = cluster_remarks("v1.31.8", "1.31")
+    assert remark.startswith(
+        "The cluster runs Kubernetes v1.31.8; 1.31 is simulated as 1.31.1. They differ: in 1.31.1, "
+    )
+    assert "in 1.31.8, victims are sorted by importance" in remark
+    assert "(kubernetes/kubernetes#128307)" in remark
+    assert cluster_remarks("v1.31.8", "1.31.8") == cluster_remarks("v1.31.8", "1.31.3 A=true") == []
+    assert "v1.31.2; 1.31.8 is simulated. They differ: in 1.31.8" in cluster_remarks("v1.31.2", "1.31.8")[0]
+    assert "in 1.26.0, all Filter plugins" in cluster_remarks("v1.26.0", "1.26")[0]
     assert "does not name the taint" in cluster_remarks("v1.34.3", "1.34 A=true")[0]
-    assert cluster_remarks("v1.34.0", "1.34") == []
-    assert cluster_remarks("1.34", "1.34") == []
+    assert cluster_remarks("v1.34.0", "1.34") == cluster_remarks("1.34", "1.34") == []
+
+
+def test_a_patch_release_that_is_too_new() -> None:
+    newest = PATCHES["1.31"]
+    (remark,) = cluster_remarks(f"v1.31.{newest + 1}", default_release(f"v1.31.{newest + 1}"))
+    assert remark == f"The cluster runs Kubernetes v1.31.{newest + 1}. Changes since 1.31.{newest} are not known here."
+    assert cluster_remarks(f"v1.31.{newest}", f"1.31.{newest}") == []
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        *(("v1.31.8+k3s1", "1.31.8"), ("v1.31.1", "1.31"), ("1.31", "1.31"), ("v1.34.0-rc.1", "1.34.0")),
+        *((f"v{NEWEST}.999 A=true", f"{NEWEST}.999 A=true"), ("v1.99.3", NEWEST), ("", NEWEST), ("1.34.2.3", "1.34.2")),
+    ],
+)
+def test_the_default_release_of_a_cluster_is_its_patch_release(version: str, release: str) -> None:
+    assert default_release(version) == release
 
 
 @pytest.mark.parametrize(
@@ -48,10 +71,10 @@ def test_patch_releases_that_differ() -> None:
 )
 def test_a_regression_of_some_patch_releases(release: str, first: int, fixed: int) -> None:
     """Only these decide otherwise, not earlier ones."""
-    differ = [patch for patch in range(20) if cluster_remarks(f"v{release}.{patch}", release)]
+    differ = [patch for patch in range(PATCHES[release]) if cluster_remarks(f"v{release}.{patch}", release)]
     assert differ == list(range(first, fixed))
     (remark,) = cluster_remarks(f"v{release}.{first}", release)
-    assert f"in {release}.{first} to {release}.{fixed - 1}, NodeResourcesBalancedAllocation" in remark
+    assert f"in {release}.{first}, NodeResourcesBalancedAllocation" in remark
 
 
 @pytest.mark.parametrize("release", RELEASES)
