@@ -1,5 +1,6 @@
 """Shared code of the API resources: text limits, error responses and object lookup."""
 
+from inspect import cleandoc
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -7,7 +8,7 @@ from django.db.models import Model
 from django.http import Http404, HttpResponse
 from ninja import Field, Query, Schema
 from pydantic import BeforeValidator, StrictBool, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 M = TypeVar("M", bound=Model)
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]  # PostgreSQL cannot store NUL
@@ -56,3 +57,28 @@ def find(model: type[M], pk: int) -> M:
 def encoded(answer: Any) -> HttpResponse:
     """Return the answer as JSON without validating it against its schema."""
     return HttpResponse(msgspec.json.encode(answer), content_type="application/json")
+
+
+def _schema_of(struct: Any) -> dict[str, Any]:
+    """Return the JSON schema of a struct, without references."""
+    (found,), parts = msgspec.json.schema_components([struct], ref_template="{name}")
+
+    def whole(part: Any) -> Any:
+        if isinstance(part, list):
+            return [whole(inner) for inner in part]
+        if not isinstance(part, dict):
+            return cleandoc(part) if isinstance(part, str) else part
+        return whole(parts[part["$ref"]]) if "$ref" in part else {name: whole(inner) for name, inner in part.items()}
+
+    schema: dict[str, Any] = whole(found)
+    return schema
+
+
+class _OfStruct:
+    def __get_pydantic_core_schema__(self, struct: Any, handler: Any) -> CoreSchema:
+        return core_schema.any_schema(metadata={"pydantic_js_functions": [lambda *_: _schema_of(struct)]})
+
+
+T = TypeVar("T")
+Described = Annotated[T, _OfStruct()]
+"""A struct of the core in a schema: its fields and docstring document a response that is encoded directly."""

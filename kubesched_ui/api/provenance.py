@@ -8,9 +8,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
-from kubesched_ui.api.common import MAX_ID, RECORDED, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
+from scheduler_core.debugger.claims import NodeGroup, OneNode
+from scheduler_core.debugger.preemption_dry_run import DryRun, TriedNode
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
 from scheduler_core.debugger.queue_times import QUEUE
 from scheduler_core.provenance.tree import Tree
@@ -78,40 +80,6 @@ def _of_queue(run: Run, namespace: str, name: str, query: ProvenanceQuery) -> Tr
 # ---- preemption
 
 
-class Trial(Schema):
-    """One step: all pods of lower priority are removed from the node, or one of them is reprieved."""
-
-    do: str = Field(description="remove or reprieve")
-    pods: list[str] = Field(description="The removed pods, most important first, or the reprieved one")
-    priority: int | None = Field(description="Priority of the reprieved pod")
-    violates: bool = Field(description="Its eviction violates a PodDisruptionBudget; such pods are reprieved first")
-    fits: bool = Field(description="Whether the preempting pod still fits; if not, the reprieved pod is a victim")
-    plugin: str = Field(description="The plugin that rejects the preempting pod, if it does not fit")
-    reasons: list[str]
-    nominated: bool = Field(description="It would fit without the pods nominated to the node")
-
-
-class TrialOnNode(Schema):
-    node: str
-    tried: bool = Field(description="Whether the cycle tried this node")
-    steps: list[Trial]
-    victims: list[str] = Field(description="Most important first; empty if eviction does not help")
-    violations: int = Field(description="Number of violated PodDisruptionBudgets")
-    plugin: str = Field(description="The plugin that rejects the pod despite evictions")
-    reasons: list[str] = Field(description="Why eviction does not help")
-    agrees: bool | None = Field(description="Whether this equals the recorded result; null if none was recorded")
-    note: str
-
-
-class Tried(Schema):
-    node: str
-    candidate: bool
-    victims: int
-    violations: int
-    plugin: str
-    reasons: list[str]
-
-
 class Trials(Schema):
     """Schema for the API documentation only; the response is encoded directly."""
 
@@ -120,11 +88,11 @@ class Trials(Schema):
     attempt: int
     nominated: str = Field(description="The nominated node; empty for none")
     said: str = Field(description="The message of preemption if it nominated no node")
-    nodes: list[Tried] = Field(description="One page of the nodes that the cycle tried, in order")
+    nodes: list[Described[TriedNode]] = Field(description="One page of the nodes that the cycle tried, in order")
     total: int = Field(description="Number of nodes tried")
     page: int
     pages: int
-    trial: TrialOnNode | None = Field(description="The dry run on `node`; null if no node was tried")
+    trial: Described[DryRun] | None = Field(description="The dry run on `node`; null if no node was tried")
     before: str = Field(description="The node tried before it")
     after: str = Field(description="The node tried after it")
 
@@ -145,35 +113,6 @@ def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, quer
 # ---- resource claims
 
 
-class Short(Schema):
-    claim: str
-    name: str = Field(description="Name of the request; `request/subrequest` for a prioritized list")
-    wanted: int
-    fitting: int = Field(description="Devices that would satisfy the request on its own")
-    seen: int = Field(description="Devices visible to the node")
-    out: dict[str, int] = Field(description="Reason -> number of devices excluded for it")
-
-
-class ClaimGroup(Schema):
-    """Nodes with the same verdict and the same device counts."""
-
-    fits: bool
-    said: str = Field(description="The recorded reason of the rejection")
-    count: int
-    nodes: list[str] = Field(description="The first 100 nodes")
-    requests: list[Short]
-
-
-class ClaimsOnNode(Schema):
-    node: str
-    fits: bool
-    said: str
-    wanted: int = Field(description="Devices that all claims request in total")
-    fitting: int = Field(description="Devices that satisfy at least one request")
-    claims: list[dict[str, Any]]
-    pools: list[dict[str, Any]]
-
-
 class Claims(Schema):
     """Schema for the API documentation only; the response is encoded directly."""
 
@@ -181,12 +120,14 @@ class Claims(Schema):
     cycle: int
     attempt: int
     said: str = Field(description="Why Filter did not run, if the claims prevented it")
-    groups: list[ClaimGroup] = Field(description="One page of the groups: fitting ones, then by least shortage")
+    groups: list[Described[NodeGroup]] = Field(
+        description="One page of the groups: fitting ones, then by least shortage"
+    )
     nodes: int
     total: int = Field(description="Number of groups")
     page: int
     pages: int
-    node: ClaimsOnNode | None = Field(description="The devices of `node`")
+    node: Described[OneNode] | None = Field(description="The devices of `node`")
 
 
 class ClaimsQuery(CycleQuery):

@@ -160,7 +160,9 @@ class OneNode(msgspec.Struct, frozen=True, rename=NAMES):
 
 
 class Short(msgspec.Struct, frozen=True):
-    """Summary of a request for a group of nodes; fields as in Request."""
+    """Summary of a request for a group of nodes. `name`: `request/subrequest` in a prioritized list. `wanted`: devices
+    that it wants; `fitting`: those that it could have alone; `seen`: those that exist; `out`: reason -> number of
+    excluded ones."""
 
     claim: str
     name: str

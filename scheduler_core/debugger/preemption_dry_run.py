@@ -28,7 +28,7 @@ class DryRunStep(msgspec.Struct, frozen=True):
 
     `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (put one pod back). `fits`: whether the preempting pod fits
     then. If not, `plugin` and `reasons` say why, and `nominated` says whether only the pods nominated to the node
-    prevent it. `violates`: evicting this pod violates a disruption budget.
+    prevent it. `violates`: evicting this pod violates a disruption budget; such pods are put back first.
     """
 
     do: str
