@@ -28,7 +28,7 @@ from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.gang_scheduling import is_member
-from scheduler_core.pod_groups.group_cycle import GroupScheduler, order_of
+from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
 
@@ -265,14 +265,17 @@ class Simulation:
             return trace
         group_trace = GroupTrace(key, popped.key, group.spec)
         before = self.cluster.journal.take()
+        own = self.scheduler.profiles
         waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
+        waiting = [p for p in waiting if p.pod.spec.scheduler_name in own]
         members = sorted((p for p in waiting if is_member(p, group)), key=lambda p: (p is not popped, p.key))
         group_trace.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
         members = [pod for pod in members if pod.key not in group_trace.held]
         for pod in members:
             self._first_tried.setdefault(pod.key, len(self._first_tried))
-        scheduling = GroupScheduler(self.scheduler, framework, group, self._evict)
-        for one in scheduling.schedule_group(order_of(members, self._first_tried), group_trace):
+        scheduling = GroupScheduler(self.scheduler, framework, group)
+        members.sort(key=lambda pod: (-pod.priority, self._first_tried[pod.key]))
+        for one in scheduling.schedule_group(members, group_trace, self._evict):
             trace = one.member.trace
             if trace.result == "scheduled":
                 self.placed += 1

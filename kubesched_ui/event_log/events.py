@@ -59,7 +59,7 @@ def cycle_events(
             gone = dict.fromkeys(trace.victims, trace.nominated_node) if evicted is None else evicted
             for victim, left in gone.items():
                 say("pod.evicted", victim, by=trace.pod, node=left)
-        given_back = bool(trace.group) and trace.result != "scheduled"  # its group was not scheduled
+        given_back = trace.pends_with_group
         if trace.node:
             placing(trace, nodes, say, BINDING if outcome is None and not given_back else CYCLE, find_best)
             if given_back and trace.reserve is None:

@@ -199,11 +199,8 @@ class RunLog:
             self.began_at = time.monotonic()
 
     def add_group(self, group: Mapping[str, Any], t: float) -> None:
-        """Append the result of a group."""
-        namespace, _, name = group["name"].partition("/")
-        members = group["members"]
-        first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(group))
-        self.groups.append(GroupRow(first, last, namespace, name, group["result"], len(members), group["bound"], data))
+        """Append the result of a group and its event."""
+        self.groups.append(_group_row(group))
         self.add_events([group_event(group, t)])
 
     def add_nodes(self, version: int, names: list[str]) -> None:
@@ -221,6 +218,7 @@ class RunLog:
         self.cycles, self.results = batch.cycles, batch.results
         self.moves, self.names, self.marks = batch.moves, batch.names, batch.marks
         self.node_lists = [NodeList(run=run, version=version, names=names) for version, names in batch.nodes]
+        self.groups = [_group_row(group) for group in batch.groups]
         run.cycles_done = run.cycles_total = batch.number
         run.clock = batch.clock
         for column in TOTALS:
@@ -395,3 +393,10 @@ def _of_pods(run_id: int, since: int, pods: Collection[str]) -> Iterator[EventRa
 def join(texts: list[bytes]) -> bytes:
     """Join the events of several blocks to one JSON list without decoding them."""
     return b"[" + b",".join(text[1:-1] for text in texts if len(text) > 2) + b"]"
+
+
+def _group_row(group: Mapping[str, Any]) -> GroupRow:
+    namespace, _, name = group["name"].partition("/")
+    members = group["members"]
+    first, last, data = members[0]["cycle"], members[-1]["cycle"], pack(msgspec.json.encode(group))
+    return GroupRow(first, last, namespace, name, group["result"], len(members), group["bound"], data)

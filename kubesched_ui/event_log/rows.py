@@ -157,7 +157,8 @@ class TimelineBatch:
     """What is written in one transaction in virtual time.
 
     `names`: pods with their first move. `nodes`: new lists of nodes. `clock`: the second of the last entry. `number`:
-    the number of cycles so far. `counts`: pods by their latest result, keyed by the columns of Run.
+    the number of cycles so far. `groups`: cycles of pod groups. `counts`: pods by their latest result, keyed by the
+    columns of Run.
     """
 
     blocks: list[EventRow] = field(default_factory=list)
@@ -167,6 +168,7 @@ class TimelineBatch:
     names: list[str] = field(default_factory=list)
     marks: list[TimelineMark] = field(default_factory=list)
     nodes: list[NodeNames] = field(default_factory=list)
+    groups: list[Mapping[str, Any]] = field(default_factory=list)
     clock: float = 0.0
     number: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -181,7 +183,7 @@ class TimelineBatch:
 @dataclass(slots=True)
 class RecordEntry:
     """The data from one record. `events` have no numbers yet; the last one will have the number `seq`. `names`: pods
-    with their first move."""
+    with their first move. `group`: the cycle of a pod group."""
 
     t: float
     pod: str
@@ -193,6 +195,7 @@ class RecordEntry:
     names: list[str] = field(default_factory=list)
     marks: list[TimelineMark] = field(default_factory=list)
     nodes: NodeNames | None = None
+    group: Mapping[str, Any] | None = None
 
 
 # ---- result of a pod

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubesched_ui.event_log.events import cycle_events, event
+from kubesched_ui.event_log.events import cycle_events, event, group_event
 from kubesched_ui.event_log.queue_sizes import LANE, NOWHERE, Move
 from kubesched_ui.event_log.rows import CycleRow, NodeNames, RecordEntry, ResultRow, columns_of, pod_result
 from kubesched_ui.event_log.timeline_markers import mark_of
+from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.virtual_time.engine import Record
 
 
@@ -62,6 +63,9 @@ class TimelineRecorder:
         cause = self._seq_of[record.cause]
         if record.kind == "attempt":
             self._attempt(record, entry)
+        elif record.group is not None:
+            entry.group = group_to_dict(record.group)
+            entry.events = [group_event(entry.group, t)]
         elif record.kind == "nodes.listed":
             self._listed(entry, data["names"])
         else:

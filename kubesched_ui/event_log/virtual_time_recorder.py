@@ -111,6 +111,8 @@ class VirtualTimeRecorder:
         batch.marks += entry.marks
         if entry.nodes is not None:
             batch.nodes.append(entry.nodes)
+        if entry.group is not None:
+            batch.groups.append(entry.group)
         if entry.result is not None:
             batch.results[entry.pod] = entry.result
         if entry.cycle is not None:

@@ -51,7 +51,7 @@ def note_of(run: Run, row: Cycle) -> str:
     trace = trace_of(row)
     if trace.preenqueue is not None and trace.preenqueue.plugin == GANG:
         return "The pod waits until its pod group exists and has enough pods. Changing nodes does not help."
-    if not trace.group or trace.result == "scheduled":
+    if not trace.pends_with_group:
         return ""
     if trace.node and trace.reserve is None:
         return (

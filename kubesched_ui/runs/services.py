@@ -23,7 +23,7 @@ from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release, remarks
-from scheduler_core.releases.feature_gates import WHERE, spelled
+from scheduler_core.releases.feature_gates import spelled
 from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.preflight import Choices
 
@@ -77,7 +77,8 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     if not in_time:
         return {"release": podgroups.suitable_release(scenario, named)}
     spec = virtual_time.document(scenario.time).spec
-    release = f"{named} {spelled(spec.feature_gates)}".strip() if scenario.kubernetes else NEWEST
+    gates = podgroups.gates_for(scenario, get_release(named)) | spec.feature_gates
+    release = f"{named} {spelled(gates)}".strip()
     return {
         "in_time": True,
         "release": release,
@@ -124,7 +125,7 @@ def create_run(scenario: Scenario, wanted: RunSettings, send: bool = True, name:
     if wanted.template:
         copies, unknown = wanted.copies, wanted.unknown_plugins
         notes += pod_template.remarks(scenario, wanted.template, copies, release, config, unknown)
-    notes += podgroups.pod_group_warnings(scenario, release, wanted.in_time)
+    notes += podgroups.pod_group_warnings(scenario, release)
     notes += cluster_remarks(scenario.kubernetes, release)
     values = asdict(wanted) | {"release": release, "config": config, "notes": notes}
     summary = differences(replace(wanted, config=config, release=release), RunSettings())
@@ -149,9 +150,6 @@ def validate(scenario: Scenario, wanted: RunSettings) -> None:
     if wanted.template:
         pod_template.check(wanted.template, wanted.copies)
     Choices.parse(wanted.other_schedulers, wanted.absent_claims)
-    if wanted.in_time and get_release(wanted.release).pod_groups:
-        problem = "pod groups are supported only in single-pass runs, not in virtual time"
-        raise InputError(WHERE, "GenericWorkload", problem)
     if wanted.until is not None and not wanted.in_time:
         raise InputError("Run", "until", "is only for runs in virtual time")
     if wanted.until is not None and not 0 < wanted.until <= settings.RUN_MAX_SECONDS:

@@ -11,16 +11,18 @@ from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.needed_gates import needed_gates
-from scheduler_core.releases import NEWEST, RELEASES, get_release
+from scheduler_core.releases import NEWEST, RELEASES, Release, get_release
 from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
 from scheduler_core.releases.versions import numbered
 
 _MINOR = re.compile(r"v?(\d{1,3}\.\d{1,3})")
 
 
-def gates_for(scenario: Scenario) -> dict[str, bool]:
-    """Return the feature gates without which the cluster could not have its PodGroups; {} if it has none."""
-    return needed_gates(_groups(scenario)) if scenario.counts.get(POD_GROUP) else {}
+def gates_for(scenario: Scenario, release: Release | None = None) -> dict[str, bool]:
+    """Return the feature gates without which the cluster could not have its PodGroups; {} if it has none. `release`:
+    only those that it knows."""
+    gates = needed_gates(_groups(scenario)) if scenario.counts.get(POD_GROUP) else {}
+    return gates if release is None else {name: on for name, on in gates.items() if name in gates_of(release)}
 
 
 def _groups(scenario: Scenario) -> Iterator[PodGroup]:
@@ -36,15 +38,13 @@ def suitable_release(scenario: Scenario, release: str) -> str:
     return with_known_gates(get_release(release), gates_for(scenario)).name
 
 
-def pod_group_warnings(scenario: Scenario, release: str, in_time: bool) -> list[str]:
+def pod_group_warnings(scenario: Scenario, release: str) -> list[str]:
     """Return warnings about a run that places the pods of groups individually. `release`: with its feature gates."""
     number = scenario.counts.get(POD_GROUP, 0)
     known = get_release(release)
     if not number or known.pod_groups:
         return []
     message = f"The cluster has {count(number, 'PodGroup')}, but this run schedules each pod individually."
-    if in_time:
-        return [f"{message} Groups are scheduled as a whole only in single-pass runs."]
     way = f"set the feature gates {spelled(gates_for(scenario))}"
     if "GenericWorkload" not in gates_of(known):
         way = f"choose release {_with_groups(scenario.kubernetes)} and {way}"

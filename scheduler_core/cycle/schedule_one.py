@@ -401,7 +401,7 @@ class Scheduler:
             trace.result = "scheduled"
             return
         self.forget(framework, state, pod, trace.node)
-        self._record_rejection(status, trace)
+        self.record_rejection(status, trace)
 
     def forget(self, framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
         """Undo `assume_and_reserve`: run Unreserve and remove the pod from its node."""
@@ -414,10 +414,10 @@ class Scheduler:
         """Remove a pod held by Permit from its node, because it was rejected."""
         trace.permit = status
         self.forget(framework, state, pod, trace.node)
-        self._record_rejection(status, trace)
+        self.record_rejection(status, trace)
 
     @staticmethod
-    def _record_rejection(status: Status, trace: CycleTrace) -> None:
+    def record_rejection(status: Status, trace: CycleTrace) -> None:
         """Record that Reserve or Permit refused the chosen node."""
         trace.selected_row = -1
         if status.rejected:

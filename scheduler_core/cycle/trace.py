@@ -229,6 +229,11 @@ class CycleTrace(msgspec.Struct, eq=False):
         return id(self._layouts), id(self._outcome)
 
     @property
+    def pends_with_group(self) -> bool:
+        """Whether the pod was tried with its group and stays pending."""
+        return bool(self.group) and self.result not in ("scheduled", "waiting")
+
+    @property
     def placed_on(self) -> str:
         """The node on which the cycle placed the pod, "" if it did not."""
         return self.node if self.result in ("scheduled", "waiting") else ""

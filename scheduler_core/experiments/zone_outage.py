@@ -21,7 +21,7 @@ from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
 from scheduler_core.experiments.node_loss import LOST, PENDING, PLACED, STAYS, Raw, listed
 from scheduler_core.releases import Release
-from scheduler_core.virtual_time.engine import Engine
+from scheduler_core.virtual_time.group_engine import GroupEngine
 
 WAITS = "waits"
 OUTCOMES = {
@@ -87,7 +87,7 @@ class ZoneOutage:
         self._simulation = simulation = loaded.continuation()
         self._seconds = seconds
         cluster = simulation.cluster
-        self.engine = engine = Engine(simulation, graceful=True)
+        self.engine = engine = GroupEngine(simulation, graceful=True)
         engine.max_records, engine.max_pods = max_records, max_pods
         self.replacement = PodReplacement(engine.api)
         engine.api.controllers = [NodeLifecycle(engine.api), TaintManager(engine.api), self.replacement]

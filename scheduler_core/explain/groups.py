@@ -91,7 +91,7 @@ def _name(pod: str) -> str:
 
 def of_member(trace: CycleTrace) -> str:
     """Return the answer for a member that fits while its group waits or does not fit; "" for any other pod."""
-    if not trace.group or trace.result == "scheduled":
+    if not trace.pends_with_group:
         return ""
     if trace.message == _NO_PLACEMENTS:
         return f"No node was evaluated: no topology domain is feasible for its group {trace.group}."

@@ -73,7 +73,7 @@ def _binding_results(trace: CycleTrace) -> dict[str, tuple[str, str]]:
         found |= {"reserve": (SKIP, "given back")} if rejecting != "reserve" else {}
         status = rejection_at(trace, rejecting)
         found[rejecting] = (REJECT, (status.plugin if status is not None else "") or "failed")
-    elif trace.group and trace.node and trace.result != "scheduled":
+    elif trace.node and trace.pends_with_group:
         whole = (WAIT, "pod group waiting") if trace.nominated_node else (REJECT, "pod group not scheduled")
         found = {"reserve": (SKIP, "given back"), "permit": whole}
     elif trace.result == "waiting":

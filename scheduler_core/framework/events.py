@@ -60,6 +60,7 @@ POD = "Pod"  # for a registering plugin: both assigned and unschedulable pods
 ASSIGNED_POD = "AssignedPod"
 UNSCHEDULABLE_POD = "UnschedulablePod"
 NODE = "Node"
+POD_GROUP = "scheduling.k8s.io/PodGroup"
 WILDCARD = "*"
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.framework import causes
+from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
 
 TOO_FEW = fwk.unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")
@@ -34,12 +34,39 @@ class GangScheduling(fwk.PreEnqueuePlugin, fwk.PermitPlugin):
         return TOO_FEW if gang is not None and not self._exist(group, gang.min_count) else None
 
     def permit(self, state: fwk.CycleState, pod: PodInfo, node: str) -> tuple[fwk.Status | None, float]:
-        """Wait until enough pods of the gang are bound or assumed."""
-        group = self.cluster.scheduling_groups.get(pod.group) if pod.group else None
-        gang = group.spec.scheduling_policy.gang if group is not None else None
-        if gang is None or self.cluster.group_members[pod.group] >= gang.min_count:
+        """Wait until enough pods of the gang are bound or assumed; then let all of them be bound."""
+        named = pod.pod.spec.scheduling_group
+        if named is None or not self.cluster.release.gang_scheduling:
             return None, 0.0
-        return INCOMPLETE, TIMEOUT_SECONDS
+        group = self.cluster.scheduling_groups.get(pod.group)
+        if group is None:
+            missing = f'podgroup.scheduling.k8s.io "{named.pod_group_name}" not found'
+            return fwk.error(f"failed to get podGroup {pod.group}: {missing}"), 0.0
+        gang = group.spec.scheduling_policy.gang
+        if gang is None:
+            return None, 0.0
+        if self.cluster.group_members[pod.group] < gang.min_count:
+            members = (other for other in self.handle.list_pods() if is_member(other, group))
+            state.to_activate = [other.key for other in members if other.key not in self.cluster.pods]
+            return INCOMPLETE, TIMEOUT_SECONDS
+        for waiting in self.handle.waiting_pods:
+            if is_member(waiting.pod, group):
+                waiting.allow(self.name)
+        return None, 0.0
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.POD, events.ADD, hint=self._after_pod_added),
+            events.registered(events.POD_GROUP, events.ADD, hint=self._after_group_added),
+        ]
+
+    def _after_pod_added(self, pod: PodInfo, old: PodInfo | None, new: PodInfo) -> bool:
+        """Return whether the new pod is in the same group."""
+        return pod.pod.spec.scheduling_group is not None and new.group == pod.group
+
+    def _after_group_added(self, pod: PodInfo, old: PodGroup | None, new: PodGroup) -> bool:
+        """Return whether it is the pod's group."""
+        return is_member(pod, new)
 
     def _exist(self, group: PodGroup, number: int) -> bool:
         """Return whether the group has at least `number` pods, placed or pending."""

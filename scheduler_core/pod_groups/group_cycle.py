@@ -1,12 +1,12 @@
 """Schedules a pod group: tries each member while the earlier members are assumed on their nodes.
 
-Steps: schedule_group -> place_members (once, or for each topology domain) -> preempt -> bind, or undo. Source:
+Steps: try_group -> place_members (once, or for each topology domain) -> preempt; then bind, or record why not. Source:
 pkg/scheduler/schedule_one_podgroup.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.workloads import PodGroup
@@ -14,7 +14,7 @@ from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import NO_NODES, Scheduler
 from scheduler_core.cycle.trace import Rows
-from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
+from scheduler_core.framework.interface import ERROR, SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.pod_groups.assumed import Assumed
 from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
@@ -22,11 +22,12 @@ from scheduler_core.pod_groups.preemption import preempt
 from scheduler_core.pod_groups.trace import WAIT_REASON, GroupTrace, MemberTrace, TriedPlacement
 
 FAILED = "pod group is unschedulable"
+OTHER_FAILED = "failed to schedule other pod from a pod group"
 WAITS = "pod group is waiting for preemption to complete"
+NOT_FOUND = 'podgroup.scheduling.k8s.io "{name}" not found'
+SCHEDULERS = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "{}" and "{}"'
 NO_PLACEMENTS, GENERATOR = "no feasible placements found", "TopologyPlacementGenerator"
 _UNSCHEDULABLE = Status(UNSCHEDULABLE, (FAILED,))
-
-Evict = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -58,34 +59,59 @@ class Placed:
 
 
 class GroupScheduler:
-    """Schedules the members of `group`. `evict`: evicts a pod from its node."""
+    """Schedules the members of `group`, in virtual time also after their PodGroup was deleted (`exists`: False).
 
-    def __init__(self, scheduler: Scheduler, framework: Framework, group: PodGroup, evict: Evict) -> None:
+    `attempts`: pod -> the number of its attempt, 1 for others. `outranked`: the pods whose nominations are cleared
+    because a member with a higher priority is nominated for their node.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        framework: Framework,
+        group: PodGroup,
+        attempts: Mapping[str, int] | None = None,
+        exists: bool = True,
+    ) -> None:
         self.scheduler, self.framework, self.group = scheduler, framework, group
         self.cluster = scheduler.cluster
-        self._evict = evict
+        self.outranked: list[PodInfo] = []
+        self._attempts = attempts or {}
+        self._missing = "" if exists else NOT_FOUND.format(name=group.name)
 
-    def schedule_group(self, pods: Sequence[PodInfo], trace: GroupTrace) -> list[Tried]:
-        """Try the members in order, and bind them or record why they cannot be bound. Bound members have the result
-        `scheduled`."""
+    def schedule_group(self, pods: Sequence[PodInfo], trace: GroupTrace, evict: Callable[[str], None]) -> list[Tried]:
+        """Try the members in order, evict the victims, and bind the members or record why they cannot be bound. Bound
+        members have the result `scheduled`."""
+        members = self.try_group(pods, trace)
+        for victim in trace.victims:
+            evict(victim)
+        for pod in self.outranked:
+            pod.nominated_node = ""
+        if trace.status.code == SUCCESS:
+            self._bind(members)
+        for one in members:
+            self.record(one, trace)
+        return members
+
+    def try_group(self, pods: Sequence[PodInfo], trace: GroupTrace) -> list[Tried]:
+        """Try the members in order. Afterwards none of them is assumed, and no victim is evicted yet."""
         self.cluster.nodes.refresh()
         release, cycles = self.cluster.release, self.scheduler.cycles
         self.scheduler.attempts += self.scheduler.batches
         trace.running = len(running(self.cluster, self.group))
         placed = self._place(pods, self.scheduler.preemption, trace)
-        trace.members = [one.member for one in placed.members]
         trace.status, trace.waits_for_preemption = placed.status, placed.waits
         trace.placement = placed.placement.name if placed.placement is not None else ""
         if release.group_preemption and self.scheduler.preemption and placed.status.code == UNSCHEDULABLE:
             trace.preempted_as_whole = True
-            self._preempt(pods, trace)
+            if self._missing:
+                trace.status = Status(ERROR, (f"failed to get pod group object: {self._missing}",))
+            else:
+                self._preempt(pods, trace)
         trace.left = {victim: self.cluster.pods[victim].node for victim in trace.victims}
-        for victim in trace.victims:
-            self._evict(victim)
-        if trace.status.code == SUCCESS:
-            self._bind(placed.members)
+        placed.members += [self._stopped(pod, trace.status) for pod in pods[len(placed.members) :]]
+        trace.members = [one.member for one in placed.members]
         for number, one in enumerate(placed.members, cycles + 1):
-            self._record(one, trace)
             one.member.trace.number, one.member.trace.group = number, trace.name
         if trace.preempted_as_whole and trace.victims:
             placed.members[-1].member.trace.victims = list(trace.victims)  # recorded once, for the whole group
@@ -96,10 +122,15 @@ class GroupScheduler:
     # ---- placement
 
     def _place(self, pods: Sequence[PodInfo], preempt: bool, trace: GroupTrace) -> Placed:
+        schedulers = list(dict.fromkeys(pod.pod.spec.scheduler_name for pod in pods))
+        if len(schedulers) > 1:
+            return Placed(status=Status(ERROR, (SCHEDULERS.format(*schedulers),)))
         if not self.cluster.release.group_placements:
             placed = self.place_members(pods, None, preempt, trace.victims)
             trace.changes += placed.changes
             return placed
+        if self._missing:
+            return Placed(status=Status(ERROR, (self._missing,)))
         found = placements(self.cluster, self.group)
         if not found:
             return Placed([self._nowhere(pod) for pod in pods], Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR))
@@ -109,6 +140,9 @@ class GroupScheduler:
             unbound = placement.rows is None
             placed = self.place_members(pods, placement.rows, preempt and unbound, trace.victims)
             placed.placement = placement
+            if placed.status.code == ERROR:
+                trace.changes += placed.changes
+                return placed
             tried.append(placed)
         trace.placements = [placed.trace() for placed in tried if placed.members and self.group.spec.topology_key]
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
@@ -123,9 +157,14 @@ class GroupScheduler:
         return chosen
 
     def _nowhere(self, pod: PodInfo) -> Tried:
-        trace = self.scheduler.begin(pod, 1)
+        trace = self.scheduler.begin(pod, self._attempts.get(pod.key, 1))
         trace.message = NO_PLACEMENTS
         return Tried(pod, CycleState(), MemberTrace(trace, fit_error=NO_PLACEMENTS))
+
+    def _stopped(self, pod: PodInfo, status: Status) -> Tried:
+        """Return the cycle of a member that is not tried, because of an error of another one."""
+        trace = self.scheduler.begin(pod, self._attempts.get(pod.key, 1))
+        return Tried(pod, CycleState(), MemberTrace(trace, fit_error=status.message))
 
     def _best(self, good: list[Placed], trace: GroupTrace) -> Placed:
         assignments = [[(one.pod, one.member.node) for one in placed.members if one.member.node] for placed in good]
@@ -146,12 +185,17 @@ class GroupScheduler:
             one = self._try(pod, rows, preempt, victims, assumed)
             one.member.changes = journal.take()
             placed.members.append(one)
+            if one.member.trace.result == "error":
+                placed.status = Status(ERROR, (f"{OTHER_FAILED}: {one.member.fit_error}",))
+                break
             allowed = allowed or bool(one.member.node and one.member.permit is None)
         for one in reversed(placed.members):
             if one.member.node:
                 self.framework.run_unreserve(one.state, one.pod, one.member.node)
                 assumed.remove(one.pod)
         placed.changes = journal.take()
+        if placed.status.code == ERROR:
+            return placed
         if allowed and any(one.member.preempts for one in placed.members):
             placed.waits, placed.status = True, Status(UNSCHEDULABLE, (FAILED, WAITS))
         elif allowed:
@@ -162,17 +206,21 @@ class GroupScheduler:
         self, pod: PodInfo, rows: Rows | None, preempt: bool, victims: list[str] | None, assumed: Assumed
     ) -> Tried:
         """Run a member's cycle up to Permit. Assume the member if it has a node or is nominated."""
-        scheduler, framework = self.scheduler, self.framework
-        framework.picker.begin(pod.key, 1)
-        trace, state = scheduler.begin(pod, 1), CycleState()
+        scheduler, framework, attempt = self.scheduler, self.framework, self._attempts.get(pod.key, 1)
+        framework.picker.begin(pod.key, attempt)
+        trace, state = scheduler.begin(pod, attempt), CycleState()
         trace.placement = rows
         if not len(self.cluster.nodes):
             trace.result, trace.message = "unschedulable", NO_NODES
             return Tried(pod, state, MemberTrace(trace, fit_error=NO_NODES))
         scheduler.find_nodes_that_fit(framework, state, pod, trace)
         member = MemberTrace(trace)
-        if trace.feasible is None or len(trace.feasible):
+        if not trace.error and (trace.feasible is None or len(trace.feasible)):
             scheduler.prioritize(framework, state, pod, trace)
+        if trace.error:
+            trace.result, member.fit_error = "error", trace.error
+            return Tried(pod, state, member)
+        if trace.feasible is None or len(trace.feasible):
             scheduler.select_host(framework, state, trace)
             member.node = trace.node
         else:
@@ -189,12 +237,19 @@ class GroupScheduler:
             assumed.add(pod, member.node)
             self.cluster.nominator.forget(pod)
             status = framework.run_reserve(state, pod, member.node)
-            if status is not None:
+            if status is None:
+                member.permit = self._permit(state, pod, member.node)
+            else:
+                trace.reserve, trace.message = status, status.message
+            refusal = status or member.permit
+            if refusal is not None and refusal.code != WAIT:
                 framework.run_unreserve(state, pod, member.node)
                 assumed.remove(pod)
-                member.node, trace.reserve, trace.message = "", status, status.message
-            else:
-                member.permit = self._permit(state, pod, member.node)
+                member.node, member.permit, member.preempts = "", None, False
+                if status is None:
+                    trace.permit = refusal
+                    scheduler.record_rejection(refusal, trace)
+                    member.fit_error = trace.message
         return Tried(pod, state, member)
 
     def _take_over(self, pod: PodInfo, node: str) -> None:
@@ -202,7 +257,7 @@ class GroupScheduler:
         for other in self.cluster.nominator.on(node):
             if other.priority < pod.priority:
                 self.cluster.nominator.forget(other)
-                other.nominated_node = ""
+                self.outranked.append(other)
 
     def _permit(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
         for plugin in self.framework.permit:
@@ -251,10 +306,15 @@ class GroupScheduler:
             trace.result = "scheduled"
             self.scheduler.binding_cycle(self.framework, one.state, one.pod, trace)
 
-    def _record(self, one: Tried, group: GroupTrace) -> None:
+    def record(self, one: Tried, group: GroupTrace) -> None:
         """Set the message and nomination of a member that stays pending."""
         member, trace = one.member, one.member.trace
         if trace.result == "scheduled":
+            return
+        if group.status.code == ERROR:
+            member.message = trace.error if trace.result == "error" else group.status.message
+            trace.result, trace.error, trace.message = "error", member.message, member.message
+            trace.nominated_node = ""
             return
         trace.result, trace.permit = "unschedulable", member.permit
         member.message, member.rejected_by = trace.message, trace.unschedulable_plugins
@@ -268,8 +328,3 @@ class GroupScheduler:
             member.message, member.rejected_by, nominated = group.status.message, [], member.node
         member.nominated = trace.nominated_node = nominated
         trace.message = member.message
-
-
-def order_of(pods: Sequence[PodInfo], first_tried: dict[str, int]) -> list[PodInfo]:
-    """Sort by priority, then by the time of the first attempt."""
-    return sorted(pods, key=lambda pod: (-pod.priority, first_tried[pod.key]))

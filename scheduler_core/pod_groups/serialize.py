@@ -51,7 +51,7 @@ def _member(member: MemberTrace) -> dict[str, Any]:
     return {
         "pod": trace.pod,
         "cycle": trace.number,
-        "result": trace.result,
+        "result": trace.result if trace.pends_with_group else SCHEDULED,
         "node": member.node,
         "fits": member.fits,
         "preempts": member.preempts,

@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_core.api.workloads import PodGroupSpec
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.framework.interface import SUCCESS, UNSCHEDULABLE, Status
+from scheduler_core.framework.interface import ERROR, SUCCESS, UNSCHEDULABLE, Status
 
 WAIT_REASON = "one or more plugins asked to wait and no plugin rejected pod"
 _OF_A_CYCLE = (
@@ -138,4 +138,5 @@ def condition_of(status: Status) -> dict[str, str]:
     """Return the condition PodGroupScheduled for the status."""
     if status.code == SUCCESS:
         return {"status": "True", "reason": "Scheduled"}
-    return {"status": "False", "reason": "Unschedulable", "message": status.message}
+    reason = "SchedulerError" if status.code == ERROR else "Unschedulable"
+    return {"status": "False", "reason": reason, "message": status.message}

@@ -63,6 +63,9 @@ class BackoffQueue:
         return math.floor(pod.expiry) if self.windows else pod.expiry
 
     def is_backing_off(self, pod: QueuedPod) -> bool:
+        """Return whether the backoff of a pod lasts. A pod that has never failed has none."""
+        if not self.duration(pod):
+            return False
         now = math.floor(self.clock.now) if self.windows else self.clock.now
         return self.expiry(pod) >= now if self.past_its_end else self.expiry(pod) > now
 
@@ -75,18 +78,17 @@ class BackoffQueue:
     def remove(self, key: str) -> QueuedPod | None:
         return self._pods.remove(key) or self._errors.remove(key)
 
-    @property
-    def has_early(self) -> bool:
-        """Whether `pop_early` would return a pod."""
-        return bool(len(self._pods))
+    def first(self, may_pop: Callable[[QueuedPod], bool] | None = None) -> QueuedPod | None:
+        """Return the pod that may be popped before its backoff ends: the one whose backoff ends first, never one that
+        failed with an error. `may_pop`: None for all others."""
+        if may_pop is None:
+            return self._pods.peek()
+        order = lambda pod: (self.expiry(pod), self.active_order(pod))  # noqa: E731
+        return min(filter(may_pop, self._pods), key=order, default=None)
 
     def configure(self, initial: float, maximum: float) -> None:
         """Set the backoff in seconds for backoffs that begin from now on."""
         self.initial, self.maximum = initial, maximum
-
-    def pop_early(self) -> QueuedPod | None:
-        """Pop the pod whose backoff ends first, before it ends; never a pod that failed with an error."""
-        return self._pods.pop()
 
     def pop_completed(self) -> list[QueuedPod]:
         """Remove and return all pods whose backoff has ended."""

@@ -19,7 +19,9 @@ class QueuedPod:
     """A pod in the queue.
 
     `timestamp`: when it was added or last failed (seconds of the run). `stamp`: the sequence number of the timestamp.
-    `expiry`: the end of its backoff, None until computed. `part`: its part of the queue, "" at first.
+    `first_attempt`: when it first entered activeQ; `activation`: the sequence number of that. `expiry`: the end of its
+    backoff, None until computed. `part`: its part of the queue, "" at first. `changes`: the number of changes of the
+    cluster before its last attempt.
     """
 
     info: PodInfo
@@ -29,11 +31,13 @@ class QueuedPod:
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     first_attempt: float | None = None
+    activation: int = 0
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
     gating_plugin: str = ""
     expiry: float | None = None
     part: str = ""
+    changes: int = 0
     key: str = field(init=False)
 
     def __post_init__(self) -> None:

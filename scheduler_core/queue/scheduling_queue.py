@@ -110,7 +110,9 @@ class SchedulingQueue:
         self.unschedulable: dict[str, QueuedPod] = {}  # includes gated pods
         self.cycle = 0  # incremented by every pop
         self.move_request_cycle = -1  # the cycle in which pods were last moved; used without hints
-        self._stamps = 0
+        self._stamps = self._activations = 0
+        self._changes = 0  # events and changes of pods so far
+        self._nothing_since = -1  # the value of `_changes` since when no pod can be popped early
         self._in_flight: dict[str, int] = {}  # pod -> number of the first event after its pop
         self._events: deque[_InFlightEvent] = deque()
         self._first_event = 0  # number of the first stored event
@@ -138,6 +140,7 @@ class SchedulingQueue:
 
     def add(self, info: PodInfo) -> None:
         """Add a new pod."""
+        self._changes += 1
         self._to_active(self._new(info), events.UNSCHEDULABLE_POD_ADD.label)
 
     def _new(self, info: PodInfo) -> QueuedPod:
@@ -146,6 +149,7 @@ class SchedulingQueue:
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """Update a changed pod. In activeQ and backoffQ it stays; an unschedulable pod may be requeued."""
+        self._changes += 1
         changes = events.pod_changes(old, new)
         if self.with_hints and new.key in self._in_flight:
             self._events.extend(_InFlightEvent(event, old, new) for event in changes)
@@ -174,6 +178,7 @@ class SchedulingQueue:
 
     def delete(self, info: PodInfo) -> None:
         """Remove a pod that was deleted, or bound by another scheduler."""
+        self._changes += 1
         self.nominator.forget(info)
         key = info.key
         pod = self.active.remove(key) or self.backoff.remove(key) or self.unschedulable.pop(key, None)
@@ -194,16 +199,41 @@ class SchedulingQueue:
     @property
     def ready(self) -> bool:
         """Whether `pop` would return a pod."""
-        return bool(len(self.active)) or (self.pops_early and self.backoff.has_early)
+        return bool(len(self.active)) or self._early() is not None
 
     def pop(self) -> QueuedPod | None:
         """Pop the next pod: the first of activeQ. If activeQ is empty, a pod may be popped from backoffQ early."""
         pod, label = self.active.pop(), "Pop"
-        if pod is None and self.pops_early:
-            pod, label = self.backoff.pop_early(), events.POP_FROM_BACKOFF
-        if pod is None:
+        if pod is None and (pod := self._early()) is not None:
+            self.backoff.remove(pod.key)
+            label = events.POP_FROM_BACKOFF
+        return self._popped(pod, label) if pod is not None else None
+
+    def _early(self) -> QueuedPod | None:
+        """Return the pod that is popped from backoffQ while activeQ is empty.
+
+        Upstream pops the members of a rejected group again at once, without end. Attempts take no time here, so they
+        are popped early only if something has changed since their last attempt; the others would end as that did.
+        """
+        if not self.pops_early:
             return None
+        if not self.release.pod_groups:
+            return self.backoff.first()
+        if self._nothing_since == self._changes:
+            return None
+        found = self.backoff.first(lambda pod: not pod.info.group or pod.changes < self._changes)
+        self._nothing_since = self._changes if found is None else -1
+        return found
+
+    def pop_specific(self, key: str) -> QueuedPod | None:
+        """Pop this pod, wherever it waits. Return None if it is not in the queue or PreEnqueue gates it."""
+        self._activate(key)
+        pod = self.active.remove(key)
+        return self._popped(pod, "Pop") if pod is not None else None
+
+    def _popped(self, pod: QueuedPod, label: str) -> QueuedPod:
         pod.attempts += 1
+        pod.changes = self._changes
         pod.unschedulable_plugins.clear()
         pod.pending_plugins.clear()
         self.cycle += 1
@@ -246,8 +276,8 @@ class SchedulingQueue:
         self.done(pod.key)
 
     def _hint_in_flight(self, pod: QueuedPod) -> QueueingStrategy:
-        """Return where the events during the cycle move the pod."""
-        if not pod.rejectors:
+        """Return where the events during the cycle move the pod. A member of a pod group is always tried again."""
+        if not pod.rejectors or (self.release.pod_groups and pod.info.group):
             return QueueingStrategy.AFTER_BACKOFF
         strategy = QueueingStrategy.SKIP
         begin = self._in_flight.get(pod.key, self._first_event + len(self._events)) - self._first_event
@@ -260,6 +290,7 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> list[str]:
         """Move the pods that pass `check` and that the event may make schedulable. Return the pods moved."""
+        self._changes += 1
         if not self.hints.of_interest(event):
             return []
         pods = [pod for pod in self.unschedulable.values() if check is None or check(pod.info)]
@@ -281,16 +312,18 @@ class SchedulingQueue:
     def activate(self, keys: Collection[str], infos: Mapping[str, PodInfo]) -> None:
         """Move pods to activeQ, whatever they wait for. A pod in flight returns to it. `infos`: all known pods."""
         for key in keys:
-            pod = self.unschedulable.get(key)
-            if pod is not None:
-                self._to_active(pod, events.FORCE_ACTIVATE.label)
-                continue
-            pod = self.backoff.remove(key)
-            if pod is not None:
-                self._to_active(pod, events.FORCE_ACTIVATE.label, passed=self.pops_early)
-            elif key in self._in_flight and key in infos:
+            if not self._activate(key) and key in self._in_flight and key in infos:
                 self._events.append(_InFlightEvent(events.FORCE_ACTIVATE, None, infos[key]))
             self.move_request_cycle = self.cycle
+
+    def _activate(self, key: str) -> bool:
+        """Move an unschedulable or backing-off pod to activeQ. Return False if there is no such pod."""
+        pod, passed = self.unschedulable.get(key), False
+        if pod is None:
+            pod, passed = self.backoff.remove(key), self.pops_early
+        if pod is not None:
+            self._to_active(pod, events.FORCE_ACTIVATE.label, passed=passed)
+        return pod is not None
 
     # ---- time
 
@@ -343,7 +376,8 @@ class SchedulingQueue:
             self._to_unschedulable(pod, label)
             return False
         if pod.first_attempt is None:
-            pod.first_attempt = self.clock.now
+            self._activations += 1
+            pod.first_attempt, pod.activation = self.clock.now, self._activations
         self.unschedulable.pop(pod.key, None)
         self.backoff.remove(pod.key)
         self.active.put(pod)
@@ -359,6 +393,7 @@ class SchedulingQueue:
             self._to_unschedulable(pod, label)
             return False
         self.unschedulable.pop(pod.key, None)
+        self._nothing_since = -1
         self.backoff.add(pod)
         self._moved(pod, BACKOFF, label)
         return True

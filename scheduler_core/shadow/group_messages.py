@@ -13,19 +13,13 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.interface import SUCCESS
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.pod_groups.group_cycle import GroupScheduler, Tried
+from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace
 
 MOST_MEMBERS = 500  # that are tried together
 MOST_ORDERS = 8  # in which the members of a group are tried
-
-
-class _Trial(GroupScheduler):
-    """Schedules a group without binding its members."""
-
-    def _bind(self, members: list[Tried]) -> None:
-        """Leave the members pending: only their messages count."""
 
 
 def group_cycles(
@@ -41,8 +35,11 @@ def group_cycles(
         # upstream tries the pod that the queue popped, and then the others of its priority by name
         ordered = sorted(members, key=lambda one: (-one.priority, one is not first, one.key))[:MOST_MEMBERS]
         with _unchanged(scheduler.cluster, scheduler):
-            trial = _Trial(scheduler, framework, group, lambda key: None)
-            tried = trial.schedule_group(ordered, GroupTrace(group.key, first.key, group.spec))
+            trial, trace = GroupScheduler(scheduler, framework, group), GroupTrace(group.key, first.key, group.spec)
+            tried = trial.try_group(ordered, trace)
+            for one in tried:
+                if trace.status.code != SUCCESS or not one.member.fits:
+                    trial.record(one, trace)
         yield {one.pod.key: one.member.trace for one in tried}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -22,7 +22,11 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.schedule_one import SKIPPED
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import CycleState
+from scheduler_core.framework.runtime import Framework
 from scheduler_core.legacy.queue import OldQueue
+from scheduler_core.pod_groups.serialize import result_of
+from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.queue.clock import Clock
 from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD
@@ -39,7 +43,8 @@ PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler", "p
 class Record(msgspec.Struct, frozen=True, eq=False):
     """An event of the run. `seq` numbers the records of a run from 1, without gaps. `time`: virtual seconds.
 
-    docs/virtual-time.md lists each `kind` with its `data`. `trace`: the cycle, for an attempt. `cause`: `seq` of the
+    docs/virtual-time.md lists each `kind` with its `data`. `trace`: the cycle, for an attempt. `group`: the cycle of a
+    pod group, after those of its members. `cause`: `seq` of the
     record that caused this one, 0 for none. `changes`: the complete objects that it changed; final once the instant is
     over.
     """
@@ -51,6 +56,7 @@ class Record(msgspec.Struct, frozen=True, eq=False):
     cause: int = 0
     trace: CycleTrace | None = None
     changes: list[LoggedChange] = []
+    group: GroupTrace | None = None
 
 
 class _Caused:
@@ -83,8 +89,6 @@ class Engine:
         bind_failures: Mapping[str, int] | None = None,
         extenders: Extenders | None = None,
     ) -> None:
-        if simulation.release.pod_groups:
-            raise InputError("featureGates", "GenericWorkload", "pod groups are supported only in single-pass runs")
         self.scheduler = simulation.scheduler
         self.extenders = extenders
         self.scheduler.use_extenders(extenders)
@@ -155,7 +159,7 @@ class Engine:
         now = self.next_instant()
         self.clock.advance(now)
         if self.after_second and self.after_second[0][0] == now < self._next():
-            self._begin_changes()
+            self.begin_changes()
             self.after_second.pop(0)[1]()
         else:
             self._run_due(now)
@@ -168,14 +172,14 @@ class Engine:
                 self._stage()
             if (pod := self.queue.pop()) is None:
                 break
-            self._attempt(pod)
+            self.attempt(pod)
             self._run_due(now)
 
     def _stage(self) -> bool:
         """Run the actions planned before the next cycle; return whether there were any."""
         actions = self.before_cycle.pop(self.scheduler.cycles + 1, [])
         if actions:
-            self._begin_changes()
+            self.begin_changes()
         for action in actions:
             action()
         return bool(actions)
@@ -183,7 +187,7 @@ class Engine:
     def _run_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             _, _, cause, action = heapq.heappop(self._due)
-            self._begin_changes()
+            self.begin_changes()
             before, self.cause = self.cause, cause
             try:
                 action()
@@ -196,17 +200,31 @@ class Engine:
         """Add a record for the current time; return its number."""
         return self._note(kind, data)
 
-    def _begin_changes(self) -> None:
+    def begin_changes(self) -> None:
         """Attribute the following changes to the next record instead of the last one."""
         self.cluster.journal.entries = self._early
 
-    def _note(self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None) -> int:
+    def note_attempt(self, trace: CycleTrace) -> int:
+        """Record a cycle; return the number of the record."""
+        trace.time = self.clock.now
+        seq = self._note("attempt", _summary(trace), trace)
+        self._note_extenders(seq)
+        return seq
+
+    def note_group(self, trace: GroupTrace) -> int:
+        """Record the cycle of a pod group, after those of its members."""
+        data = {"group": trace.name, "result": result_of(trace), "message": trace.status.message}
+        return self._note("group.finished", data, group=trace)
+
+    def _note(
+        self, kind: str, data: Mapping[str, Any], trace: CycleTrace | None = None, group: GroupTrace | None = None
+    ) -> int:
         self.seq += 1
         if self.seq > self.max_records or len(self.api.pods) > self.max_pods:
             what = f"{self.max_records:,} events" if self.seq > self.max_records else f"{self.max_pods:,} pods"
             raise InputError("run", "", f"stopped at {self.clock.now:,.3f} s: more than {what}")
         changes, self._early = self._early, []
-        self._records.append(Record(self.seq, self.clock.now, kind, data, self.cause, trace, changes))
+        self._records.append(Record(self.seq, self.clock.now, kind, data, self.cause, trace, changes, group))
         self.cluster.journal.entries = changes  # changes from here on belong to this record
         return self.seq
 
@@ -219,31 +237,42 @@ class Engine:
 
     # ---- cycles and their writes
 
-    def _attempt(self, queued: QueuedPod) -> None:
-        pod = queued.info
-        if pod.terminating:  # as in upstream's skipPodSchedule; the pod is not requeued
-            self.queue.done(pod.key)
-            self.record("pod.skipped", pod=pod.key, message=SKIPPED.format(pod=pod.key))
-            return
+    def skip(self, queued: QueuedPod) -> bool:
+        """Drop a popped pod that is being deleted (upstream skipPodSchedule). Return whether it is one."""
+        if queued.info.terminating:
+            self.queue.done(queued.key)
+            self.record("pod.skipped", pod=queued.key, message=SKIPPED.format(pod=queued.key))
+        return queued.info.terminating
+
+    def list_nodes(self) -> None:
+        """Record the list of nodes if it has changed since the last cycle."""
         self.cluster.nodes.refresh()
         if self.cluster.nodes.names is not self._listed:
             self._listed = self.cluster.nodes.names
             self.record("nodes.listed", names=list(self._listed))
-        self._begin_changes()
-        framework, state, trace = self.scheduler.try_pod(pod, queued.attempts)
-        trace.time = self.clock.now
-        seq = self._note("attempt", _summary(trace), trace)
-        self._note_extenders(seq)
+
+    def attempt(self, queued: QueuedPod) -> None:
+        """Run the cycle of a popped pod, and begin its binding or requeue it."""
+        if self.skip(queued):
+            return
+        self.list_nodes()
+        self.begin_changes()
+        framework, state, trace = self.scheduler.try_pod(queued.info, queued.attempts)
+        seq = self.note_attempt(trace)
         with self.caused(seq):
             if trace.result in ("scheduled", "waiting"):
-                self.binder.begin(BindingCycle(queued, framework, state, trace, self.queue.cycle))
-                if state.to_activate:
-                    self.queue.activate(state.to_activate, self.api.pods)
+                self.begin_binding(queued, framework, state, trace)
             else:
                 self._failed(queued, trace)
             self.binder.settle()
             self.api.handlers.deliver()
             self._note_extenders(seq)
+
+    def begin_binding(self, queued: QueuedPod, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
+        """Begin the binding cycle of an assumed pod, and activate the pods that its Permit plugins ask for."""
+        self.binder.begin(BindingCycle(queued, framework, state, trace, self.queue.cycle))
+        if state.to_activate:
+            self.queue.activate(state.to_activate, self.api.pods)
 
     def _note_extenders(self, seq: int) -> None:
         """Record the failures of extenders since the last call."""
@@ -259,21 +288,30 @@ class Engine:
             self._failed_of_old(self.queue, queued, trace)
             return
         pod = queued.info
-        self.queue.add_unschedulable(queued, trace.unschedulable_plugins)
-        nominated = pod.nominated_node  # stays if the cycle does not change it
-        if trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides):
-            nominated = trace.nominated_node
-        nominator = self.cluster.nominator
-        nominator.forget(pod)
-        if nominated:
-            nominator.nominate(pod, nominated)
-        lower = [p for p in nominator.on(trace.nominated_node) if p.priority < pod.priority]
+        changes = trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides)
+        nominated = self.requeue(queued, trace.unschedulable_plugins, trace.nominated_node if changes else None)
+        lower = [p for p in self.cluster.nominator.on(trace.nominated_node) if p.priority < pod.priority]
         for key in trace.victims:
-            if not self.binder.reject(key, "preempted"):
-                self.api.evict(self.api.pods[key], "preempted", by=pod.key, condition=PREEMPTED)
+            self.evict(key, pod.key)
         for loser in lower if trace.nominated_node else ():
             self.api.nominate(loser, "")
         self.api.nominate(pod, nominated)
+
+    def requeue(self, queued: QueuedPod, plugins: Iterable[str], nominated: str | None) -> str:
+        """Put a pod back into the queue. `plugins`: those that rejected it. `nominated`: its nominated node, None for
+        an unchanged one. Return that node."""
+        pod, nominator = queued.info, self.cluster.nominator
+        self.queue.add_unschedulable(queued, plugins)
+        nominated = pod.nominated_node if nominated is None else nominated
+        nominator.forget(pod)
+        if nominated:
+            nominator.nominate(pod, nominated)
+        return nominated
+
+    def evict(self, victim: str, by: str) -> None:
+        """Evict a pod to make room for another one; a pod that waits for Permit is rejected."""
+        if not self.binder.reject(victim, "preempted"):
+            self.api.evict(self.api.pods[victim], "preempted", by=by, condition=PREEMPTED)
 
     def _failed_of_old(self, queue: OldQueue, queued: QueuedPod, trace: CycleTrace) -> None:
         """Handle a failed attempt in releases in which preemption is not a plugin.
@@ -312,4 +350,6 @@ def _summary(trace: CycleTrace) -> dict[str, Any]:
         found["nominated_node"] = trace.nominated_node
     if trace.victims:
         found["victims"] = trace.victims
+    if trace.group:
+        found["group"] = trace.group
     return found

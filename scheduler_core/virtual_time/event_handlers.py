@@ -12,6 +12,7 @@ from functools import partial
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Object, StorageClass
+from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster import node_matching
 from scheduler_core.cluster.cache_states import CacheState, Lifecycle
 from scheduler_core.cluster.cluster import Cluster
@@ -50,7 +51,8 @@ class EventHandlers:
     def add(self, obj: Object) -> None:
         """Handle a new object other than a pod."""
         self._write(self.cluster.apply, obj)
-        self._requeue(ClusterEvent(type(obj).__name__, events.ADD), None, obj)
+        resource = events.POD_GROUP if isinstance(obj, PodGroup) else type(obj).__name__
+        self._requeue(ClusterEvent(resource, events.ADD), None, obj)
 
     def update(self, old: Object, new: Object) -> None:
         self._write(self.cluster.apply, new)
@@ -90,6 +92,8 @@ class EventHandlers:
             self._assigned(events.ASSIGNED_POD_ADD, None, pod)
         elif self._responsible(pod):
             self.queue.add(pod)
+            if self.cluster.release.gang_scheduling:
+                self.queue.move_all(events.UNSCHEDULABLE_POD_ADD, None, pod)
 
     def bound(self, pod: PodInfo) -> None:
         """Confirm an assumed pod in the cache after its binding; its nomination no longer reserves resources."""

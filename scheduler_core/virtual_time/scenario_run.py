@@ -31,7 +31,8 @@ from scheduler_core.snapshot.defaults import Filled
 from scheduler_core.snapshot.generated_names import NAMED, name_objects
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_virtual_time
-from scheduler_core.virtual_time.engine import Engine, Record
+from scheduler_core.virtual_time.engine import Record
+from scheduler_core.virtual_time.group_engine import GroupEngine
 from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import (
     Arrivals,
@@ -106,7 +107,7 @@ class ScenarioRun:
             timer=timer,
         )
         extenders = configuration.extenders if allowed_extenders else []
-        self.engine = Engine(
+        self.engine = GroupEngine(
             self.simulation,
             admission=spec.controllers.admission,
             graceful=spec.grace_periods,

@@ -133,15 +133,23 @@ def test_a_run_without_the_gates_gives_a_warning(client: Client, release: str, w
     assert note in client.get(f"/runs/{run.pk}/").content.decode()
 
 
-def test_virtual_time_is_rejected(client: Client) -> None:
-    address = f"/api/scenarios/{stored(client, cluster())}/runs"
-    wanted = json.dumps({"in_time": True, "release": "1.36", "feature_gates": {"GenericWorkload": True}})
-    answer = client.post(address, wanted, content_type="application/json")
-    assert answer.status_code == 400
-    assert "pod groups are supported only in single-pass runs" in answer.json()["error"]
-    plain = client.post(address, json.dumps({"in_time": True}), content_type="application/json")
-    assert plain.status_code == 202
-    assert "only in single-pass runs" in plain.json()["notes"][0]
+def test_groups_in_virtual_time(client: Client) -> None:
+    run = ran(client, tie_break="name", in_time=True, until=1.5)
+    cycles = list(run.group_cycles.order_by("first"))
+    assert {(one.name, one.result) for one in cycles} == {("train", "unschedulable"), ("web", "scheduled")}
+    placed = next(one for one in cycles if one.name == "web")
+    page = client.get(f"/runs/{run.pk}/groups/{placed.key}/").content.decode()
+    assert "It is bound." in page
+    member = client.get(f"/api/runs/{run.pk}/groups/{placed.key}").json()["members"][0]
+    assert member["result"] == "scheduled"
+    namespace, name = member["pod"].split("/")
+    assert client.get(f"/runs/{run.pk}/pods/{namespace}/{name}/").status_code == 200
+    train = next(one for one in cycles if one.name == "train")
+    then = client.get(f"/api/runs/{run.pk}/state", {"cycle": train.last}).json()
+    assert set(then["waiting"]) == {member["pod"] for member in train.told["members"][:-1]}
+    fork = ran(client, address=f"/api/runs/{run.pk}/fork", at=train.last, changes=[{"create": node("n3", cpu="2")}])
+    assert fork.fork_at == train.first
+    assert fork.group_cycles.filter(name="train").last().result == "scheduled"
 
 
 def test_both_kinds_of_pod_group_are_stored(client: Client) -> None:

@@ -8,7 +8,6 @@ from scheduler_core.api.objects import decode_all
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
-from scheduler_core.virtual_time.engine import Engine
 from tests.scheduler_core.build import ZONE, node, pod
 
 RELEASE = "1.36 GangScheduling=true,GenericWorkload=true"
@@ -76,11 +75,6 @@ def test_the_gates_are_off_by_default() -> None:
 def test_invalid_groups_are_rejected(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         decode_all([group("g", **spec)])
-
-
-def test_virtual_time_is_not_supported() -> None:
-    with pytest.raises(InputError, match="GenericWorkload: pod groups are supported only in single-pass runs"):
-        Engine(Simulation([node("n1")], release=RELEASE))
 
 
 def test_a_group_without_nodes() -> None:
