@@ -3,12 +3,12 @@
 
 /** @typedef {{ changes: number | null, nodes: string[], each: string }} Rung `each`: about one node, a verb first */
 
-/** The levels of nodes, the nearest first: their names and signs. */
+/** The levels of nodes, the nearest first: their names, also in narrow groups, and their signs. */
 export const LEVELS = [
-  { name: "takes it", sign: "✓" },
-  { name: "1 change", sign: "1" },
-  { name: "2+ changes", sign: "2" },
-  { name: "never", sign: "×" },
+  { name: "takes it", short: "now", sign: "✓" },
+  { name: "1 change", short: "1", sign: "1" },
+  { name: "2+ changes", short: "2+", sign: "2" },
+  { name: "never", short: "never", sign: "×" },
 ];
 
 /** Return the index of a rung's level. @param {number | null} changes */

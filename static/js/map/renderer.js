@@ -15,7 +15,6 @@ const LETTERED = 22; // ... at which blocks show their letters
 const GLOW = 24; // pixels by which the marks of a box extend beyond it
 const MOST_AREAS = 60; // maximum number of areas redrawn separately
 const STRIP = 15; // height of a box's name
-const BAR = 40; // maximum height of the bar of a closed group's levels
 const NEAREST = 3; // width of the frame of groups with the nearest nodes
 const THIN = 8; // ... at least
 const LEAST_SHARE = 5; // minimum width of a share, so that a single node of thousands is visible
@@ -128,7 +127,7 @@ export class Painter {
     context.beginPath();
     context.rect(x, y, width, height);
     context.clip();
-    context.fillStyle = this.colour.paper;
+    context.fillStyle = this.look.layout.tiles.length > 1 ? this.colour.paper : this.colour.surface;
     context.fillRect(x, y, width, height);
     this.seen = { left: x - GLOW, top: y - GLOW, right: x + width + GLOW, bottom: y + height + GLOW };
     this.batches = new Map();
@@ -436,7 +435,7 @@ export class Painter {
     const counts = tally(tile, look.picture);
     const present = [...counts.keys()].filter((level) => counts[level]);
     const lines = Math.min(present.length, Math.floor((height - THIN) / STRIP));
-    const bar = Math.min(height - lines * STRIP, lines ? BAR : height);
+    const bar = height - lines * STRIP;
     if (counts[look.picture.near]) this.frame("near", ...around, NEAREST);
     const least = Math.min(LEAST_SHARE, width / (present.length || 1));
     const rest = width - least * present.length;
@@ -449,9 +448,11 @@ export class Painter {
     }
     present.slice(0, lines).forEach((level, line) => {
       const middle = y + bar + (line + 0.5) * STRIP + 1;
-      const text = `${LEVELS[level].name}: ${number.format(counts[level])}`;
+      const [count, weight] = [number.format(counts[level]), level ? 500 : 650];
+      const texts = [`${LEVELS[level].name}: ${count}`, `${LEVELS[level].short}: ${count}`];
+      const text = texts.find((one) => this.width(one, 11, weight) <= width - 15) ?? count;
       this.swatch(level, x, middle - 5, 10, 10);
-      this.word(this.short(text, width - 15, 11, level ? 500 : 650), x + 15, middle, 11, "ink", level ? 500 : 650);
+      this.word(this.short(text, width - 15, 11, weight), x + 15, middle, 11, "ink", weight);
     });
   }
 

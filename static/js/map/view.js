@@ -9,7 +9,7 @@ import { Scene } from "./scene.js";
 import { Tip } from "./tooltip.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const LOWEST = 240; // minimum height in pixels
+const LOWEST = 200; // minimum height in pixels
 const MOVED = 4; // pixels that a pointer moves before dragging starts
 const FLIGHT = 420; // duration in milliseconds
 const MOST_FLIGHTS = 60;
