@@ -73,12 +73,11 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     pod groups need.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
-    named = default_release(scenario)
+    usual = podgroups.default_release(scenario, default_release(scenario))
     if not in_time:
-        return {"release": podgroups.suitable_release(scenario, named)}
+        return {"release": usual.name}
     spec = virtual_time.document(scenario.time).spec
-    gates = podgroups.gates_for(scenario, get_release(named)) | spec.feature_gates
-    release = f"{named} {spelled(gates)}".strip()
+    release = f"{usual.number} {spelled({**usual.feature_gates, **spec.feature_gates})}".strip()
     return {
         "in_time": True,
         "release": release,

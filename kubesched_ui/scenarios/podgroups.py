@@ -10,7 +10,7 @@ from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.pod_groups.needed_gates import needed_gates
+from scheduler_core.pod_groups.needed_gates import needed_gates, release_for
 from scheduler_core.releases import NEWEST, RELEASES, Release, get_release
 from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
 from scheduler_core.releases.versions import numbered
@@ -36,6 +36,12 @@ def _groups(scenario: Scenario) -> Iterator[PodGroup]:
 def suitable_release(scenario: Scenario, release: str) -> str:
     """Return the release with the gates that it knows: `1.36 GangScheduling=true,...`."""
     return with_known_gates(get_release(release), gates_for(scenario)).name
+
+
+def default_release(scenario: Scenario, release: str) -> Release:
+    """Return the default release, as `suitable_release`; if the cluster's version is not known, one that simulates
+    its pod groups."""
+    return release_for(release, gates_for(scenario), scenario.kubernetes)
 
 
 def pod_group_warnings(scenario: Scenario, release: str) -> list[str]:

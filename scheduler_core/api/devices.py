@@ -304,8 +304,35 @@ class ResourceSlice(Object):
             _check_device(device, where, f"spec.devices[{i}]")
 
 
+class DeviceTaintSelector(Struct):
+    """All criteria that are set must match."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Struct):
+    """Without a selector the scheduler applies the taint to all devices, although the API says to none."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: Taint = msgspec.field(default_factory=Taint)
+
+
+class DeviceTaintRule(Object):
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
+
+    def taints(self, driver: str, pool: str, device: str) -> bool:
+        """Return whether the rule applies to a device."""
+        wanted = self.spec.device_selector or DeviceTaintSelector()
+        return all(
+            want is None or want == have
+            for want, have in ((wanted.driver, driver), (wanted.pool, pool), (wanted.device, device))
+        )
+
+
 objects.register(ResourceClaim, ResourceClaimTemplate, groups=("resource.k8s.io",))
-objects.register(DeviceClass, ResourceSlice, groups=("resource.k8s.io",), namespaced=False)
+objects.register(DeviceClass, ResourceSlice, DeviceTaintRule, groups=("resource.k8s.io",), namespaced=False)
 
 # ---------------------------------------------------------------- API-server validation
 

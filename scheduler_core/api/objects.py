@@ -610,6 +610,7 @@ class CSINode(Object):
 class CSIDriverSpec(Struct):
     storage_capacity: bool = False
     attach_required: bool = True
+    prevent_pod_scheduling_if_missing: bool = False
 
 
 class CSIDriver(Object):

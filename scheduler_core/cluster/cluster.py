@@ -61,6 +61,7 @@ class Cluster:
         self.claim_templates = self._table(devices.ResourceClaimTemplate)
         self.device_classes = self._table(devices.DeviceClass)
         self.resource_slices = self._table(devices.ResourceSlice)
+        self.device_taint_rules = self._table(devices.DeviceTaintRule)
         self.attachments.watch(self.volume_users.attach)
         self.csi_nodes.watch(lambda name, old, new: self.nodes.changed())
 

@@ -30,12 +30,14 @@ class PluginArgs(Strict, frozen=True, kw_only=True):
     """Base class of all arguments. A plugin names its own class as `args_class`.
 
     `not_in`: API version -> the fields that it does not have yet. `since`: field -> the first release that reads it,
-    if all older releases with the plugin refuse it. `nested_types`: field -> the type of a value
+    if all older releases with the plugin refuse it. `needs`: field -> the behaviour of a release, of a feature gate,
+    that must be on. `nested_types`: field -> the type of a value
     that is validated but not decoded.
     """
 
     not_in: ClassVar[dict[str, tuple[str, ...]]] = {}
     since: ClassVar[dict[str, str]] = {}
+    needs: ClassVar[dict[str, str]] = {}
     nested_types: ClassVar[dict[str, type]] = {}
 
     def finish(self, complain: Complain) -> Self:

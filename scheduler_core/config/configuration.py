@@ -59,7 +59,7 @@ from scheduler_core.config.validation import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
-from scheduler_core.releases.release import OLD_PLUGINS, PluginWeights
+from scheduler_core.releases.release import BEHAVIORS, OLD_PLUGINS, PluginWeights
 from scheduler_core.releases.versions import numbered
 
 MAX_WARNINGS = 100
@@ -459,6 +459,9 @@ class _ProfileReader:
         except msgspec.ValidationError as error:
             problem, path = convert_problem(error)
             raise InputError(where, f"args.{path}".rstrip("."), problem) from error
+        for needed, behavior in args_class.needs.items():
+            if given.get(needed) is not None and not getattr(self.release, behavior):
+                complain(needed, f"unexpected: remove it or turn on the feature gate {BEHAVIORS[behavior].gate}")
         return args.finish(complain)
 
 

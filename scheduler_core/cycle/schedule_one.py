@@ -187,7 +187,8 @@ class Scheduler:
             trace.share(state.equivalent)
         if self.batches and not self.extenders:
             state.signature = state.of_class("signature", lambda: (framework.batching.sign(pod),))[0]
-            if state.signature is not None:
+            bypasses = pod.nominated_node and release.nominated_pods_bypass_batching
+            if state.signature is not None and not bypasses:
                 nodes = self.cluster.nodes
                 trace.batch_hint = framework.batching.hint(state.signature, self.attempts, trace.verdicts, nodes)
         if self.cluster.nominator:

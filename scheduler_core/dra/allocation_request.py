@@ -80,8 +80,7 @@ class RequestData:
                     if not selectors.matches(expression, entry.content):
                         return owner, number, expression
                 except SelectorError as error:
-                    kind = "compile" if error.compiling else "runtime"
-                    text = f": selector #{number}: CEL {kind} error: {error}"
+                    text = f": selector #{number}{selectors.describe(error, entry.id)}"
                     if owner:
                         raise AllocationError(f"class {owner}{text}") from None
                     raise AllocationError(text, self.claim) from None

@@ -27,7 +27,7 @@ def allocations(release: Release, plan: AllocationPlan, solution: AllocationSolu
         taken = solution.taken[i]
         devices = Allocated(
             [_device(release, claim, number, one) for number, one in enumerate(taken)],
-            [*_of_classes(release, chosen), *_of_claim(claim, chosen)],
+            _configuration(release, claim, chosen),
         )
         found.append(Allocation(devices, _node_selector(taken, node)))
     return found
@@ -46,6 +46,19 @@ def _device(release: Release, claim: ResourceClaim, number: int, taken: Taken) -
         made.share_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{claim.key}/{claim.metadata.uid}/{number}"))
         made.consumed_capacity = {name: quantity.canonical(text) for name, text in taken.consumed.items()}
     return made
+
+
+def _configuration(release: Release, claim: ResourceClaim, chosen: list[RequestData]) -> list[DeviceConfiguration]:
+    found = [*_of_classes(release, chosen), *_of_claim(release, claim, chosen)]
+    if not release.configuration_for_all_names_no_requests:
+        return found
+    # no requests mean all; a subrequest counts as its request
+    full_names = {request.base: request.full_name for request in chosen}
+    names = [{one.name, full_names.get(one.name, one.name)} for one in claim.spec.devices.requests]
+    return [
+        DeviceConfiguration(one.source, [], one.opaque) if all(own.intersection(one.requests) for own in names) else one
+        for one in found
+    ]
 
 
 def _of_classes(release: Release, chosen: list[RequestData]) -> list[DeviceConfiguration]:
@@ -68,7 +81,7 @@ def _of_classes(release: Release, chosen: list[RequestData]) -> list[DeviceConfi
     return found
 
 
-def _of_claim(claim: ResourceClaim, chosen: list[RequestData]) -> Iterable[DeviceConfiguration]:
+def _of_claim(release: Release, claim: ResourceClaim, chosen: list[RequestData]) -> Iterable[DeviceConfiguration]:
     for config in claim.spec.devices.config:
         made = DeviceConfiguration(FROM_CLAIM, config.requests, config.opaque)
         if not config.requests:
@@ -77,6 +90,8 @@ def _of_claim(claim: ResourceClaim, chosen: list[RequestData]) -> Iterable[Devic
         for request in chosen:
             if request.base in config.requests or (request.parent and request.full_name in config.requests):
                 yield made
+                if release.configuration_for_all_names_no_requests:
+                    break
 
 
 def _node_selector(taken: list[Taken], node: str) -> NodeSelector | None:

@@ -172,11 +172,11 @@ class Search:
     def _has_capacity(self, request: RequestData, entry: PoolDevice) -> bool:
         if not self._release.consumable_capacity:
             return True
-        amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
+        amounts = consumable_capacity.consumption(self._release, request.spec.capacity, entry.device.capacity)
         if amounts is None:
             return False
         used, taking = self._in_use.consumed.get(entry.id, {}), self._taking_of.get(entry.id, {})
-        return consumable_capacity.fits(amounts, entry.device.capacity, used, taking)
+        return consumable_capacity.fits(self._release, amounts, entry.device.capacity, used, taking)
 
     # ---- the search
 
@@ -296,7 +296,9 @@ class Search:
             if not self._has_capacity(request, entry):
                 return False
             if multiple:
-                amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity) or {}
+                amounts = (
+                    consumable_capacity.consumption(self._release, request.spec.capacity, entry.device.capacity) or {}
+                )
                 consumable_capacity.add(self._taking_of.setdefault(id_, {}), amounts)
         self.taken[i].append(Taken(request, entry, pool, amounts))
         return True

@@ -57,7 +57,7 @@ class Devices:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.selectors = Selectors(cluster.release.consumable_capacity)
+        self.selectors = Selectors(cluster.release)
         self.in_use = InUse({}, {})
         self.pending: dict[str, ResourceClaim] = {}  # allocated in a cycle whose pod is not bound yet
         self.timed_out: set[str] = set()  # uids of claims whose devices did not become ready in time
@@ -220,14 +220,17 @@ class Devices:
 
     def _refresh(self) -> None:
         cluster = self.cluster
-        versions = (cluster.resource_slices.version, cluster.device_classes.version, cluster.nodes.version)
+        slices = cluster.resource_slices.version + cluster.device_taint_rules.version
+        versions = (slices, cluster.device_classes.version, cluster.nodes.version)
         if versions == self._versions:
             if len(self._log) > 100_000:
                 self._columns.clear()
                 self._log.clear()
             return
         if versions[:1] != self._versions[:1]:
-            self._inventory = Inventory(cluster.release, cluster.resource_slices.values())
+            self._inventory = Inventory(
+                cluster.release, cluster.resource_slices.values(), cluster.device_taint_rules.values()
+            )
             self.selectors.forget()
         self._versions = versions
         for remembered in (self._pools, self._kinds, self._numbers, self._columns):

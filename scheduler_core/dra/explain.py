@@ -179,10 +179,10 @@ def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: PoolDevi
                 )
     if not release.consumable_capacity:
         return
-    amounts = consumable_capacity.consumption(request.spec.capacity, entry.device.capacity)
+    amounts = consumable_capacity.consumption(release, request.spec.capacity, entry.device.capacity)
     used = devices.in_use.consumed.get(entry.id, {})
     if amounts is None:
         yield DeviceObjection(CAPACITY, "lacks a requested capacity")
-    elif not consumable_capacity.fits(amounts, entry.device.capacity, used, {}):
+    elif not consumable_capacity.fits(release, amounts, entry.device.capacity, used, {}):
         text = ", ".join(f"{name} {amount}" for name, amount in amounts.items())
         yield DeviceObjection(CAPACITY, f"cannot give {text}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from scheduler_core.api import quantity, selectors
-from scheduler_core.api.devices import BasicDevice, Device, DeviceAttribute, ResourceSlice
+from scheduler_core.api.devices import BasicDevice, Device, DeviceAttribute, DeviceTaintRule, ResourceSlice
 from scheduler_core.api.objects import Node, NodeSelector
 from scheduler_core.dra.selectors import Content
 from scheduler_core.releases import Release
@@ -132,13 +132,29 @@ def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector:
     return selector is not None and selectors.any_term_matches(selector.node_selector_terms, node)
 
 
+def tainted(piece: ResourceSlice, rules: Sequence[DeviceTaintRule]) -> ResourceSlice:
+    """Return the slice with the taints that rules add to its devices (upstream: applyPatches of its tracker)."""
+    driver, pool, found = piece.spec.driver, piece.spec.pool.name, list(piece.spec.devices)
+    for i, device in enumerate(piece.spec.devices):
+        added = [rule.spec.taint for rule in rules if rule.taints(driver, pool, device.name)]
+        if added:
+            found[i] = msgspec.structs.replace(device, taints=[*device.taints, *added])
+    if all(new is old for new, old in zip(found, piece.spec.devices, strict=True)):
+        return piece
+    return msgspec.structs.replace(piece, spec=msgspec.structs.replace(piece.spec, devices=found))
+
+
 class Inventory:
     """All slices, grouped by the nodes that they are for."""
 
-    def __init__(self, release: Release, slices: Iterable[ResourceSlice]) -> None:
+    def __init__(
+        self, release: Release, slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule] = ()
+    ) -> None:
+        applied = list(rules) if release.device_taint_rules else []
         self._partitions = release.shared_counters
         self._later = release.binding_conditions
         self._partial = release.allocates_from_incomplete_pools
+        self._counters_everywhere = release.counters_of_pool_everywhere
         contents: dict[bytes, Content] = {}
         self._of_node: dict[str, list[Piece]] = {}
         self.shared: list[Piece] = []  # slices that are not for a single node
@@ -146,17 +162,21 @@ class Inventory:
         for one in sorted(slices, key=lambda one: one.name):
             if not self._partitions and (one.spec.per_device_node_selection is not None or one.spec.shared_counters):
                 continue
-            piece = Piece(one, contents)
+            piece = Piece(tainted(one, applied), contents)
             self.of_pool.setdefault(piece.pool, []).append(piece)
-            if one.spec.node_name and not one.spec.shared_counters:
+            if one.spec.node_name and not self._is_everywhere(piece):
                 self._of_node.setdefault(one.spec.node_name, []).append(piece)
             else:
                 self.shared.append(piece)
 
+    def _is_everywhere(self, piece: Piece) -> bool:
+        return self._counters_everywhere and bool(piece.spec.shared_counters)
+
     def pools(self, node: Node) -> list[Pool]:
         """Return the pools visible to a node, by driver and name; pools with binding conditions come last."""
         seen: dict[PoolID, list[Piece]] = {}
-        for pieces in (self._of_node.get(node.name, ()), filter(lambda piece: _is_for(piece, node), self.shared)):
+        shared = (piece for piece in self.shared if self._is_everywhere(piece) or _is_for(piece, node))
+        for pieces in (self._of_node.get(node.name, ()), shared):
             for piece in pieces:
                 mine = seen.get(piece.pool)
                 if mine is None or piece.generation > mine[0].generation:
@@ -186,16 +206,17 @@ class Inventory:
         problem = _twice(with_devices)
         if problem or not self._partitions:
             return Pool(id_, problem=problem, pieces=with_devices)
+        names = {piece.name for piece in pieces}
+        others = [piece for piece in everything if piece.name not in names]
         counters: Amounts = {}
         sets: dict[str, Mapping[str, object]] = {}
-        for counter_set in (one for piece in pieces for one in piece.spec.shared_counters):
+        for counter_set in (one for piece in (*pieces, *others) for one in piece.spec.shared_counters):
             if counter_set.name in sets:
                 return Pool(id_, problem=f"duplicate counter set name {counter_set.name}")
             sets[counter_set.name] = counter_set.counters
             for name, counter in counter_set.counters.items():
                 counters[counter_set.name, name] = quantity.nano_value(counter.value)
-        names = {piece.name for piece in pieces}
-        elsewhere = [piece for piece in everything if piece.name not in names]
+        elsewhere = [piece for piece in others if not piece.spec.shared_counters]
         for consumes in (
             c for piece in (*pieces, *elsewhere) for e in piece.entries for c in e.device.consumes_counters
         ):
@@ -209,8 +230,6 @@ class Inventory:
 
 def _is_for(piece: Piece, node: Node) -> bool:
     spec = piece.spec
-    if spec.shared_counters:
-        return True
     if spec.node_name or spec.all_nodes or spec.node_selector is not None:
         return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
     if not spec.per_device_node_selection:

@@ -8,12 +8,13 @@ Source: staging/src/k8s.io/dynamic-resource-allocation/cel (compile.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_core.api.devices import MAX_VALUE, BasicDevice, DeviceAttribute
 from scheduler_core.dra import cel_library
 from scheduler_core.dra.memory_limit import at_most
+from scheduler_core.releases.release import Release
 
 KEPT = 1000  # maximum number of cached compiled expressions
 TOO_COSTLY = "operation cancelled: actual cost limit exceeded"
@@ -35,6 +36,10 @@ _HEADROOM = 2 * _MEMORY  # bytes that one evaluation may take, whatever `_growth
 _GROWING = re.compile(
     r"(?P<replace>\.\s*replace\s*\()|(?P<bind>\bcel\s*\.\s*bind\s*\()|(?P<build>\.\s*(?:join|format)\s*\()|(?P<plus>\+)"
     r"|(?P<comma>,)"
+)
+_HINT = (
+    "consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional "
+    "fields"
 )
 _CODES = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
@@ -83,14 +88,22 @@ class Content:
 
 
 class Selectors:
-    """All expressions used so far, with their results. `multiple`: they may use `device.allowMultipleAllocations`."""
+    """All expressions used so far, with their results."""
 
-    def __init__(self, multiple: bool) -> None:
-        self._multiple = multiple
+    def __init__(self, release: Release) -> None:
+        self._multiple = release.consumable_capacity  # expressions may use `device.allowMultipleAllocations`
+        self._names_device = release.selector_errors_name_device
         self._programs: dict[str, Any] = {}  # expression -> its program, or a SelectorError
         self._answers: dict[tuple[str, int], bool | SelectorError] = {}  # by expression and content
         self._content: Content | None = None
         self._environment: Any = None
+
+    def describe(self, error: SelectorError, device: Sequence[str]) -> str:
+        """Return what follows the number of the selector in a message about this device (driver, pool, name)."""
+        if error.compiling or not self._names_device:
+            return f": CEL {'compile' if error.compiling else 'runtime'} error: {error}"
+        hint = f". {_HINT}" if "no such key:" in str(error) else ""
+        return f" on device {'/'.join(device)}: CEL runtime error: {error}{hint}"
 
     def forget(self) -> None:
         """Discard the results, because their contents no longer exist."""

@@ -37,7 +37,7 @@ _PINS = {
 }
 DETAILED = (
     *(causes.VOLUME_ZONE, causes.TOPOLOGY_SPREAD, causes.POD_AFFINITY, causes.POD_ANTI_AFFINITY, causes.HOST_PORT),
-    *(causes.VOLUME_LIMIT, causes.VOLUME_CONFLICT),
+    *(causes.VOLUME_LIMIT, causes.DRIVER_MISSING, causes.VOLUME_CONFLICT),
 )
 
 

@@ -15,7 +15,6 @@ from scheduler_core.api.objects import (
     ObjectReference,
     Quantities,
     Struct,
-    Taint,
 )
 
 
@@ -149,23 +148,6 @@ class Job(OwnerWorkload):
     pass
 
 
-class DeviceTaintSelector(Struct):
-    """All criteria that are set must match. None in `DeviceTaintRuleSpec` matches no device, an empty one all."""
-
-    driver: str | None = None
-    pool: str | None = None
-    device: str | None = None
-
-
-class DeviceTaintRuleSpec(Struct):
-    device_selector: DeviceTaintSelector | None = None
-    taint: Taint = msgspec.field(default_factory=Taint)
-
-
-class DeviceTaintRule(Object):
-    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
-
-
 class WorkloadReference(Struct):
     api_group: str = ""
     kind: str = ""
@@ -184,7 +166,7 @@ class LiveWorkload(Object):
 
 TYPES: dict[str, type[Object]] = {
     **KINDS,
-    **{cls.__name__: cls for cls in (Event, ResourceQuota, LimitRange, Deployment, DaemonSet, Job, DeviceTaintRule)},
+    **{cls.__name__: cls for cls in (Event, ResourceQuota, LimitRange, Deployment, DaemonSet, Job)},
     "Workload": LiveWorkload,
 }
 """The type of each kind of a live cluster, by its name in `scheduler_core.live.kinds.KINDS`."""

@@ -147,6 +147,18 @@ ADVICE: dict[str, Advice] = {
         ),
         "how many volumes of the driver each node has",
     ),
+    causes.DRIVER_MISSING: Advice(
+        "The CSI driver of a volume is not installed on these nodes, and its CSIDriver object keeps such pods away "
+        "from them (spec.preventPodSchedulingIfMissing).",
+        (
+            (
+                "kubectl get csinodes -o custom-columns=NAME:.metadata.name,DRIVERS:.spec.drivers[*].name",
+                "the drivers of each node",
+            ),
+            ("kubectl get daemonsets -A", "whether the node plugin of the driver runs everywhere"),
+        ),
+        "which nodes lack the driver",
+    ),
     causes.VOLUME_CONFLICT: Advice(
         "Another pod has a volume of this pod in exclusive use.", _CLAIMS, "which pod uses the volume"
     ),
@@ -188,7 +200,7 @@ ADVICE: dict[str, Advice] = {
 }
 
 UNKNOWN = Advice(
-    "No in-tree plugin of 1.16 to 1.36 uses this text: it is of an out-of-tree plugin, an extender or another "
+    "No in-tree plugin of 1.16 to 1.37 uses this text: it is of an out-of-tree plugin, an extender or another "
     "scheduler.",
     ADVICE[causes.PLUGIN].commands,
 )

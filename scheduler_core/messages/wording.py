@@ -1,7 +1,7 @@
 """The wordings of FailedScheduling messages: the plugin that uses each, the kind of its cause, and its releases.
 
 The releases follow from `releases/`, whose behaviours say when a wording changed. The releases of other wordings are
-from the sources of Kubernetes 1.21 to 1.36 (pkg/scheduler/framework/plugins, pkg/scheduler/framework/preemption).
+from the sources of Kubernetes 1.21 to 1.37 (pkg/scheduler/framework/plugins, pkg/scheduler/framework/preemption).
 """
 
 from __future__ import annotations
@@ -211,6 +211,13 @@ WORDINGS: tuple[Wording, ...] = (
         lambda release: not release.claim_in_use_reason_reworded and _between("1.22")(release),
     ),
     _node("NodeVolumeLimits", causes.VOLUME_LIMIT, "node(s) exceed max volume count"),
+    Wording(
+        re.compile(r"(?P<name>\S+) CSI driver is not installed on the node"),
+        "NodeVolumeLimits",
+        causes.DRIVER_MISSING,
+        _between("1.36"),  # behind the gate VolumeLimitScaling until 1.36
+        "lack the CSI driver {name}",
+    ),
     _node(
         "VolumeBinding",
         causes.VOLUME_ZONE,

@@ -48,7 +48,7 @@ class ImageLocality(fwk.ScorePlugin):
         image. Older releases have one threshold for all containers."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
         key = (self.name, images, volumes, self.cluster.nodes.version)
-        containers = self._counted(images)
+        containers = self._counted(images, volumes)
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
     def varies_with(self, pod: PodInfo) -> str:
@@ -56,9 +56,11 @@ class ImageLocality(fwk.ScorePlugin):
         images = map(normalized_image_name, (*self._images(pod), *self._volumes(pod)))
         return fwk.OBJECTS if self.cluster.nodes.images.keys().isdisjoint(images) else fwk.ANYTHING
 
-    def _counted(self, images: Sized) -> int:
+    def _counted(self, images: Sized, volumes: Sized) -> int:
         """Return how often the upper threshold counts: once for each container, or once."""
-        return len(images) if self.cluster.release.image_threshold_per_container else 1
+        release = self.cluster.release
+        more = len(volumes) if release.image_threshold_counts_volumes else 0
+        return len(images) + more if release.image_threshold_per_container else 1
 
     def _images(self, pod: PodInfo) -> list[str]:
         """Return the images of containers."""
@@ -67,7 +69,7 @@ class ImageLocality(fwk.ScorePlugin):
         return [c.image for c in (*inits, *spec.containers)]
 
     def _volumes(self, pod: PodInfo) -> list[str]:
-        """Return the images that are volumes. They add to the sum but do not raise its upper threshold."""
+        """Return the images that are volumes. They add to the sum; from 1.37 on they raise its threshold."""
         if not self.cluster.release.image_volumes:
             return []
         return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
@@ -89,13 +91,13 @@ class ImageLocality(fwk.ScorePlugin):
         return {"images": sorted(normalized_image_name(c.image) for c in (*spec.containers, *spec.init_containers))}
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        own = self._images(view.pod)
-        images = [*own, *self._volumes(view.pod)]
+        own, more = self._images(view.pod), self._volumes(view.pod)
+        images = [*own, *more]
         least, per_container = (
             constant(MIN_THRESHOLD, "minThreshold", BYTES),
             constant(MAX_CONTAINER_THRESHOLD, "maxContainerThreshold", BYTES),
         )
-        containers = constant(self._counted(own), "containers of the pod")
+        containers = constant(self._counted(own, more), "images that raise the threshold")
         most = multiply(per_container, containers, "upper threshold", BYTES)
         held = total(
             [self._share(view, image, most) for image in images],

@@ -649,7 +649,8 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         ]
 
     def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """Return whether a running pod now matches all affinity terms, or no longer matches all anti-affinity terms.
+        """Return whether a running pod now matches all affinity terms, or no longer matches all anti-affinity terms;
+        from 1.37 on, any of them.
 
         From 1.36 on, nominated pods count as running, and also whether the pod's own labels changed or a deleted pod
         had anti-affinity to it.
@@ -666,16 +667,19 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             return True
         if old is None:
             return False
-        if self._meets(far, old) and (new is None or not self._meets(far, new)):
+        violates = self._meets_any if release.queueing_hint_any_anti_affinity else self._meets
+        if violates(far, old) and (new is None or not violates(far, new)):
             return True
-        return (
-            release.queueing_hint_deleted_anti_affinity and new is None and self._meets(old.required_anti_affinity, pod)
-        )
+        return release.queueing_hint_deleted_anti_affinity and new is None and violates(old.required_anti_affinity, pod)
 
     @staticmethod
     def _meets(terms: tuple[Term, ...], pod: PodInfo) -> bool:
         """Return whether the pod matches all terms; False if there are none. Upstream ignores namespace labels here."""
         return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
+
+    @staticmethod
+    def _meets_any(terms: tuple[Term, ...], pod: PodInfo) -> bool:
+        return any(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node) -> bool:
         """Return whether a node joined or changed a domain of an affinity term, or left one of an

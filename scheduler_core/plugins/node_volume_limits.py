@@ -17,17 +17,20 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume, VolumeAttachment
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo, counts
-from scheduler_core.framework import events, signers
+from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration
 from scheduler_core.plugins.attached_volumes import Attached, Failure, Key, VolumeLimits
 from scheduler_core.plugins.csi_migration import TranslationError
 from scheduler_core.plugins.volumes import claim_name, class_of_claim, own_claim_changed
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import Tree, constant, every, less, some, total
+from scheduler_core.provenance.tree import Tree, constant, contains, every, less, opposite, some, total
 
 TOO_MANY = fwk.unschedulable("node(s) exceed max volume count")
+
+_NOT_INSTALLED = " CSI driver is not installed on the node"
 
 NO_LIMIT = quantity.MAX_INT64
 
@@ -168,6 +171,28 @@ class NodeVolumeLimits(VolumeLimits):
 
         return nodes.memo(("counted as CSI", attachment.plugin), make)
 
+    # ---- drivers of a node
+
+    def _prevents(self, driver: str) -> bool:
+        """Return whether pods with volumes of the driver need a node on which it is installed."""
+        found = self.cluster.csi_drivers.get(driver) if self.cluster.release.missing_driver_rejects else None
+        return found is not None and found.spec.prevent_pod_scheduling_if_missing
+
+    def _missing(self, attachments: Iterable[Attachment], csi_node: CSINode | None) -> str:
+        """Return the first driver that is needed and not installed on the node; "" if there is none."""
+        there = {entry.name for entry in csi_node.spec.drivers} if csi_node is not None else set()
+        return next((a.driver for a in attachments if a.driver not in there and self._prevents(a.driver)), "")
+
+    def _without(self, driver: str) -> fwk.Bool:
+        """Return the nodes on which a driver is not installed; bool over nodes."""
+        nodes, csi_nodes = self.cluster.nodes, self.cluster.csi_nodes
+
+        def installed(name: str) -> bool:
+            csi_node = csi_nodes.get(name)
+            return csi_node is not None and any(entry.name == driver for entry in csi_node.spec.drivers)
+
+        return nodes.memo(("driver not installed", driver), lambda: np.array([not installed(n) for n in nodes.names]))
+
     # ---- limits of a node
 
     def _limit(self, row: int, driver: str) -> int | None:
@@ -216,7 +241,8 @@ class NodeVolumeLimits(VolumeLimits):
         return self._attachments(pod, incoming=True)
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
-        """Reject nodes where the attached and the new volumes together exceed the limit of a driver."""
+        """Reject nodes where a driver that prevents this is missing, and nodes where the attached and the new volumes
+        together exceed a limit. Of several missing drivers, upstream reports any, this plugin the first one."""
         nodes = self.cluster.nodes
         try:
             wanted = self._wanted(pod)
@@ -230,6 +256,11 @@ class NodeVolumeLimits(VolumeLimits):
         for a in wanted:
             key, counting = (a.driver, a.handle), self._counting(a)
             wanted_where[key] = wanted_where[key] | counting if key in wanted_where else counting
+        missing = [
+            (self._counting(a) & self._without(a.driver), fwk.unschedulable(a.driver + _NOT_INSTALLED))
+            for a in wanted
+            if self._prevents(a.driver)
+        ]
         limited, too_many = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
         for driver in {driver for driver, _ in wanted_where}:
             limits, new = self._limits(driver), np.zeros(len(nodes), np.int64)
@@ -239,7 +270,7 @@ class NodeVolumeLimits(VolumeLimits):
                     new += where & ~self._attached.used(key)
             too_many |= (new > 0) & (new + self._attached.count(driver) > limits)
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
-        return fwk.Verdict.choose(*problems, *failures, (too_many, TOO_MANY))
+        return fwk.Verdict.choose(*problems, *missing, *failures, (too_many, TOO_MANY))
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
@@ -249,6 +280,8 @@ class NodeVolumeLimits(VolumeLimits):
             for attachment in new:
                 if attachment.problem:
                     return fwk.error(attachment.problem)
+            if driver := self._missing(new, csi_node):
+                return fwk.unschedulable(driver + _NOT_INSTALLED)
             limits = {a.driver: limit for a in new if (limit := self._limit(change.row, a.driver)) is not None}
             if not new or not self._has_limits()[change.row]:
                 return None
@@ -263,10 +296,20 @@ class NodeVolumeLimits(VolumeLimits):
 
     # ---- explanations
 
+    @classmethod
+    def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        driver = status.message.removesuffix(_NOT_INSTALLED)
+        if driver == status.message:
+            return super().obstacle(context, status)
+        return Obstacle(causes.DRIVER_MISSING, cls.effort, f"lack the CSI driver {driver}", (driver,))
+
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
-        """Return the limits in the node's CSINode."""
+        """Return the limits, or the drivers, in the node's CSINode."""
         csi_node = context.cluster.csi_nodes.get(context.nodes.names[row])
+        if status.message.endswith(_NOT_INSTALLED):
+            there = sorted(driver.name for driver in csi_node.spec.drivers) if csi_node is not None else []
+            return f"the node has {formatting.listing(there) if there else 'no CSI driver'}"
         limits = [
             f"{formatting.count(driver.allocatable.count, 'volume')} of {driver.name}"
             for driver in (csi_node.spec.drivers if csi_node is not None else ())
@@ -283,6 +326,8 @@ class NodeVolumeLimits(VolumeLimits):
             problem = next((a.problem for a in wanted if a.problem), "")
             if problem:
                 return constant(True, problem).with_text(f"{name}: {problem}")
+            if driver := self._missing(wanted, csi_node):
+                return self._explain_missing(view, driver, csi_node)
             limits = {a.driver: self._explain_limit(view, a.driver) for a in wanted}
             used = self._explain_used(view, csi_node) if wanted and self._has_limits()[view.row] else {}
         except Failure as failure:
@@ -301,6 +346,15 @@ class NodeVolumeLimits(VolumeLimits):
                 f"{driver}: {attached.value} attached and {new.value} new, of at most {_limit_text(limit.value)}"
             )
         return some(parts).with_text(f"{name}: {'; '.join(texts) or 'no volume of the pod counts here'}")
+
+    def _explain_missing(self, view: View, driver: str, csi_node: CSINode | None) -> Tree:
+        prevents = view.field(self.cluster.csi_drivers[driver], "spec", "preventPodSchedulingIfMissing")
+        names = [entry.name for entry in csi_node.spec.drivers] if csi_node is not None else []
+        there = constant(names, "drivers in the node's CSINode" if csi_node is not None else "the node has no CSINode")
+        installed = contains(there, constant(driver), f"{driver} is installed")
+        return every([prevents, opposite(installed)], f"{driver} is not installed").with_text(
+            f"{view.node.name}: the CSI driver {driver} is not installed"
+        )
 
     def _explain_used(self, view: View, csi_node: CSINode | None) -> dict[Key, Callable[[], Tree]]:
         """Return the volumes attached to the node, each with a function that creates its tree. Raises Failure."""

@@ -123,6 +123,11 @@ class Strategy:
         return Strategy(strategy.type, strategy.resources, ratio.shape if ratio is not None else ())
 
     @property
+    def points(self) -> list[tuple[int, int]]:
+        """The points of `shape` as (utilization, score of `max_score`)."""
+        return [(p.utilization, p.score * self.max_score // _MAX_SHAPE_SCORE) for p in self.shape]
+
+    @property
     def best(self) -> str:
         """The node with the highest score in words (`ScorePlugin.best`)."""
         if self.type != "RequestedToCapacityRatio":
@@ -143,7 +148,7 @@ class Strategy:
 ResourceScorer = Callable[[PodInfo, fwk.Rows], fwk.Int64]
 Formula = Callable[[fwk.Int64, fwk.Int64], fwk.Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
-_MAX_UTILIZATION = 100
+MAX_UTILIZATION = 100
 # Requested amount, with an allocatable amount of 1, that is assumed for a resource that a node lacks. The node then
 # gets no points, or those of the last point of the shape.
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
@@ -247,8 +252,8 @@ def most_requested(requested: fwk.Int64, allocatable: fwk.Int64, max_score: int)
 
 def broken_linear(shape: list[tuple[int, int]]) -> fwk.Int64:
     """Return the score of each utilization 0..100 for a shape of (utilization, score) points; int64[101]."""
-    table = np.empty(_MAX_UTILIZATION + 1, np.int64)
-    for utilization in range(_MAX_UTILIZATION + 1):
+    table = np.empty(MAX_UTILIZATION + 1, np.int64)
+    for utilization in range(MAX_UTILIZATION + 1):
         table[utilization] = _interpolate(shape, utilization)
     return table
 
@@ -271,12 +276,12 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
     table = broken_linear(shape)
 
     def formula(requested: fwk.Int64, allocatable: fwk.Int64) -> fwk.Int64:
-        used = requested * _MAX_UTILIZATION // allocatable
+        used = requested * MAX_UTILIZATION // allocatable
         if rounds_up:
-            used = _MAX_UTILIZATION - (allocatable - requested) * _MAX_UTILIZATION // allocatable
-        utilization = np.where(requested > allocatable, _MAX_UTILIZATION, used)
+            used = MAX_UTILIZATION - (allocatable - requested) * MAX_UTILIZATION // allocatable
+        utilization = np.where(requested > allocatable, MAX_UTILIZATION, used)
         # the product may overflow, as in Go; outside 0..100 the ends of the shape apply
-        points: fwk.Int64 = table[np.clip(utilization, 0, _MAX_UTILIZATION)]
+        points: fwk.Int64 = table[np.clip(utilization, 0, MAX_UTILIZATION)]
         return points
 
     return formula
@@ -305,8 +310,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
     old = cluster.release.scores_absent_resources
     absent = _ABSENT[strategy.type] if old else None
     if ratio:
-        shape = [(p.utilization, p.score * strategy.max_score // _MAX_SHAPE_SCORE) for p in strategy.shape]
-        formula = requested_to_capacity_ratio(shape, rounds_up=old)
+        formula = requested_to_capacity_ratio(strategy.points, rounds_up=old)
     else:
         most = most_requested if cluster.release.most_allocated_overcommitted_is_zero else most_allocated
         formula = partial(most if strategy.type == "MostAllocated" else least_allocated, max_score=strategy.max_score)
@@ -446,13 +450,24 @@ def _points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) 
 
 
 def _shape_points(view: View, plugin: str, strategy: Strategy, has: Tree, used: Tree) -> Tree:
-    """Return the tree of the score, interpolated between two points of the shape."""
-    full = constant(_MAX_UTILIZATION, "maxUtilization")
-    share = divide_int(multiply(used, full), has, "utilization in percent")
+    """Return the tree of the score for one resource by the shape."""
+    use = share_of(used, has)
     if view.cluster.release.scores_absent_resources and used.value <= has.value:
+        full = constant(MAX_UTILIZATION, "maxUtilization")
         free = divide_int(multiply(subtract(has, used), full), has, "free in percent")
-        share = subtract(full, free, "utilization in percent")
-    use = share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")
+        use = subtract(full, free, "utilization in percent")
+    return shape_score(view, plugin, strategy, use)
+
+
+def share_of(used: Tree, has: Tree) -> Tree:
+    """Return the tree of used / has in percent, at most 100. `has` is not 0."""
+    full = constant(MAX_UTILIZATION, "maxUtilization")
+    share = divide_int(multiply(used, full), has, "utilization in percent")
+    return share if used.value <= has.value else lowest([share, full], "utilization in percent, overcommitted")
+
+
+def shape_score(view: View, plugin: str, strategy: Strategy, use: Tree) -> Tree:
+    """Return the tree of the score for a utilization in percent, interpolated between two points of the shape."""
     shape = strategy.shape
 
     def point(i: int, name: str) -> Tree:

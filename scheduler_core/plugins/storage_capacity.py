@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding (binder.go: hasEnoughCap
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from scheduler_core.api import quantity
@@ -22,32 +24,46 @@ def largest_volume(capacity: CSIStorageCapacity) -> int | None:
     return None if amount is None else quantity.value(amount)
 
 
+class StorageOffer(NamedTuple):
+    """What a storage class offers on each node, in bytes; int64 over nodes. Of several CSIStorageCapacity objects, the
+    one with the largest volume counts; upstream takes any of those that suffice.
+
+    `largest`: the largest volume. `capacity`: the capacity, negative where it is not given.
+    """
+
+    largest: fwk.Int64
+    capacity: fwk.Int64
+
+
 class AvailableStorage:
     """Columns of one cluster, computed again when a capacity or a node has changed."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._columns: dict[str, fwk.Int64] = {}
+        self._offers: dict[str, StorageOffer] = {}
         self._versions = (-1, -1)
 
-    def largest(self, storage_class: str) -> fwk.Int64:
-        """Return the largest volume of the storage class that each node can get, in bytes; int64 over nodes."""
+    def offer(self, storage_class: str) -> StorageOffer:
+        """Return what the storage class offers on each node."""
         versions = self._cluster.nodes.version, self._cluster.capacities.version
         if self._versions != versions:
-            self._columns.clear()
+            self._offers.clear()
             self._versions = versions
-        if storage_class not in self._columns:
-            self._columns[storage_class] = self._column(storage_class)
-        return self._columns[storage_class]
+        if storage_class not in self._offers:
+            self._offers[storage_class] = self._offer(storage_class)
+        return self._offers[storage_class]
 
-    def _column(self, storage_class: str) -> fwk.Int64:
-        column: fwk.Int64 = np.full(len(self._cluster.nodes), _NOTHING, np.int64)
+    def _offer(self, storage_class: str) -> StorageOffer:
+        largest: fwk.Int64 = np.full(len(self._cluster.nodes), _NOTHING, np.int64)
+        total = largest.copy()
         for capacity in self._cluster.capacities.values():
             size = largest_volume(capacity)
             if capacity.storage_class_name == storage_class and size is not None and capacity.node_topology is not None:
+                whole = _NOTHING if capacity.capacity is None else quantity.value(capacity.capacity)
                 rows = self._rows(capacity.node_topology)
-                column[rows] = np.maximum(column[rows], size)
-        return column
+                total[rows] = np.where(size > largest[rows], whole, total[rows])
+                largest[rows] = np.maximum(largest[rows], size)
+        return StorageOffer(largest, total)
 
     def _rows(self, topology: LabelSelector) -> Rows | slice:
         wanted = [Requirement(key, "In", [value]) for key, value in topology.match_labels.items()]

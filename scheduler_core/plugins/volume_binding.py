@@ -24,6 +24,7 @@ from scheduler_core.api.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Phase,
+    Quantities,
     Requirement,
     StorageClass,
     TopologySelectorTerm,
@@ -41,7 +42,9 @@ from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import csi_migration, volumes
 from scheduler_core.plugins.csi_migration import TranslationError
+from scheduler_core.plugins.resource_allocation import MAX_UTILIZATION, Strategy, check_shape, shape_score, share_of
 from scheduler_core.plugins.storage_capacity import AvailableStorage, largest_volume
+from scheduler_core.plugins.storage_capacity_scoring import ClassTotals, strategy_of
 from scheduler_core.plugins.volume_matching import FreeVolumes, Picks
 from scheduler_core.plugins.volumes import (
     affinity_terms,
@@ -61,13 +64,16 @@ from scheduler_core.provenance.tree import (
     Tree,
     constant,
     contains,
+    divide,
     equal,
     every,
     less,
     less_equal,
     opposite,
     over,
+    rounded,
     some,
+    total,
 )
 
 UNBOUND_IMMEDIATE = fwk.unresolvable("pod has unbound immediate PersistentVolumeClaims")
@@ -110,11 +116,11 @@ class VolumeBindingState:
 class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
     """Arguments of VolumeBinding.
 
-    `shape` is known but refused, as upstream refuses it by default: its feature gate (StorageCapacityScoring, before
-    1.33 VolumeCapacityPriority) is off by default.
+    `shape`: the score 0..10 by the utilization of a class's storage, of a node. Without points it prefers free storage.
     """
 
     not_in = dict.fromkeys(("v1beta1", "v1alpha2"), ("shape",))
+    needs = {"shape": "storage_capacity_scoring"}
 
     bind_timeout_seconds: args.Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
@@ -122,8 +128,8 @@ class VolumeBindingArgs(PluginArgs, frozen=True, kw_only=True):
     def finish(self, complain: Complain) -> Self:
         if self.bind_timeout_seconds < 0:
             complain("bindTimeoutSeconds", f"must not be negative, got {self.bind_timeout_seconds}")
-        if self.shape is not None:
-            complain("shape", "unexpected: the feature gate for scoring by storage capacity is off by default")
+        if self.shape:
+            check_shape(complain, "shape", self.shape)
         return self
 
 
@@ -358,19 +364,79 @@ class VolumeBinding(
         amount = claim.spec.resources.requests.get("storage")
         if amount is None or not self._reports_capacity(storage_class):
             return np.ones(len(self.cluster.nodes), np.bool_)
-        return self._available_storage.largest(storage_class.name) >= quantity.value(amount)
+        return self._available_storage.offer(storage_class.name).largest >= quantity.value(amount)
 
     def _reports_capacity(self, storage_class: StorageClass) -> bool:
         driver = self.cluster.csi_drivers.get(storage_class.provisioner)
         return driver is not None and driver.spec.storage_capacity and self.cluster.release.storage_capacity
 
-    # ---- scores depend on feature gates that are off by default
+    # ---- PreScore, Score
+
+    @classmethod
+    def describe_best(cls, args: Any) -> str:
+        emptiest = strategy_of(getattr(args, "shape", None)).best == "the emptiest"
+        return "the one with the most free storage" if emptiest else "the one whose storage is used as preferred"
 
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
-        return fwk.SKIPPED if self.cluster.release.affinity_prescore_skips else None
+        release = self.cluster.release
+        return fwk.SKIPPED if release.affinity_prescore_skips and not release.storage_capacity_scoring else None
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        return strategy_of(self.args.shape)
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        return np.zeros(len(np.arange(len(self.cluster.nodes))[rows]), np.int64)
+        """Score nodes by requested / capacity of the volumes that the pod's claims find, else of the storage that they
+        are provisioned from; 0 for pods without unbound claims. Raises ScoreError where upstream panics."""
+        among = np.arange(len(self.cluster.nodes))[rows]
+        cycle: VolumeBindingState | None = state.get(self.name)
+        if cycle is None or not cycle.delayed or not self.cluster.release.storage_capacity_scoring:
+            return np.zeros(len(among), np.int64)
+        totals, bound = ClassTotals(len(among)), np.zeros(len(among), np.bool_)
+        for claim, picks in cycle.matched:
+            bound |= self._add_static(totals, claim, picks[among])
+        for claim in (*cycle.provisioned, *(claim for claim, _ in cycle.matched)):
+            self._add_provisioned(totals, claim, among, ~bound)
+        return totals.scores(self._strategy)
+
+    def _add_static(self, totals: ClassTotals, claim: PersistentVolumeClaim, picks: Picks) -> fwk.Bool:
+        """Add the volumes picked for a claim, by the class in their spec. Return where there are some."""
+        found, place = np.unique(picks, return_inverse=True)
+        volumes_found = [self._free.volume(number).spec if number >= 0 else None for number in found.tolist()]
+        sizes = np.array([_bytes(spec.capacity) if spec else 0 for spec in volumes_found], np.int64)[place]
+        for name in {spec.storage_class_name for spec in volumes_found if spec is not None}:
+            own = np.array([spec is not None and spec.storage_class_name == name for spec in volumes_found])[place]
+            requested, capacity, here = totals.columns(name)
+            requested[own] += _bytes(claim.spec.resources.requests)
+            capacity[own] += sizes[own]
+            here |= own
+        return picks >= 0
+
+    def _add_provisioned(
+        self, totals: ClassTotals, claim: PersistentVolumeClaim, among: npt.NDArray[np.intp], where: fwk.Bool
+    ) -> None:
+        """Add a claim to be provisioned on the nodes `where`, which is over `among`, if its driver reports capacity."""
+        storage_class = self.cluster.storage_classes[class_of_claim(claim)]
+        if (
+            not where.any()
+            or "storage" not in claim.spec.resources.requests
+            or not self._reports_capacity(storage_class)
+        ):
+            return
+        if claim.spec.storage_class_name is None:
+            raise fwk.ScoreError(
+                f"claim {claim.key} has no spec.storageClassName: kube-scheduler panics when it scores it"
+            )
+        offered = self._available_storage.offer(storage_class.name).capacity[among]
+        if (offered[where] < 0).any():
+            raise fwk.ScoreError(
+                f"a CSIStorageCapacity of class {storage_class.name} has a maximumVolumeSize and no capacity: "
+                "kube-scheduler panics when it scores it"
+            )
+        requested, capacity, here = totals.columns(claim.spec.storage_class_name)
+        requested[where] += _bytes(claim.spec.resources.requests)
+        capacity[where] = offered[where]
+        here |= where
 
     # ---- Reserve, PreBind
 
@@ -632,7 +698,8 @@ class VolumeBinding(
             parts.append(some(allowed, f"{found.name} allows the node"))
         if self._reports_capacity(found) and "storage" in claim.spec.resources.requests:
             asks = view.field(claim, "spec", "resources", "requests", "storage", unit=BYTES)
-            number, largest = len(self.cluster.capacities), int(self._available_storage.largest(found.name)[view.row])
+            number = len(self.cluster.capacities)
+            largest = int(self._available_storage.offer(found.name).largest[view.row])
             capacity = over(
                 "max", largest, number, f"largest volume of {found.name} here, by CSIStorageCapacity", unit=BYTES
             )
@@ -640,8 +707,51 @@ class VolumeBinding(
         return every(parts, f"{found.name} can provision it")
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
-        tree = constant(0, "VolumeCapacityPriority is off")
-        return tree.with_text("0: VolumeBinding scores only with a feature gate that is off by default")
+        if not self.cluster.release.storage_capacity_scoring:
+            tree = constant(0, "StorageCapacityScoring is off")
+            return tree.with_text("0: VolumeBinding scores only with a feature gate that is off by default")
+        if self.pre_filter(state, view.pod) is None:  # the score follows from what Filter found
+            self.filter(state, view.pod)
+        cycle: VolumeBindingState | None = state.get(self.name)
+        by_class = self._explain_storage(view, cycle) if cycle is not None else {}
+        if not by_class:
+            return constant(0, "no storage is measured").with_text(
+                "0: no claim of the pod takes storage that is measured"
+            )
+        scores, texts = [], []
+        for name, (requests, offers) in by_class.items():
+            requested, capacity = total(requests, "requested", BYTES), total(offers, "capacity", BYTES)
+            full = constant(MAX_UTILIZATION, "no capacity is left")
+            use = full if capacity.value == 0 else share_of(requested, capacity)
+            scores.append(shape_score(view, self.name, self._strategy, use).with_label(f"points for {name}"))
+            amounts = [formatting.amount("memory", tree.value) for tree in (requested, capacity)]
+            texts.append(f"{amounts[0]} of {amounts[1]} of class {name} requested")
+        mean = divide(total(scores), constant(len(scores), "storage classes"))
+        tree = scores[0] if len(scores) == 1 else rounded(mean)
+        if len(scores) > 1:
+            texts = [f"{score.value} ({text})" for score, text in zip(scores, texts, strict=True)]
+        of = "the mean of " if len(scores) > 1 else ""
+        return tree.with_text(f"{tree.value} = {of}{', '.join(texts)}: {view.node.name}")
+
+    def _explain_storage(self, view: View, cycle: VolumeBindingState) -> dict[str, tuple[list[Tree], list[Tree]]]:
+        """Return storage class -> what the claims request of it on the node, and what it offers there."""
+        found: dict[str, tuple[list[Tree], list[Tree]]] = {}
+        steps = ("spec", "resources", "requests", "storage")
+        for claim, picks in cycle.matched:
+            if picks[view.row] >= 0:
+                volume = self._free.volume(int(picks[view.row]))
+                requests, offers = found.setdefault(volume.spec.storage_class_name, ([], []))
+                requests.append(view.field(claim, *steps, unit=BYTES, missing=0))
+                offers.append(view.field(volume, "spec", "capacity", "storage", unit=BYTES, missing=0))
+        for claim in () if found else (*cycle.provisioned, *(claim for claim, _ in cycle.matched)):
+            storage_class = self.cluster.storage_classes[class_of_claim(claim)]
+            if "storage" in claim.spec.resources.requests and self._reports_capacity(storage_class):
+                requests, offers = found.setdefault(claim.spec.storage_class_name or "", ([], []))
+                requests.append(view.field(claim, *steps, unit=BYTES))
+                largest = int(self._available_storage.offer(storage_class.name).capacity[view.row])
+                label = f"capacity of {storage_class.name} here, by CSIStorageCapacity"
+                offers[:] = [over("max", largest, len(self.cluster.capacities), label, unit=BYTES)]
+        return found
 
     # ---- events that may make a pod schedulable
 
@@ -671,6 +781,10 @@ class VolumeBinding(
         if old is None:
             return True
         return (largest_volume(new) or 0) > (largest_volume(old) or 0)
+
+
+def _bytes(amounts: Quantities) -> int:
+    return quantity.value(amounts["storage"]) if "storage" in amounts else 0
 
 
 def _with_operator(view: View, found: StorageClass) -> Owner:

@@ -58,6 +58,10 @@ _OLD_LABELS = {
 }
 
 
+# The prefixes of events in releases that distinguish the pod itself from other pods.
+_TARGET_LABELS = (("UnschedulablePodUpdate", "TargetPodUpdate"), ("UnschedulablePod", "UnscheduledPod"))
+
+
 @dataclass(slots=True)
 class _InFlightEvent:
     event: ClusterEvent
@@ -141,6 +145,9 @@ class SchedulingQueue:
     def add(self, info: PodInfo) -> None:
         """Add a new pod."""
         self._changes += 1
+        if self.release.gated_pods_hold_nominations and info.nominated_node:
+            self.nominator.forget(info)
+            self.nominator.nominate(info, info.nominated_node)
         self._to_active(self._new(info), events.UNSCHEDULABLE_POD_ADD.label)
 
     def _new(self, info: PodInfo) -> QueuedPod:
@@ -163,7 +170,10 @@ class SchedulingQueue:
                 return
         pod = self.unschedulable.get(new.key)
         if pod is None:
-            self._to_active(self._new(new), events.UNSCHEDULABLE_POD_UPDATE.label)
+            if self.release.events_name_target_pods:
+                self.add(new)
+            else:
+                self._to_active(self._new(new), events.UNSCHEDULABLE_POD_UPDATE.label)
             return
         pod.info = new
         self._renominate(old, new)
@@ -405,6 +415,9 @@ class SchedulingQueue:
 
     def _moved(self, pod: QueuedPod, to: str, label: str) -> None:
         was, pod.part = pod.part, to
+        if self.release.events_name_target_pods:
+            for prefix, newer in _TARGET_LABELS:
+                label = label.replace(prefix, newer)
         self._on_move(pod.key, was, to, label if self.with_hints else _OLD_LABELS.get(label, label))
 
 
@@ -412,7 +425,10 @@ def event_of(label: str) -> ClusterEvent | None:
     """Return the event that the label of a move names; None if it names none."""
     newer = {old: new for new, old in _OLD_LABELS.items()}
     newer |= {"AssignedPodUpdate": "AssignedPodUpdatePodLabel", "NodeSpecUnschedulableChange": "NodeUpdateNodeTaint"}
-    return events.labelled(newer.get(label, label))
+    label = newer.get(label, label)
+    for prefix, target in _TARGET_LABELS:
+        label = label.replace(target, prefix)
+    return events.labelled(label)
 
 
 def meaning(pod: Pod) -> Pod:

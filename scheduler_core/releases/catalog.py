@@ -42,7 +42,11 @@ def _behaviors(version: str) -> dict[str, bool]:
 def _release(like: Release, name: str, patch_version: str = "", **fields: Any) -> Release:
     """Return a release that differs from `like` in its behaviours, in the plugins that exist and in these fields."""
     removed = frozenset(plugin for plugin, releases in PLUGIN_RELEASES.items() if not is_within(name, *releases))
-    usual = {"default_plugins": like.default_plugins, "removed_plugins": removed, **_behaviors(patch_version or name)}
+    usual: dict[str, Any] = {
+        "default_plugins": like.default_plugins,
+        "removed_plugins": removed,
+        **_behaviors(patch_version or name),
+    }
     fields = usual | fields
     fields["default_plugins"] = without(fields["default_plugins"], *removed)
     return replace(like, name=name, patch_version=patch_version, **fields)
@@ -64,10 +68,10 @@ def patch_release(like: Release, patch: int) -> Release:
     return replace(like, name=version, patch_version=version, **changed)
 
 
-V1_36 = _release(
-    Release(name="1.36", api_versions=("v1",), default_plugins=()),
-    "1.36",
-    "1.36.2",
+V1_37 = _release(
+    Release(name="1.37", api_versions=("v1",), default_plugins=()),
+    "1.37",
+    "1.37.0",
     default_plugins=(
         *unweighted("SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName"),
         *(("TaintToleration", 3), ("NodeAffinity", 2), ("NodePorts", 0), ("NodeResourcesFit", 1)),
@@ -79,6 +83,7 @@ V1_36 = _release(
         ("NodeDeclaredFeatures", 0),
     ),
 )
+V1_36 = _release(V1_37, "1.36", "1.36.2")
 V1_35 = _release(V1_36, "1.35", "1.35.3", default_plugins=without(V1_36.default_plugins, "NodeDeclaredFeatures"))
 V1_34 = _release(
     V1_35,
@@ -277,7 +282,7 @@ RELEASES: dict[str, Release] = {
     release.name: release
     for release in (
         *(V1_16, V1_17, V1_18, V1_19, V1_20, V1_21, V1_22, V1_23, V1_24, V1_25, V1_26, V1_27, V1_28, V1_29),
-        *(V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36),
+        *(V1_30, V1_31, V1_32, V1_33, V1_34, V1_35, V1_36, V1_37),
     )
 }
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scheduler_core.releases import FRAMEWORK, RELEASES
-from scheduler_core.releases.conformance import CASES, UNNOTICED, Cases, state
+from scheduler_core.releases.conformance import CASES, RECORDED_WITH, UNNOTICED, Cases, state
 from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Behavior, Release
 from scheduler_core.releases.versions import minor_of, numbered, splits
 
@@ -50,6 +50,7 @@ _HEAD = [
     "*differ* counts the cycles that differ in at least one field.",
     "`tests/golden/differences.json` lists all cases that differ, and a test fails if that list changes.",
     "The cases of 1.19 come from 1.19.13 with the balanced allocation of 1.19.16.",
+    *(f"The cases of {release} come from {made}." for release, made in RECORDED_WITH.items()),
     "",
     "| release | as | single cycles | cases | cycles | differ | virtual time | scenarios | attempts |",
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",

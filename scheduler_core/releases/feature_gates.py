@@ -24,7 +24,8 @@ class Gate:
     `versions.is_within` reads them.
     `locked`: the first release in which it cannot be changed. `until`: the last release that has it. "" means that
     there is none so far. `inverse`: its behaviours, which name it in their metadata, are on if the gate is off.
-    `plugins`: default plugins that the gate appends. `needs`: gates that must also be on.
+    `plugins`: default plugins that the gate appends. `needs`: gates that must also be on. `later`: why newer releases,
+    which have the gate, are simulated without it.
     """
 
     since: str
@@ -34,34 +35,43 @@ class Gate:
     inverse: bool = False
     plugins: PluginWeights = ()
     needs: tuple[str, ...] = ()
+    later: str = ""
 
+
+_GROUPS_OF_1_37 = "the queue of 1.37 holds pod groups as units, which is not simulated"
 
 GATES: Mapping[str, Gate] = {
     "DRAConsumableCapacity": Gate(since="1.36", on="1.36"),
     "DRADeviceBindingConditions": Gate(since="1.36", on="1.36"),
+    "DRADeviceTaintRules": Gate(since="1.36", on="1.37", needs=("DRADeviceTaints",)),
     "DRADeviceTaints": Gate(since="1.36", on="1.36"),
-    "DRAExtendedResource": Gate(since="1.36", on="1.36"),
+    "DRAExtendedResource": Gate(since="1.36", on="1.36", locked="1.37"),
+    "DRAFractionalCapacityRange": Gate(since="1.37", on="1.37"),
     "DRAPartitionableDevices": Gate(since="1.36", on="1.36"),
     "EvenPodsSpread": Gate(since="1.16", until="1.16"),
     "GenericEphemeralVolume": Gate(since="1.19", on="1.21", locked="1.23", until="1.24"),
-    "GenericWorkload": Gate(since="1.36"),
+    "GenericWorkload": Gate(since="1.36", until="1.36", later=_GROUPS_OF_1_37),
     "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35"),
     "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33"),
     "MatchLabelKeysInPodTopologySpread": Gate(since="1.25", on="1.27"),
     "MinDomainsInPodTopologySpread": Gate(since="1.24", on="1.27", locked="1.30", until="1.31"),
     "NodeInclusionPolicyInPodTopologySpread": Gate(since="1.25", on="1.26", locked="1.33"),
-    "NodeDeclaredFeatures": Gate(since="1.35", on="1.36", plugins=(("NodeDeclaredFeatures", 0),)),
-    "GangScheduling": Gate(since="1.36", plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)),
-    "TopologyAwareWorkloadScheduling": Gate(since="1.36", needs=("GenericWorkload",)),
-    "WorkloadAwarePreemption": Gate(since="1.36", needs=("GenericWorkload", "GangScheduling")),
+    "NodeDeclaredFeatures": Gate(since="1.35", on="1.36", locked="1.37", plugins=(("NodeDeclaredFeatures", 0),)),
+    "GangScheduling": Gate(since="1.36", until="1.36", plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)),
+    "TopologyAwareWorkloadScheduling": Gate(
+        since="1.36", until="1.36", needs=("GenericWorkload",), later=_GROUPS_OF_1_37
+    ),
+    "WorkloadAwarePreemption": Gate(since="1.36", until="1.36", needs=("GenericWorkload", "GangScheduling")),
     "OpportunisticBatching": Gate(since="1.35", on="1.35"),
     "PodLevelResources": Gate(since="1.32", on="1.34"),
     "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16"),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33"),
-    "SchedulerQueueingHints": Gate(since="1.28", on="1.28.0 to 1.28.4, 1.32", locked="1.34"),
-    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", inverse=True),
+    "SchedulerQueueingHints": Gate(since="1.28", on="1.28.0 to 1.28.4, 1.32", locked="1.34", until="1.36"),
+    "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", until="1.36", inverse=True),
+    "StorageCapacityScoring": Gate(since="1.33", on="1.37"),
     "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16"),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36"),
+    "VolumeLimitScaling": Gate(since="1.36", on="1.37"),
     # These gates change when the scheduler writes and how long it waits. Writes take no time here.
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
     "SchedulerAsyncAPICalls": Gate(since="1.34"),
@@ -176,6 +186,8 @@ def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
     if name in GATES:
         if numbered(release.minor) < numbered(GATES[name].since):
             return f"is available from Kubernetes {GATES[name].since} on, not in {release.number}"
+        if GATES[name].later:
+            return f"is supported up to Kubernetes {GATES[name].until}: {GATES[name].later}"
         return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}"
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
     if meant:

@@ -420,6 +420,13 @@ class Release:
         since="1.36",
         kep=4639,
     )
+    image_threshold_counts_volumes: bool = on(
+        "image volumes raise ImageLocality's upper threshold as containers do",
+        "image volumes do not raise ImageLocality's upper threshold",
+        "image volumes no longer let nodes with some of the images score as if they had all",
+        since="1.37",
+        pull=138951,
+    )
     image_node_count_fixed_at_add: bool = off(
         "the number of nodes with an image is computed once, when a node is added",
         "the number of nodes with an image is computed again when the node or its pods change",
@@ -562,6 +569,22 @@ class Release:
         "pods no longer go to nodes where too little storage is left for their volumes",
         since="1.21",
         kep=1472,
+    )
+    storage_capacity_scoring: bool = on(
+        "VolumeBinding scores nodes by the storage that is left for the pod's claims",
+        "VolumeBinding does not score",
+        "pods with claims that bind with them prefer nodes with much free storage",
+        since="1.37",
+        gate="StorageCapacityScoring",
+        kep=4049,
+    )
+    missing_driver_rejects: bool = on(
+        "NodeVolumeLimits rejects nodes without a CSI driver that prevents this (preventPodSchedulingIfMissing)",
+        "NodeVolumeLimits does not check whether a node has a CSI driver",
+        "pods with volumes of such a driver wait for nodes on which it runs",
+        since="1.37",
+        gate="VolumeLimitScaling",
+        kep=5030,
     )
     local_volumes_prefilter_nodes: bool = off(
         "VolumeBinding keeps only the nodes of bound local volumes in PreFilter",
@@ -831,6 +854,13 @@ class Release:
         gate="OpportunisticBatching",
         kep=5598,
     )
+    nominated_pods_bypass_batching: bool = on(
+        "batching proposes no node for a pod with a nominated node",
+        "batching also proposes a node for a pod with a nominated node, which is not tried",
+        "equal pods that follow a nominated pod are evaluated in full; decisions rarely differ",
+        since="1.37",
+        pull=138754,
+    )
 
     # Preemption.
     preemption_is_plugin: bool = on(
@@ -1009,11 +1039,12 @@ class Release:
         RETRIES,
         since="1.30",
     )
-    queueing_hint_node_taints: bool = on(
+    queueing_hint_node_taints: bool = off(
         "plugins that register for added nodes also receive taint updates",
-        "plugins that register for added nodes miss taint updates",
+        "plugins that register for added nodes do not receive taint updates",
         RETRIES,
         since="1.30",
+        until="1.36",
     )
     queueing_hint_node_deletes: bool = on(
         "a deleted node requeues pods that PodTopologySpread rejected",
@@ -1067,6 +1098,27 @@ class Release:
         RETRIES,
         since="1.36",
         pull=135394,
+    )
+    queueing_hint_any_anti_affinity: bool = on(
+        "a pod that matches any anti-affinity term of a pod, and is deleted or no longer matches, requeues it",
+        "only a pod that matches all anti-affinity terms of a pod, and is deleted or no longer matches, requeues it",
+        RETRIES,
+        since="1.37",
+        pull=139161,
+    )
+    events_name_target_pods: bool = on(
+        "an update of the waiting pod itself is an event of TargetPod, other pods without a node are UnscheduledPod",
+        "pods without a node have one name in events, UnschedulablePod",
+        "only the names of events in metrics and logs differ",
+        since="1.37",
+        pull=135905,
+    )
+    gated_pods_hold_nominations: bool = on(
+        "a nomination counts from the arrival of a pod on, also while the pod is gated",
+        "the nomination of a new pod counts when the pod enters activeQ",
+        "pods of lower priority no longer take the place of a nominated pod that is gated",
+        since="1.37",
+        pull=139057,
     )
     own_update_completes_backoff: bool = on(
         "a pod that its own update requeues counts as having completed its backoff",
@@ -1129,6 +1181,19 @@ class Release:
         "only the allocation in the claim's status differs",
         since="1.35",
     )
+    configuration_for_all_names_no_requests: bool = on(
+        "a configuration in an allocation occurs once, and names no requests if it applies to all",
+        "a configuration in an allocation always names its requests, and is repeated for each that it matches",
+        "only the allocation in the claim's status differs",
+        since="1.37",
+    )
+    selector_errors_name_device: bool = on(
+        "an error of a device selector names the device, and has a hint if a key is missing",
+        "an error of a device selector does not name the device",
+        WORDING,
+        since="1.37",
+        pull=136709,
+    )
     reports_invalid_pools: bool = on(
         "an invalid pool is reported as a separate reason",
         "an invalid pool is left out without a reason",
@@ -1149,6 +1214,14 @@ class Release:
         gate="DRADeviceTaints",
         kep=5055,
     )
+    device_taint_rules: bool = on(
+        "DeviceTaintRules taint devices",
+        "DeviceTaintRules are ignored",
+        "claims no longer get devices that a rule taints without a toleration",
+        since="1.37",
+        gate="DRADeviceTaintRules",
+        kep=5055,
+    )
     shared_counters: bool = on(
         "devices can share counters and can have their own node selection",
         "shared counters are ignored",
@@ -1157,12 +1230,26 @@ class Release:
         gate="DRAPartitionableDevices",
         kep=4815,
     )
+    counters_of_pool_everywhere: bool = off(
+        "a slice with shared counters is part of its pool on every node",
+        "a slice with shared counters is part of its pool on its own nodes, and on those of other slices of the pool",
+        "nodes without a device of a pool no longer see it; a pool with a problem no longer concerns them",
+        until="1.36",
+    )
     consumable_capacity: bool = on(
         "several claims can share the capacity of a device",
         "a device is allocated to one claim",
         "more claims can fit on a device that allows several allocations",
         since="1.36",
         gate="DRAConsumableCapacity",
+        kep=5075,
+    )
+    fractional_capacity_ranges: bool = on(
+        "ranges of a device's capacity can be in thousandths",
+        "amounts of a device's capacity are rounded up to whole numbers where a range has a step",
+        "claims can share a device in fractions",
+        since="1.37",
+        gate="DRAFractionalCapacityRange",
         kep=5075,
     )
     binding_conditions: bool = on(

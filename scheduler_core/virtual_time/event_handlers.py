@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from scheduler_core.api import selectors
+from scheduler_core.api.devices import DeviceTaintRule
 from scheduler_core.api.objects import Node, Object, StorageClass
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster import node_matching
@@ -75,6 +76,12 @@ class EventHandlers:
 
     def _requeue(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         check = None
+        if isinstance(rule := new or old, DeviceTaintRule):
+            if not self._taints(rule) or (
+                isinstance(old, DeviceTaintRule) and new is not None and old.spec == rule.spec
+            ):
+                return
+            event = ClusterEvent("ResourceSlice", events.UPDATE)
         if self.cluster.release.every_event_requeues:
             if isinstance(new, StorageClass) and new.volume_binding_mode != "WaitForFirstConsumer":
                 return  # its claims are bound without the scheduler
@@ -82,6 +89,14 @@ class EventHandlers:
             self.cluster.nodes.refresh()
             check = partial(_could_take, self.cluster, new)
         self.queue.move_all(event, old, new, check)
+
+    def _taints(self, rule: DeviceTaintRule) -> bool:
+        """Return whether the rule changes a slice (upstream: resourceslice/tracker)."""
+        return self.cluster.release.device_taint_rules and any(
+            rule.taints(piece.spec.driver, piece.spec.pool.name, device.name)
+            for piece in self.cluster.resource_slices.values()
+            for device in piece.spec.devices
+        )
 
     # ---- pods
 

@@ -23,7 +23,7 @@ KINDS = {
     *("affinity", "images", "mixed", "podaffinity", "ports", "preemptaff", "preemption", "resources", "sampling"),
     *("taints", "volumes"),
 }
-QUICK = {"v1.16", "v1.24", "v1.30", "v1.36"}  # the sets whose selections `make check` replays
+QUICK = {"v1.16", "v1.24", "v1.30", "v1.37"}  # the sets whose selections `make check` replays
 KINDS_SINCE = {"defaultspread": 17, "spread": 18, "fitconfig": 22, "gates": 27}
 KINDS_IN = {"controllers": (17, 18, 19, 21), "pluginargs": (18, 19, 21), "component": (17,)}
 

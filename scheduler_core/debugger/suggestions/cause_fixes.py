@@ -36,6 +36,7 @@ from scheduler_core.debugger.suggestions.volume_fixes import (
     claim_unbound,
     conflict,
     devices,
+    driver_missing,
     storage_capacity,
     volume_zone,
 )
@@ -130,6 +131,7 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
     causes.NODE_NOT_READY: (not_ready, uncordoned),
     causes.PODS_LIMIT: (capacity,),
     causes.VOLUME_LIMIT: (capacity,),
+    causes.DRIVER_MISSING: (driver_missing,),
     causes.VOLUME_CONFLICT: (conflict,),
     causes.STORAGE_CAPACITY: (storage_capacity,),
     causes.DEVICE_ABSENT: (devices,),

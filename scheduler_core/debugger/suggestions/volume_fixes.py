@@ -205,6 +205,12 @@ def _recreated(kind: str, claim: PersistentVolumeClaim, target: Target, cls: str
     return FixCandidate(kind, target, text, commands.create(manifest, True), changes, manifest, note, always=True)
 
 
+def driver_missing(situation: Situation) -> Candidates:
+    for driver in situation.cause.objects:
+        text = f"install the CSI driver {driver} on nodes where the pod may run: its DaemonSet may not reach them"
+        yield shown(situation.cause.kind, Target("CSIDriver", "", driver), text)
+
+
 def devices(situation: Situation) -> Candidates:
     absent = situation.cause.kind == causes.DEVICE_ABSENT
     what = formatting.listing([one.name for one in situation.pod.pod.spec.resource_claims])

@@ -12,7 +12,6 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
-from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.event_log.test_events import messages
 from tests.scheduler_core.build import ZONE, node
@@ -21,7 +20,7 @@ from tests.scheduler_core.pod_groups.test_groups import group, members
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
 pytestmark = pytest.mark.django_db
 
-GATES = f"{NEWEST} GangScheduling=true,GenericWorkload=true"
+GATES = "1.36 GangScheduling=true,GenericWorkload=true"
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
@@ -173,5 +172,5 @@ def test_both_kinds_of_pod_group_are_stored(client: Client) -> None:
 
 def test_a_preview_uses_the_gates_that_each_release_has(client: Client) -> None:
     number = stored(client, cluster())
-    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": NEWEST})
+    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
     assert (first.release, second.release) == ("1.34", GATES)

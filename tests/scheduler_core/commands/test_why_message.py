@@ -11,7 +11,7 @@ def test_a_message_as_argument(cli):
     lines = cli.out("why-message", CPU).splitlines()
     assert lines[0] == "None of 5 nodes takes the pod: 3 lack cpu; 2 are cordoned."
     assert lines[1] == "  [############........] 3 of 5 nodes lack cpu. (NodeResourcesFit, insufficient-resource)"
-    assert "  Release: The wording is the same in all releases from 1.16 to 1.36." in lines
+    assert "  Release: The wording is the same in all releases from 1.16 to 1.37." in lines
     assert "    kubectl describe pod POD -n NAMESPACE" in lines
     assert lines[-1] == f"  Event: {CPU}"
     assert cli.out("why-message", *CPU.split()).splitlines() == lines

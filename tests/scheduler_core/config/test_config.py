@@ -562,7 +562,7 @@ REFUSED_AFFINITIES = [
         ("PodTopologySpread", {"defaultingType": "Some"}, "defaultingType: must be one of System, List, got 'Some'"),
         ("PodTopologySpread", {"defaultConstraints": [{"maxSkew": 1}]}, "defaultingType: must be List when defaultConstraints are"),
         ("VolumeBinding", {"bindTimeoutSeconds": -1}, "bindTimeoutSeconds: must not be negative, got -1"),
-        ("VolumeBinding", {"shape": [{"utilization": 0, "score": 0}]}, "shape: unexpected: the feature gate"),
+        ("VolumeBinding", {"shape": [{"utilization": 0, "score": 0}]}, "shape: unexpected: remove it or turn on the feature gate"),
         ("DynamicResources", {"filterTimeout": "-1s"}, "filterTimeout: must not be negative, got '-1s'"),
         ("DynamicResources", {"filterTimeout": "x"}, "filterTimeout: must be a duration such as 10s, got 'x'"),
         ("NodeAffinity", {"addedAffinity": {"required": {}}}, "args.addedAffinity: unknown field required"),

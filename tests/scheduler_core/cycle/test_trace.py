@@ -310,7 +310,7 @@ def test_a_cycle_of_5000_different_nodes_is_small() -> None:
     }
     pending = [pod("scored", **wants), pod("refused", **refused)]  # type: ignore[arg-type]
     scored, rejected = Simulation([*large_cluster(5000), *pending], percentage=100).run()
-    assert (scored.result, len(scored.scores)) == ("scheduled", 8)
+    assert (scored.result, len(scored.scores)) == ("scheduled", 9)
     assert sum(score.raw.min() < score.raw.max() for score in scored.scores.values()) == 7
     assert rejected.result == "unschedulable"
     assert sum(verdict.codes is not None for verdict in rejected.verdicts.values()) >= 5

@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.api.devices import Device
 from scheduler_core.dra import memory_limit, selectors
 from scheduler_core.dra.selectors import Content, SelectorError, Selectors
+from scheduler_core.releases import RELEASES
 
 HOME = 'device.attributes["gpu.example.com"]'
 DEVICE = Content(
@@ -31,7 +32,7 @@ DEVICE = Content(
 
 def answer(expression: str) -> bool | str:
     try:
-        return Selectors(multiple=True).matches(expression, DEVICE)
+        return Selectors(RELEASES["1.36"]).matches(expression, DEVICE)
     except SelectorError as error:
         return str(error).partition("\n")[0]
 
@@ -126,4 +127,4 @@ def test_an_evaluation_stops_at_its_memory_limit(monkeypatch: pytest.MonkeyPatch
 def test_an_invalid_version() -> None:
     broken = Content("d", msgspec.convert({"attributes": {"v": {"version": "one"}}}, Device))
     with pytest.raises(SelectorError, match="attribute v: parse semantic version"):
-        Selectors(multiple=False).matches("true", broken)
+        Selectors(RELEASES["1.35"]).matches("true", broken)

@@ -82,3 +82,13 @@ def test_a_gated_pod_is_no_attempt() -> None:
 
 def test_1_34_has_no_batching() -> None:
     assert all(not hint for hint, _ in hints(*map(like, "abc"), release="1.34"))
+
+
+@pytest.mark.parametrize(("release", "hinted"), [("1.36", ["", "n2", "n4", ""]), ("1.37", ["", "n2", "", ""])])
+def test_a_nominated_pod_gets_no_hint_from_1_37_on(release: str, hinted: list[str]) -> None:
+    """`c` is tried on its nominated node; until 1.36 batching nevertheless proposes a node for it."""
+    nominated = like("c") | {"status": {"nominatedNodeName": "n3"}}
+    small = [node("n1", cpu="2"), node("n2", cpu="2"), node("n3", cpu="2"), node("n4", cpu="2")]
+    pods = [like("a"), like("b"), nominated, like("d")]
+    simulation = Simulation([*small, *pods], release=release, config=CONFIG, tie_break="name")
+    assert [trace.batch_hint for trace in simulation.run()] == hinted

@@ -118,7 +118,7 @@ MESSAGES = [
         "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.",
         [(2, causes.HOST_PORT)],
         "1.16",
-        "1.36",
+        "1.37",
     ),
     PublicMessage(
         f"{K8S}108096",
@@ -163,7 +163,7 @@ MESSAGES = [
         "found for incoming pod.",
         [(1, causes.INSUFFICIENT_RESOURCE)],
         "1.24",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
     PublicMessage(
@@ -224,7 +224,7 @@ MESSAGES = [
         "scheduling.",
         [(6, causes.NODE_SELECTOR), (1, causes.PODS_LIMIT)],
         "1.24",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
     PublicMessage(
@@ -252,7 +252,7 @@ MESSAGES = [
             (1, causes.PODS_LIMIT),
         ],
         "1.26",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
     PublicMessage(
@@ -263,7 +263,7 @@ MESSAGES = [
         "found for incoming pod,\n  3 Preemption is not helpful for scheduling.",
         [(3, causes.POD_ANTI_AFFINITY), (3, causes.UNTOLERATED_TAINT)],
         "1.34",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
     PublicMessage(
@@ -274,7 +274,7 @@ MESSAGES = [
         "helpful for scheduling.",
         [(1, causes.DEVICE_CLAIM), (1, causes.NODE_SELECTOR)],
         "1.31",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
     PublicMessage(
@@ -285,7 +285,7 @@ MESSAGES = [
         "scheduling.",
         [(1, causes.VOLUME_ZONE), (1, causes.UNTOLERATED_TAINT)],
         "1.34",
-        "1.36",
+        "1.37",
         preemption=True,
     ),
 ]

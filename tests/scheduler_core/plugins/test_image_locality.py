@@ -38,3 +38,13 @@ def test_the_nodes_with_an_image_are_counted_when_a_node_changes(release, having
     trace = simulation.scheduler.schedule_one(second)
     found = dict(zip(simulation.nodes, trace.scores["ImageLocality"].raw.tolist(), strict=True))
     assert found == {name: score(count, 3) for name, count in having.items()}
+
+
+@pytest.mark.parametrize(("release", "share"), [("1.36", 977), ("1.37", 1977)])
+def test_image_volumes_raise_the_threshold_from_1_37_on(release: str, share: int) -> None:
+    """Two images of 500 MB on n0, one of them a volume: the upper threshold is 1000 MiB, or 2000 MiB."""
+    image = {"name": "data", "image": {"reference": "data:1"}}
+    nodes = [node("n0", images={"app:1": SIZE, "data:1": SIZE}), node("n1")]
+    trace = next(Simulation([*nodes, pod("p", image="app:1", volumes=[image])], release=release).run())
+    expected = 100 * (2 * (SIZE // 2) - 23 * MIB) // (share * MIB)
+    assert trace.scores["ImageLocality"].raw.tolist() == [expected, 0]

@@ -345,6 +345,43 @@ def test_in_tree_limits_apply_next_to_a_csi_driver_until_1_22(release: str, limi
     assert world.judge(EBSLimits, "p") == dict.fromkeys(limited, (TOO_MANY,))
 
 
+# ---------------------------------------------------------------- NodeVolumeLimits: missing drivers
+
+
+def csi_driver(prevents: bool = True) -> Raw:
+    spec = {"preventPodSchedulingIfMissing": prevents}
+    return {"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": spec}
+
+
+NOT_INSTALLED = f"{DRIVER} CSI driver is not installed on the node"
+
+
+@pytest.mark.parametrize(
+    ("release", "driver", "rejects"),
+    [
+        ("1.37", csi_driver(), True),
+        ("1.36 VolumeLimitScaling=true", csi_driver(), True),
+        ("1.36", csi_driver(), False),
+        ("1.37 VolumeLimitScaling=false", csi_driver(), False),
+        ("1.37", csi_driver(prevents=False), False),
+        ("1.37", storage_class("unused"), False),
+    ],
+)
+@pytest.mark.parametrize("bound", [True, False])
+def test_a_driver_that_prevents_this_must_be_installed(release: str, driver: Raw, rejects: bool, bound: bool) -> None:
+    """`a` has the driver, `b` another one, `c` no CSINode. An unbound claim counts for its class's provisioner."""
+    nodes = [node(name) for name in "abc"]
+    there = [csi_node("a", csi_example_com=5), csi_node("b", other_example_com=5)]
+    volumes = [csi("pv"), claim("c", volume="pv")] if bound else [storage_class("late"), claim("c", cls="late")]
+    world = World(*nodes, *there, driver, *volumes, pod("p", uses("c")), release=release)
+    expected = {"b": (NOT_INSTALLED,), "c": (NOT_INSTALLED,)} if rejects else {}
+    assert world.judge(NodeVolumeLimits, "p") == expected
+    assert NodeVolumeLimits(None, world.cluster).filter(world.state, world.pending["p"]).statuses in (
+        (),
+        (Status(UNSCHEDULABLE, (NOT_INSTALLED,)),),
+    )
+
+
 # ---------------------------------------------------------------- VolumeBinding: bound claims
 
 

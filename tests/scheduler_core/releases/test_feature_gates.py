@@ -79,6 +79,18 @@ def test_a_simulation_uses_its_gates() -> None:
         ("1.34", {"NodeDeclaredFeatures": False}, r"is available from Kubernetes 1\.35 on, not in 1\.34"),
         ("1.27", {"": True}, r"supported gates of 1\.27"),
         ("1.34", {"SchedulerQueueingHints": False}, r"SchedulerQueueingHints: is locked to true since"),
+        ("1.37", {"SidecarContainers": True}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
+        ("1.37", {"SchedulerQueueingHints": True}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
+        ("1.37", {"GangScheduling": False}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
+        ("1.37", {"WorkloadAwarePreemption": False}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
+        (
+            "1.37",
+            {"GenericWorkload": True},
+            r"is supported up to Kubernetes 1\.36: the queue of 1\.37 holds pod groups",
+        ),
+        ("1.37", {"NodeDeclaredFeatures": False}, "is locked to true since Kubernetes 1.37"),
+        ("1.37", {"DRAExtendedResource": False}, "is locked to true since Kubernetes 1.37"),
+        ("1.37", {"DRADeviceTaints": False}, "DRADeviceTaintRules: needs DRADeviceTaints to be on as well"),
         ("1.36", {"NodeDeclaredFeatures": "yes"}, "must be true or false, got 'yes'"),
     ],
 )

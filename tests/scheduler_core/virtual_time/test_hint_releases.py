@@ -6,11 +6,12 @@ import pytest
 
 from scheduler_core.api.objects import CSINode, VolumeAttachment, decode
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
+from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, claim, mounts, node, pod, volume
 from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
-HINTS = ["1.32", "1.33", "1.34", "1.35", "1.36"]
+HINTS = ["1.32", "1.33", "1.34", "1.35", "1.36", "1.37"]
 NEVER, AT_ONCE = 330.0, 60.0
 X = {"app": "x"}
 
@@ -184,3 +185,45 @@ def test_plugins_without_hints_requeue_after_any_registered_event(release: str, 
     timeline = [create(10, pod("p", labels=X)), delete("e")]
     objects = [node("n1"), pod("e", on="n1", affinity=apart(X))]
     assert placed_at(release, "p", timeline, *objects, featureGates=gates) == time
+
+
+@pytest.mark.parametrize("release", HINTS)
+def test_one_of_several_anti_affinity_terms_matches(release: str) -> None:
+    """The deleted pod matched one of the two terms of `p`; before 1.37 it must match both."""
+    terms = [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}} for app in "xy"]
+    timeline = [create(10, pod("p", affinity={"podAntiAffinity": {REQUIRED: terms}})), delete("e")]
+    assert placed_at(release, "p", timeline, node("n1"), pod("e", on="n1", labels=X)) == since(release, "1.37")
+
+
+@pytest.mark.parametrize(("release", "requeues"), [("1.36", True), ("1.37", False)])
+def test_a_taint_wakes_pods_of_plugins_that_register_for_nodes(release: str, requeues: bool) -> None:
+    """NodeResourcesFit, which rejects the pod, registers for added nodes, but not for taints."""
+    patch = {"kind": "Node", "name": "n1", "patch": {"spec": {"taints": []}}}
+    tainted = node("n1", cpu="1", taints=(("k", "", "PreferNoSchedule"),))
+    timeline = [create(10, pod("p", requests={"cpu": "2"})), {"at": 60, "patch": patch}]
+    run = PlayedScenario(tainted, timeline=timeline, until=100, kubernetes=release)
+    assert ("NodeUpdateNodeTaint" in [event for _, _, event in run.moves("p")]) == requeues
+
+
+@pytest.mark.parametrize(("release", "label"), [("1.36", "UnschedulablePodUpdate"), ("1.37", "TargetPodUpdate")])
+def test_events_name_the_pod_itself(release: str, label: str) -> None:
+    patch = {"kind": "Pod", "namespace": "default", "name": "p"}
+    patch |= {"patch": {"spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}}}
+    tainted = node("n1", taints=(("k", "", "NoSchedule"),))
+    run = PlayedScenario(
+        tainted, pod("p"), timeline=[{"at": 60, "patch": patch}], until=100, kubernetes=release, gracePeriods=False
+    )
+    moves = [event for _, _, event in run.moves("p")]
+    assert moves[0] == {"1.36": "UnschedulablePodAdd", "1.37": "UnscheduledPodAdd"}[release]
+    assert f"{label}PodToleration" in moves
+    assert event_of(f"{label}PodToleration") == event_of("UnschedulablePodUpdatePodToleration")
+
+
+@pytest.mark.parametrize(("release", "node_of_later"), [("1.36", "n1"), ("1.37", "")])
+def test_a_gated_pod_holds_its_nomination(release: str, node_of_later: str) -> None:
+    """n1 is too small for `first`, which is nominated to it and gated, and for `later`, of lower priority."""
+    first = classed("first", "high", requests={"cpu": "3"}, schedulingGates=[{"name": "hold"}])
+    first["status"] = {"nominatedNodeName": "n1"}
+    timeline = [create(5, first), create(10, classed("later", "mid", requests={"cpu": "2"}))]
+    run = PlayedScenario(*CLASSES, node("n1"), timeline=timeline, until=60, kubernetes=release)
+    assert (run.node_of("first"), run.node_of("later")) == ("", node_of_later)
