@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 MAX_SHOWN = 120  # maximum number of characters of uploaded text in a message
 
@@ -19,8 +19,7 @@ def shown(text: object) -> str:
     return clean if len(clean) <= MAX_SHOWN else clean[: MAX_SHOWN - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """A position in an upload. Documents and items count from 1; 0 means that there is only one."""
 
     file: str
@@ -32,7 +31,7 @@ class Where:
 
     def at(self, **changes: Any) -> Where:
         """Return this position with more detail."""
-        return replace(self, **changes)
+        return self._replace(**changes)
 
     @property
     def object(self) -> str:

@@ -44,6 +44,7 @@ class ObjectHead(msgspec.Struct):
     git_version: _Maybe = msgspec.field(default=UNSET, name="gitVersion")
     info: _Maybe = UNSET
     spec: _Maybe = UNSET
+    status: _Maybe = UNSET
     items: _Maybe = UNSET
     internal_items: _Maybe = msgspec.field(default=UNSET, name="Items")
     server_version: _Maybe = msgspec.field(default=UNSET, name="serverVersion")

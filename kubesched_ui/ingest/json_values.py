@@ -13,6 +13,8 @@ from kubesched_ui.ingest.errors import IngestError, Where, shown
 
 Json = bytes | memoryview
 
+_BLANKS = (b" ", b"\t", b"\r", b"\n")
+_RAW = msgspec.json.Decoder(msgspec.Raw)
 _WHITE = re.compile(rb"[ \t\r\n]*")
 # msgspec reports how far it read if more text follows. A test checks this message for the installed version.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
@@ -30,7 +32,7 @@ class Malformed(ValueError):
 def next_value(text: memoryview) -> tuple[memoryview, int]:
     """Return the JSON value at the start of `text`, and the offset after it. Raises Malformed."""
     try:
-        msgspec.json.decode(text, type=msgspec.Raw)
+        _RAW.decode(text)
         return text, len(text)
     except msgspec.DecodeError as error:
         if match := _TRAILING.search(str(error)):
@@ -61,19 +63,25 @@ def _skip_white(text: memoryview, position: int) -> int:
 
 def is_array(value: Json) -> bool:
     """Return whether a valid JSON value is an array."""
-    return value[_skip_white(memoryview(value), 0) :][:1] == b"["
+    return _first(value) == b"["
 
 
 def is_object(value: Json) -> bool:
     """Return whether a valid JSON value is an object."""
-    return value[_skip_white(memoryview(value), 0) :][:1] == b"{"
+    return _first(value) == b"{"
+
+
+def _first(value: Json) -> Json:
+    first = value[:1]
+    return value[_skip_white(memoryview(value), 0) :][:1] if first in _BLANKS else first
 
 
 def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
     """Return a JSON object as Python values. Raises IngestError for a value that is not an object, duplicate keys, NaN,
     infinite numbers, numbers of more than 400 digits, unpaired surrogates, and more than `max_depth` levels."""
     try:
-        obj = _DECODER.decode(str(value, "utf-8"))
+        text = str(value, "utf-8")
+        obj = _DECODER.decode(text)
     except RecursionError:
         raise IngestError(where, f"is nested more than {max_depth} levels deep") from None
     except json.JSONDecodeError as error:
@@ -82,7 +90,7 @@ def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
         raise IngestError(where, str(error)) from None
     if not isinstance(obj, dict):
         raise IngestError(where, f"expected an object, found {shown(json.dumps(obj))}")
-    if deeper_than(obj, max_depth):
+    if text.count("{") + text.count("[") > max_depth and deeper_than(obj, max_depth):
         raise IngestError(where, f"is nested more than {max_depth} levels deep")
     return obj
 

@@ -20,6 +20,7 @@ from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, Part, Time, U
 from kubesched_ui.ingest.json_values import read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
+from kubesched_ui.ingest.pod_templates import PodTemplates, PodText
 from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.run_file import ALONE, RunFile
@@ -85,6 +86,7 @@ class _Reading:
         self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
+        self.templates = PodTemplates()
         self.misspelt = UnknownFields()
         self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
@@ -192,13 +194,19 @@ class _Reading:
             return
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
+        text = self.templates.text_of(found) if kind.name == "Pod" else None
+        if text is not None and self._known_pod(text, kind, where):
+            return
         obj = read_object(found.value, where, self.limits.max_depth)
         if is_internal(obj):
             obj = external(obj)
         where, namespace, name, generated = self._identity(obj, kind, where)
-        for odd in clean(obj) if may_need_cleaning(found.value) else ():
+        odds = clean(obj) if may_need_cleaning(found.value) else []
+        for odd in odds:
             self.warnings.add("cleaned", IngestError(where, odd.problem, odd.path))
-        redact(obj, self.result.dropped)
+        dropped = Counter[str]()
+        redact(obj, dropped)
+        self.result.dropped.update(dropped)
         if kind.name == "Event":
             self._event(obj, where)
             return
@@ -207,7 +215,26 @@ class _Reading:
         notes += defaults.fill(obj, admission=self.admission)
         _check(obj, where)
         self.result.filled.add(notes, defaults.title(obj))
-        self._keep(kind, namespace, name, obj, where)
+        node = as_text(member(obj, ("spec", "nodeName"))) if kind.name == "Pod" else ""
+        if not self._keep(Record(kind.name, kind.api_version, namespace, name, _encoded(obj, where), node), where):
+            return
+        if kind.name == "Node":
+            self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
+        if not self.misspelt.look(kind.name, obj, where) and text is not None and not generated and not odds:
+            self.templates.add(text, obj, notes, dropped)
+
+    def _known_pod(self, text: PodText, kind: Kind, where: Where) -> bool:
+        """Keep a pod if its template is known; return whether it is."""
+        template = self.templates.get(text)
+        if template is None:
+            return False
+        name, node, data = template.pod(text)
+        if template.dropped:
+            self.result.dropped.update(template.dropped)
+        self.result.filled.add(template.notes, "pod")
+        record = Record(kind.name, kind.api_version, template.namespace, name, data, node)
+        self._keep(record, where.at(name=name, namespace=template.namespace))
+        return True
 
     def _identity(self, obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str, bool]:
         """Return the position of the object, its namespace, its name, and whether the name was made from generateName.
@@ -280,25 +307,20 @@ class _Reading:
         if older["lastTimestamp"] <= event["lastTimestamp"] if older else len(by_writer) < events.MOST_READ:
             by_writer[writer] = event
 
-    def _keep(self, kind: Kind, namespace: str, name: str, obj: dict[str, Any], where: Where) -> None:
-        key = (kind.name, namespace, name)
-        try:
-            data = msgspec.json.encode(obj)
-        except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
-            raise IngestError(where, "contains text that is not valid Unicode") from None
+    def _keep(self, record: Record, where: Where) -> bool:
+        """Keep an object. Return False if it was kept before."""
+        key = (record.kind, record.namespace, record.name)
         before = self.result.records.get(key)
         if before is None:
-            if kind.name in ("Node", "Pod"):
-                self.budget.take(f"max_{kind.name.lower()}s", where)
-        elif before.data == data:
-            return  # bundles contain objects both in lists and separately
+            if record.kind in ("Node", "Pod"):
+                self.budget.take(f"max_{record.kind.lower()}s", where)
+        elif before.data == record.data:
+            return False  # bundles contain objects both in lists and separately
         else:
             self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one is used"))
             del self.result.records[key]
-        self.result.records[key] = Record(kind.name, kind.api_version, namespace, name, data)
-        self.misspelt.look(kind.name, obj, where)
-        if kind.name == "Node":
-            self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
+        self.result.records[key] = record
+        return True
 
     def _time(self, found: Time) -> None:
         """Read the virtual-time part of a scenario. Raises IngestError: an incomplete scenario would give misleading
@@ -319,6 +341,7 @@ class _Reading:
         for odd in clean(spec) if may_need_cleaning(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, f"spec.{odd.path}"))
         self.admission = (spec.get("controllers") or {}).get("admission") is not False
+        self.templates = PodTemplates()  # their defaults depend on admission
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
         if not spec.keys() - scenario_time.SCHEDULER:
             return
@@ -393,8 +416,8 @@ class _Reading:
             return
         strays: Counter[str] = Counter()
         for (kind, _, _), record in self.result.records.items():
-            if kind == "Pod" and (node := record.node_name()) and node not in nodes:
-                strays[node] += 1
+            if kind == "Pod" and record.node and record.node not in nodes:
+                strays[record.node] += 1
         for node, number in strays.most_common(20):
             pods = "1 pod is" if number == 1 else f"{number:,} pods are"
             message = f"{pods} on node {shown(node)}, which is not in the upload"
@@ -410,6 +433,14 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
+
+
+def _encoded(obj: dict[str, Any], where: Where) -> bytes:
+    """Return the JSON of an object. Raises IngestError."""
+    try:
+        return msgspec.json.encode(obj)
+    except (UnicodeEncodeError, msgspec.MsgspecError, OverflowError, RecursionError):
+        raise IngestError(where, "contains text that is not valid Unicode") from None
 
 
 class _Named(msgspec.Struct):

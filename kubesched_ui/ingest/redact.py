@@ -41,7 +41,7 @@ def redact(obj: dict[str, Any], dropped: Counter[str]) -> None:
         dropped["managedFields"] += 1
     if as_map(metadata.get("annotations")).pop(LAST_APPLIED, None) is not None:
         dropped["lastApplied"] += 1
-    for field in ("containers", "initContainers", "ephemeralContainers"):
+    for field in ("containers", "initContainers", "ephemeralContainers") if spec else ():
         for _, container in maps_in(spec.get(field)):
             if "env" in container:
                 container["env"] = _names_only(container["env"], dropped)

@@ -16,22 +16,18 @@ Key = tuple[str, str, str]  # kind, namespace, name
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One object of the upload that is stored. `data` is its JSON."""
+    """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none."""
 
     kind: str
     api_version: str
     namespace: str
     name: str
     data: bytes
+    node: str = ""
 
     def object(self) -> dict[str, Any]:
         """Return the object as a dict."""
         return msgspec.json.decode(self.data)
-
-    def node_name(self) -> str:
-        """Return the node of a pod; "" if it has none."""
-        spec = _POD.decode(self.data).spec
-        return (spec.node_name if spec else None) or ""
 
     def scheduler_name(self) -> str:
         """Return the name of the scheduler of a pod."""
@@ -40,7 +36,6 @@ class Record:
 
 
 class _ObjectSpec(msgspec.Struct):
-    node_name: str | None = msgspec.field(name="nodeName", default=None)
     scheduler_name: str | None = msgspec.field(name="schedulerName", default=None)
 
 

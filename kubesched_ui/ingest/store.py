@@ -37,7 +37,7 @@ def store(
         "kubernetes": result.kubernetes[:40],
         "config": result.config,
         "counts": result.counts,
-        "pending": sum(record.kind == "Pod" and not record.node_name() for record in result.records.values()),
+        "pending": sum(record.kind == "Pod" and not record.node for record in result.records.values()),
         "warnings": scenario_warnings(result),
         "time": result.time,
     }

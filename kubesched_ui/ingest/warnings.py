@@ -74,14 +74,17 @@ class UnknownFields:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str, str], tuple[Where, int]] = {}
 
-    def look(self, kind: str, obj: dict[str, Any], where: Where) -> None:
+    def look(self, kind: str, obj: dict[str, Any], where: Where) -> bool:
+        """Return whether the object has such a field."""
         if kind not in types() or (obj.get("metadata") or {}).get("uid"):
-            return
+            return False
+        unknown = None
         for unknown in islice(unknown_fields(obj, kind), MAX_FIELDS):
             key = (kind, _INDEX.sub("[]", unknown.path), unknown.problem)
             if key in self.found or len(self.found) < MAX_FIELDS:
                 first, number = self.found.get(key, (where.at(kind=kind), 0))
                 self.found[key] = (first, number + 1)
+        return unknown is not None
 
     def remarks(self) -> Iterator[IngestError]:
         """Yield one warning per field."""

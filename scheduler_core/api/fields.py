@@ -55,13 +55,14 @@ def _walk(obj: Any, kind: str, path: str, depth: int) -> Iterator[Unknown]:
     if isinstance(obj, list):
         for index, item in enumerate(obj):
             yield from _walk(item, kind, f"{path}[{index}]", depth + 1)
-    elif isinstance(obj, Mapping):
+    elif isinstance(obj, dict):
         for name, value in obj.items():
-            at = f"{path}.{name}" if path else str(name)
-            if name not in known:
+            held = known.get(name)
+            if held is None:
+                at = f"{path}.{name}" if path else str(name)
                 yield Unknown(at, f"is not a field of {kind}{_instead(str(name), known)}")
-            elif known[name] and isinstance(value, list | Mapping):
-                yield from _walk(value, known[name], at, depth + 1)
+            elif held and isinstance(value, list | dict):
+                yield from _walk(value, held, f"{path}.{name}" if path else str(name), depth + 1)
         if kind == REQUIREMENTS:
             for part, resource, problem in resource_problems(obj):
                 yield Unknown(f"{path}.{part}.{resource}", f"{problem}; an API server refuses it")
