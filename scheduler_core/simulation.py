@@ -279,7 +279,7 @@ class Simulation:
             trace = one.member.trace
             if trace.result == "scheduled":
                 self.placed += 1
-                one.pod.start_time = START_TIME_BASE + self.placed
+                self._start(one.pod)
                 continue
             self.cluster.nominator.forget(one.pod)
             one.pod.nominated_node = one.member.nominated
@@ -325,7 +325,7 @@ class Simulation:
         nominator = self.cluster.nominator
         if trace.result == "scheduled":
             self.placed += 1
-            pod.start_time = START_TIME_BASE + self.placed
+            self._start(pod)
             return
         if trace.postfilter is None:
             return
@@ -349,6 +349,10 @@ class Simulation:
         elif trace.postfilter.decides and pod.nominated_node:
             pod.nominated_node = ""
             nominator.forget(pod)
+
+    def _start(self, pod: PodInfo) -> None:
+        pod.start_time = START_TIME_BASE + self.placed
+        self.cluster.nodes.started(pod)
 
     def _clear_nomination(self, key: str) -> None:
         pod = next((pod for pod in self.pending if pod.key == key), None)

@@ -77,7 +77,7 @@ class NodeTable:
 
     `names`: the node of each row. `rows`: node name -> row. `allocatable`, `requested`: resource -> int64 column
     (millicores of cpu, whole units of other resources). `nonzero_cpu`, `nonzero_memory`: requests with the defaults of
-    scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool. `usage`: the rows whose requests changed.
+    scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool. `usage`: the rows whose pods changed.
     `capacity`: int64, `allowed_pods` and then the columns of `allocatable` in the order of `places`, which has the row
     of each resource; cpu and memory are 1 and 2. `used`: the same for `pod_count` and `requested`. `nonzero`: those of
     cpu and memory.
@@ -465,6 +465,18 @@ class NodeTable:
         if self.is_bare:
             return ()
         return self.entries[self.names[row]].pods.values()
+
+    def mask(self, names: Iterable[str]) -> Bool:
+        """Return the nodes with these names, which need not exist; bool over nodes."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[[row for name in names if (row := self.rows.get(name)) is not None]] = True
+        return mask
+
+    def started(self, pod: PodInfo) -> None:
+        """Note that the start time of a pod on a node changed."""
+        row = self.rows.get(pod.node)
+        if row is not None:
+            self.usage.add(row)
 
     # ---- columns that depend on node objects only, cached until one changes
 

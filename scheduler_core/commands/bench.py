@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from scheduler_core.api.objects import Object, Pod, PodStatus, decode
-from scheduler_core.commands.mixed_workload import HOSTNAME, MIXES, ZONE, mixed
+from scheduler_core.commands.mixed_workload import HOSTNAME, MIXES, ZONE, mixed, mixed_preemption
 from scheduler_core.errors import InputError
 from scheduler_core.openb.scenario import scenario
 from scheduler_core.simulation import Simulation
@@ -76,7 +76,8 @@ PODS: dict[str, tuple[int, Callable[[str], dict[str, Any]]]] = {
     "preemption": (10, lambda app: {"cpu": "4", "priority": 1000}),
 }
 SNAPSHOTS = "snapshots"
-WORKLOADS = (*MIXES, SNAPSHOTS, *PODS, "openb")
+MIXED_PREEMPTION = "mixed-preemption"
+WORKLOADS = (*MIXES, MIXED_PREEMPTION, SNAPSHOTS, *PODS, "openb")
 
 
 def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict[str, Any]]:
@@ -84,6 +85,8 @@ def workload(name: str, nodes: int, pods: int, trace: Path = OPENB) -> list[dict
     openb trace."""
     if name in MIXES:
         return list(mixed(MIXES[name], nodes, pods))
+    if name == MIXED_PREEMPTION:
+        return list(mixed_preemption(nodes, pods))
     if name == "openb":
         found = [sorted(trace.glob(pattern)) for pattern in ("openb_node_list*.csv*", "openb_pod_list*.csv*")]
         if not all(found):
@@ -153,9 +156,8 @@ def run(
     rows = count = scheduled = size = 0
     seconds = 0.0
     for objects in clusters:
-        simulation = Simulation(
-            objects, release=release, percentage=percentage, pods=None, retry_preemptors=name == "preemption"
-        )
+        retry = name in ("preemption", MIXED_PREEMPTION)
+        simulation = Simulation(objects, release=release, percentage=percentage, pods=None, retry_preemptors=retry)
         rows, count = rows + len(simulation.nodes), count + len(simulation.pods)
         start = time.process_time()
         for cycle in simulation.run():

@@ -1,7 +1,9 @@
 """Workloads as companies have them: pools of nodes, and pods of many templates that arrive interleaved."""
 
 import random
+from bisect import bisect
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 Raw = dict[str, Any]
@@ -75,6 +77,55 @@ def mixed(mix: Mix, nodes: int, pods: int) -> Iterator[Raw]:
             yield _object("v1", "Service", f"app{t}", template.namespace, spec=spec)
     for i in range(pods):
         yield from _pod(chance, mix, i, chance.choice(templates))
+
+
+def mixed_preemption(nodes: int, pods: int) -> Iterator[Raw]:
+    """Yield a mixed cluster whose cpu is taken by running pods of 1,500 templates, and pending pods of higher priority
+    of 300 further templates. Disruption budgets select the pods of a third of the templates."""
+    chance, mix, number = random.Random(1), Mix(), 1800
+    templates = [_sized(chance, _template(chance, mix, [], t, number)) for t in range(number)]
+    running, pending = templates[:1500], templates[1500:]
+    for t in range(0, len(running), 3):
+        spec = {"selector": {"matchLabels": {"app": f"app{t}"}}}
+        status = {"disruptionsAllowed": chance.randrange(4)}
+        yield _object("policy/v1", "PodDisruptionBudget", f"app{t}", running[t][0].namespace, spec=spec, status=status)
+    by_pool = {
+        pool: sorted((one for one in running if _may_run(one[0].spec, pool)), key=itemgetter(1)) for pool in POOLS
+    }
+    count = 0
+    for i in range(nodes):
+        (node,) = _node(chance, mix, i)
+        yield node
+        fitting, free = by_pool[node["metadata"]["labels"]["pool"]], POOLS[node["metadata"]["labels"]["pool"]][1] * 1000
+        while choices := bisect(fitting, free, key=itemgetter(1)):
+            template, cpu = fitting[chance.randrange(choices)]
+            (pod,) = _pod(chance, mix, count, template)
+            pod["spec"] |= {"nodeName": node["metadata"]["name"], "priority": chance.choice((0, 0, 10, 100))}
+            started = f"2026-01-01T{chance.randrange(24):02d}:{chance.randrange(60):02d}:00Z"
+            yield pod | {"status": {"phase": "Running", "startTime": started}}
+            free, count = free - cpu, count + 1
+    for i in range(count, count + pods):
+        (pod,) = _pod(chance, mix, i, chance.choice(pending)[0])
+        pod["spec"]["priority"] = chance.choice((1000, 1000, 2000))
+        yield pod
+
+
+def _sized(chance: random.Random, template: _PodTemplate) -> tuple[_PodTemplate, int]:
+    """Return the template with larger requests of cpu, so that nodes have 10 to 40 pods, and their millicores."""
+    cpu = chance.choice((250, 500, 1000, 2000, 4000)) + chance.randrange(50)
+    template.spec["containers"][0]["resources"]["requests"]["cpu"] = f"{cpu}m"
+    return template, cpu
+
+
+def _may_run(spec: Raw, pool: str) -> bool:
+    """Return whether pods with this spec may run on the nodes of a pool."""
+    tolerated = any(one.get("value", pool) == pool for one in spec.get("tolerations", ()))
+    gpu = "nvidia.com/gpu" in spec["containers"][0]["resources"]["requests"]
+    return (
+        spec.get("nodeSelector", {}).get("pool", pool) == pool
+        and (tolerated or not POOLS[pool][3])
+        and (pool == "gpu" or not gpu)
+    )
 
 
 def _object(version: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Raw:

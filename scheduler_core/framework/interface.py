@@ -200,7 +200,6 @@ class CycleState(dict[str, Any]):
     )
 
     def __init__(self) -> None:
-        # The plugins that may refuse some node, with their `filter_node` if a Change matters to it.
         self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
         self.equivalent: Any = None  # the EquivalenceClass of the pod, None without one
         # int64 over the feasible nodes, smaller than their total scores by `ranking_offset`; None if not known
@@ -308,6 +307,15 @@ class Handle(Protocol):
         self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict], change: NodePodsChange
     ) -> Status | None:
         """Return the first status that refuses one node under a change; None if the pod fits."""
+
+    @property
+    def merges(self) -> int:
+        """Whether the refusals of all plugins decide (not 0), not only the first."""
+
+    def deciding(
+        self, state: CycleState, pod: PodInfo, verdicts: Mapping[str, Verdict]
+    ) -> list[tuple[FilterPlugin, FilterNode | None]]:
+        """Return the plugins that may refuse some node, with their `filter_node` if a Change matters to it."""
 
     def explain_filter(self, plugin: str, state: CycleState, view: View) -> Tree | None:
         """Explain a Filter plugin's verdict."""
@@ -460,13 +468,30 @@ class FilterPlugin(Plugin):
         """
         return False
 
+    def affected_nodes(self, state: CycleState, pod: PodInfo) -> Bool | None:
+        """Return the nodes where the removal of some of their pods may change the result: bool over nodes.
+
+        On the others, `filter_node` returns what `filter` did, whichever pods are removed. None: it may be any node.
+        """
+        return None
+
 
 class UsageFilter(FilterPlugin):
     """A Filter plugin whose verdict on a node depends only on the node, the requests on it and those of the pod."""
 
-    def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """Return a number of the verdict on each of the rows; int64, 0 if the node passes."""
+    def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows, freed: Int64 | None = None) -> Int64:
+        """Return a number of the verdict on each of the rows; int64, 0 if the node passes.
+
+        `freed`: what pods that were removed from the rows used, as `NodeTable.used` has it; int64.
+        """
         raise NotImplementedError
+
+    def additive_needs(self, pod: PodInfo) -> Sequence[tuple[str, int]] | None:
+        """Return the (resource, amount) pairs that, with a place for the pod, are all that a node must have free.
+
+        None if the verdict depends on something else, or `usage_codes` does not support `freed`.
+        """
+        return None
 
     def verdict(self, pod: PodInfo, codes: Int64) -> Verdict:
         """Return the verdict for the numbers of all nodes."""

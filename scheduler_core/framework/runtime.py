@@ -220,13 +220,9 @@ class Framework:
 
         With `merges` set, the refusals of all plugins are merged into one status.
         """
-        if state.deciding is None:
-            taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
-            taken = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
-            state.deciding = [(p, ask) for p, ask in taken if ask or verdicts[p.name].codes is not None]
         changed = change.added or change.removed
         statuses: list[fwk.Status] = []
-        for plugin, ask in state.deciding:
+        for plugin, ask in self.deciding(state, pod, verdicts):
             if changed and ask is not None:
                 status = ask(state, pod, change)
             else:
@@ -237,6 +233,16 @@ class Framework:
                 return status.by(plugin.name)
             statuses.append(status.by(plugin.name))
         return merged(statuses) if statuses else None
+
+    def deciding(
+        self, state: fwk.CycleState, pod: PodInfo, verdicts: Mapping[str, fwk.Verdict]
+    ) -> list[tuple[fwk.FilterPlugin, fwk.FilterNode | None]]:
+        """Return the plugins that may refuse some node, with their `filter_node` if a Change matters to it."""
+        if state.deciding is None:
+            taking_part = [plugin for plugin in self.filter if plugin.name not in state.skip_filter]
+            taken = [(p, None if p.filter_node and p.indifferent(state, pod) else p.filter_node) for p in taking_part]
+            state.deciding = [(p, ask) for p, ask in taken if ask or verdicts[p.name].codes is not None]
+        return state.deciding
 
     def nominated_ahead(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Return the other pods nominated to the node that have equal or higher priority than this pod."""

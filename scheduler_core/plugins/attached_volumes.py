@@ -149,6 +149,10 @@ class VolumeLimits(fwk.PreFilterPlugin, fwk.FilterPlugin):
     def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
         return not pod.pod.spec.volumes
 
+    def nodes_with_volumes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool:
+        """Return the nodes with pods that use volumes; bool over nodes."""
+        return self.cluster.nodes.mask(self.cluster.volume_users.by_node)
+
     def _claim(self, pod: PodInfo, volume: Volume, name: str, incoming: bool) -> PersistentVolumeClaim | None:
         """Return the claim of a pod's volume; None if it is missing and does not matter. Raises Failure."""
         if not name:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.equivalence import EquivalenceClass
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.preemption import victims
+from scheduler_core.preemption.dry_run import VictimSelection
 from scheduler_core.preemption.pick_one_node import (
     FEWEST_VICTIMS,
     FEWEST_VIOLATIONS,
@@ -154,18 +154,20 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             return handle.check_node_with_nominated(state, pod, verdicts, change)
 
+        dry_run = None
+        if not handle.merges:
+            dry_run = VictimSelection(self.cluster, state, pod, handle.deciding(state, pod, verdicts), verdicts)
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
         rejected: dict[fwk.Status, list[int]] = {}
-        known = self._known_victims(state)
-        for row in np.roll(rows, -offset).tolist():
-            here, name = list(nodes.pods_of(row)), nodes.names[row]
-            cache = known if not self.cluster.nominator.on(name) else None
-            found = cache.find(pod.priority, row, here) if cache is not None else None
+        order, known, end = np.roll(rows, -offset), dict[int, Candidate | fwk.Status](), 0
+        for place, row in enumerate(order.tolist()):
+            if place == end and dry_run is not None:
+                end += max(wanted, place)  # the first nodes are often enough
+                known = dry_run.select(order[place:end])
+            found = known.get(row)
             if found is None:
-                found = victims.select_victims(pod, name, row, here, budgets, fits)
-                if cache is not None:
-                    cache.store(pod.priority, row, here, found)
+                found = victims.select_victims(pod, nodes.names[row], row, nodes.pods_of(row), budgets, fits)
             if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             elif not found.victims:
@@ -176,18 +178,6 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
-
-    def _known_victims(self, state: fwk.CycleState) -> victims.VictimCache | None:
-        """Return the results for equal requests; None if more than resources keeps the pod off nodes."""
-        equivalent: EquivalenceClass | None = state.equivalent
-        if equivalent is None or not self.cluster.release.no_victims_message_reworded:  # older messages name the pod
-            return None
-        if any(plugin.name not in state.skip_filter for plugin in equivalent.filter):
-            return None
-        if any(verdict.codes is not None for verdict in equivalent.verdicts.values()):
-            return None
-        cache: victims.VictimCache = equivalent.usage.more.setdefault(self.name, victims.VictimCache())
-        return cache
 
     def _without_victims(
         self, pod: PodInfo, rows: npt.NDArray[np.intp]

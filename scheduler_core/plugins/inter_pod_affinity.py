@@ -331,6 +331,17 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             return self._with_prefix(EXISTING_ANTI_AFFINITY)
         return None
 
+    def affected_nodes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool | None:
+        if self.cluster.release.changed_pods_terms_use_pod_namespace:
+            return None  # terms that do not match the pod may count
+        now: FilterState | None = state.get(self.name)
+        affected = np.zeros(len(self.cluster.nodes), np.bool_)
+        if now is not None:
+            near = [now.affinity_column] if now.affinity_column is not None else []
+            for column in (*near, *[column for column, _ in now.anti], *[column for column, _ in now.existing]):
+                affected |= column.counts > 0
+        return affected
+
     def _repelled_node(self, now: FilterState, pod: PodInfo, change: fwk.NodePodsChange) -> bool:
         """Return whether the pod's own anti-affinity repels it after the change."""
         for column, domains in now.anti:

@@ -90,6 +90,11 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
                 return REJECTED
         return None
 
+    def affected_nodes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool:
+        nodes = self.cluster.nodes
+        wanted = [(protocol, port) for _, protocol, port in pod.host_ports]
+        return nodes.mask(name for port in wanted for name in nodes.host_ports.get(port, ()))
+
     @classmethod
     def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
         if context is None:

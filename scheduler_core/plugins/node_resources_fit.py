@@ -160,13 +160,20 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE if len(pod.requests) <= _MOST_BITS else fwk.ANYTHING
 
-    def usage_codes(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        return self._codes(self._wanted(state, pod), rows)
+    def usage_codes(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, freed: fwk.Int64 | None = None
+    ) -> fwk.Int64:
+        return self._codes(self._wanted(state, pod), rows, freed)
+
+    def additive_needs(self, pod: PodInfo) -> list[tuple[str, int]] | None:
+        wanted = self.resources_needed(pod)
+        by_devices = any(extended_resources.class_of(self.cluster, name) is not None for name, _ in wanted)
+        return None if by_devices or len(wanted) > _MOST_BITS else wanted
 
     def verdict(self, pod: PodInfo, codes: fwk.Int64) -> fwk.Verdict:
         return self._verdict(self.resources_needed(pod), codes)
 
-    def _codes(self, wanted: list[tuple[str, int]], rows: fwk.Rows) -> fwk.Int64:
+    def _codes(self, wanted: list[tuple[str, int]], rows: fwk.Rows, freed: fwk.Int64 | None = None) -> fwk.Int64:
         """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, 2 for pods, 4 and
         above for the wanted resources in order. int64."""
         nodes = self.cluster.nodes
@@ -185,7 +192,8 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             least[place], bits[place] = amount, 1 << bit
         enough = column_of(*least)
         capacity = nodes.capacity[: len(least)]
-        lacking = on_rows(capacity, rows) - on_rows(nodes.used[: len(least)], rows) < enough
+        free = on_rows(capacity, rows) - on_rows(nodes.used[: len(least)], rows)
+        lacking = (free if freed is None else free + freed[: len(least)]) < enough
         for name, _ in wanted:
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them

@@ -272,6 +272,8 @@ class NodeVolumeLimits(VolumeLimits):
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*problems, *missing, *failures, (too_many, TOO_MANY))
 
+    affected_nodes = VolumeLimits.nodes_with_volumes
+
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)

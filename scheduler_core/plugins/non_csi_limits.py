@@ -119,6 +119,8 @@ class NonCSILimits(VolumeLimits):
         failures = [(mask & (limits < NO_LIMIT), status) for mask, status in self._attached.failures()]
         return fwk.Verdict.choose(*failures, (total > limits, TOO_MANY))
 
+    affected_nodes = VolumeLimits.nodes_with_volumes
+
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         try:
             wanted = self._disks(pod, incoming=True)

@@ -389,6 +389,13 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 return SKEWED
         return None
 
+    def affected_nodes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool:
+        namespaces, affected = frozenset((pod.namespace,)), np.zeros(len(self.cluster.nodes), np.bool_)
+        for spread in state.get(self.name, []):
+            selector = spread.constraint.selector
+            affected |= self.cluster.columns.matching(namespaces, selector, terminating=True).counts > 0
+        return affected
+
     def _counts_on(self, spread: HardConstraint, row: int) -> bool:
         """Return whether the pods of a node count."""
         if self.cluster.release.spread_counts_excluded_nodes:

@@ -205,6 +205,9 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         in_use = wanted.in_use + wanted.references(change.added) - wanted.references(change.removed)
         return self._in_use if in_use > 0 else None
 
+    def affected_nodes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool:
+        return self.cluster.nodes.mask(self.cluster.volume_users.by_node)
+
     # ---- explanations
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:

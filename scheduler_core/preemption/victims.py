@@ -11,6 +11,7 @@ from scheduler_core.api.objects import PodDisruptionBudget
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import NodePodsChange, Status, unresolvable
+from scheduler_core.releases import Release
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 OLD_NO_VICTIMS = "No victims found on node {node} for preemptor pod {pod}"
@@ -32,7 +33,7 @@ class Candidate:
 
 
 NOW = float("inf")
-_MAX_KNOWN = 1 << 15  # results in a VictimCache
+_KEY = "Budgets"  # in `Cluster.shared`
 
 
 def start_of(pod: PodInfo) -> float:
@@ -53,10 +54,13 @@ def by_importance(pods: Iterable[PodInfo]) -> list[PodInfo]:
 
 
 class Budgets:
-    """The PodDisruptionBudgets, compiled once per preemption."""
+    """The PodDisruptionBudgets, compiled until one changes."""
 
     def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
         self.compiled = [(b, selectors.compile_selector(b.spec.selector)) for b in budgets]
+        self._in_namespace: dict[str, list[int]] = {}
+        for i, budget in enumerate(budgets):
+            self._in_namespace.setdefault(budget.namespace, []).append(i)
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         """Return (pods whose eviction would violate a budget, the others), each in the given order."""
@@ -80,8 +84,9 @@ class Budgets:
 
     def _of(self, pod: PodInfo) -> Iterator[tuple[int, PodDisruptionBudget]]:
         """Return the budgets that select the pod, with their index."""
-        for i, (budget, selector) in enumerate(self.compiled):
-            if budget.namespace == pod.namespace and pod.labels and selector.key and selector.matches(pod.labels):
+        for i in self._in_namespace.get(pod.namespace, ()) if pod.labels else ():
+            budget, selector = self.compiled[i]
+            if selector.key and selector.matches(pod.labels):
                 yield i, budget
 
 
@@ -111,10 +116,13 @@ class UncountedBudgets(Budgets):
 
 def compile_budgets(cluster: Cluster) -> Budgets:
     """Return the budgets of the cluster with the rules of its release."""
-    made = Budgets if cluster.release.honors_disrupted_pods else FirstBudgets
-    if not cluster.release.victims_use_up_budgets:
-        made = UncountedBudgets
-    return made(list(cluster.budgets.values()))
+    known: tuple[int, Budgets] | None = cluster.shared.get(_KEY)
+    if known is None or known[0] != cluster.budgets.version:
+        made = Budgets if cluster.release.honors_disrupted_pods else FirstBudgets
+        if not cluster.release.victims_use_up_budgets:
+            made = UncountedBudgets
+        known = cluster.shared[_KEY] = cluster.budgets.version, made(list(cluster.budgets.values()))
+    return known[1]
 
 
 def no_victims(pod: PodInfo, node: str) -> Status:
@@ -125,7 +133,7 @@ def no_victims(pod: PodInfo, node: str) -> Status:
 
 
 def select_victims(
-    pod: PodInfo, node: str, row: int, pods: Sequence[PodInfo], budgets: Budgets, fits: Fits
+    pod: PodInfo, node: str, row: int, pods: Iterable[PodInfo], budgets: Budgets, fits: Fits
 ) -> Candidate | Status:
     """Return the candidate for this node, or the status with the reason why preemption does not help.
 
@@ -155,34 +163,16 @@ def select_victims(
                 history.append((candidate, -1))
                 _add(freed, candidate, 1)
                 violations += group is violating
-    victims = list(gone.values())
-    if pod.release.victims_by_importance and 0 < violations < len(victims):
-        victims = by_importance(victims)
+    victims = in_recorded_order(list(gone.values()), violations, pod.release)
     return Candidate(node, tuple(victims), violations)
+
+
+def in_recorded_order(victims: list[PodInfo], violations: int, release: Release) -> list[PodInfo]:
+    """Return the victims in the order of a Candidate. They are given in the order in which they were tried; the first
+    `violations` of them violate a budget."""
+    return by_importance(victims) if release.victims_by_importance and 0 < violations < len(victims) else victims
 
 
 def _add(freed: dict[str, int], pod: PodInfo, step: int) -> None:
     for name, amount in pod.held.items():
         freed[name] = freed.get(name, 0) + step * amount
-
-
-class VictimCache:
-    """The result of `select_victims` on each node, for pods with equal requests that only resources keep off nodes.
-
-    It stays the same while the node has the same pods with the same start times.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[list[PodInfo], list[float], Candidate | Status]] = {}
-
-    def find(self, priority: int, row: int, pods: list[PodInfo]) -> Candidate | Status | None:
-        """Return the result for a preemptor of this priority; None if it is not known. `pods`: those on the node."""
-        known = self._known.get((priority, row))
-        if known is None or known[0] != pods or known[1] != [pod.start_time for pod in pods]:
-            return None
-        return known[2]
-
-    def store(self, priority: int, row: int, pods: list[PodInfo], found: Candidate | Status) -> None:
-        if len(self._known) >= _MAX_KNOWN:
-            self._known.clear()
-        self._known[priority, row] = pods, [pod.start_time for pod in pods], found

@@ -154,6 +154,7 @@ class ApiServer:
         pod.start_time = self.loop.clock.unix
         if not self.cluster.release.binding_updates_status:
             pod.start_time = -pod.start_time  # unknown to the scheduler until the next update
+        self.cluster.nodes.started(pod)
         with self._because("pod.bound", pod=pod.key, node=pod.node):
             self.handlers.bound(pod)
             self._started(pod)

@@ -9,8 +9,9 @@ import pytest
 
 from scheduler_core.api.objects import Node, Pod, Service, decode_all
 from scheduler_core.commands.bench import run, snapshots
-from scheduler_core.commands.mixed_workload import MIXES, mixed
+from scheduler_core.commands.mixed_workload import MIXES, mixed, mixed_preemption
 from scheduler_core.errors import InputError
+from scheduler_core.simulation import Simulation
 
 NODES, PODS = 60, 200
 
@@ -43,6 +44,12 @@ def test_pods_of_a_mixed_workload_are_scheduled(name: str, most: int) -> None:
     figures = run(name, NODES, PODS, 100, "1.34")
     assert figures["pods"] == PODS
     assert 100 < figures["scheduled"] <= most
+
+
+def test_most_pods_of_mixed_preemption_need_victims() -> None:
+    simulation = Simulation(list(mixed_preemption(30, 20)), release="1.34", percentage=100)
+    assert len(simulation.pods) == 20
+    assert sum(bool(trace.victims) for trace in simulation.run()) > 10
 
 
 def test_devices_are_allocated() -> None:
