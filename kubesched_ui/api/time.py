@@ -86,6 +86,7 @@ class TimeWindow(Schema):
     )
     moves: StretchMoves
     moments: list[float] = Field(description="Times of moves and marks, in order.")
+    last_seq: int = Field(description="Number of the last event that the answer considers.")
 
 
 class Cause(Schema):

@@ -196,6 +196,7 @@ def stretch(run: Run, t: float) -> dict[str, Any]:
             "seq": columns.seq[first:last].tolist(),
         },
         "moments": [*moments[inside].tolist(), *([found.until] if part == len(times) - 2 else [])],
+        "last_seq": run.last_seq,
     }
 
 

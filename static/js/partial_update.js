@@ -51,14 +51,13 @@ function versionOf(element, part) {
 // CSRF tokens differ in every response and are ignored.
 const plain = (element) => element.innerHTML.replace(/(csrfmiddlewaretoken" value=")[^"]*/g, "$1");
 
-// Fetches the page again and updates its [data-part] elements, except those in `kept`. Focus, scroll position and open
+// Fetches the page again and updates its [data-part] elements, except those that `keeps` names then. Focus, scroll position and open
 // details are preserved. Returns the new page.
-export async function refreshParts(kept = []) {
+export async function refreshParts(keeps = () => false) {
   const fresh = await fetchPage(location.href);
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = fresh.querySelector(`[data-part="${old.dataset.part}"]`);
-    if (now && !kept.includes(old.dataset.part) && old !== document.activeElement && plain(now) !== plain(old))
-      morph(old, now);
+    if (now && !keeps(old.dataset.part) && old !== document.activeElement && plain(now) !== plain(old)) morph(old, now);
   }
   return fresh;
 }

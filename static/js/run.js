@@ -7,6 +7,7 @@ import { onKeys } from "./keys.js";
 import { loadParts } from "./lazy_load.js";
 import { refreshParts } from "./partial_update.js";
 import { connect } from "./socket.js";
+import { clock } from "./timeline/clock.js";
 
 const page = document.getElementById("run");
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
@@ -16,7 +17,7 @@ let planned = 0; // cycles of the whole run, as far as known
 let seen = Number(page.dataset.seq); // the last event
 let over = false; // whether the progress has ended
 let ended = false; // whether the page shows the outcome
-const followed = !inTime && document.querySelector("#map[data-live]") !== null; // the map shows a timepoint
+const followed = document.querySelector("#map[data-live]") !== null; // the map shows a timepoint
 
 // Shows how many cycles were done at a timepoint, of how many.
 function showCycles(done, of) {
@@ -28,8 +29,15 @@ function showCycles(done, of) {
   total.textContent = `/ ${number.format(progress.max)}`;
 }
 
-function showTimepoint({ position, head, placed, pending }) {
+function showClock(t) {
+  const until = Number(page.dataset.until);
+  part("clock").textContent = until && t >= until ? clock(t) : `at ${clock(t)}${until ? ` of ${clock(until)}` : ""}`;
+  document.getElementById("progress").value = t;
+}
+
+function showTimepoint({ position, head, placed, pending, t }) {
   showCycles(position, head);
+  if (inTime) showClock(t);
   const answer = part("answer").querySelector(".answer:not([data-waits])");
   if (ended || !answer) return;
   const pods = placed + pending;
@@ -38,11 +46,13 @@ function showTimepoint({ position, head, placed, pending }) {
 
 // Updates the parts that the server renders. The user's search, focus and scroll position are preserved.
 async function refresh() {
-  const counts = over ? ["cycles"] : ["cycles", "answer"];
-  const fresh = await refreshParts(followed && seen ? counts : []);
-  ended = over;
+  const last = over;
+  const counts = ["cycles", "clock", ...(last ? [] : ["answer"])]; // the map shows them
+  const fresh = await refreshParts((name) => followed && seen > 0 && counts.includes(name));
+  ended = last;
   const bar = fresh.getElementById("progress");
-  if (inTime && bar) Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
+  if (inTime && bar && !followed)
+    Object.assign(document.getElementById("progress"), { max: bar.max, value: bar.value });
   if (!page.dataset.live) document.querySelectorAll("[data-source]").forEach(redraw);
   loadParts();
   const table = document.querySelector("#pods");
@@ -76,6 +86,7 @@ function live() {
     onMessage({ progress }) {
       if (progress.last_seq !== seen) changed = true;
       page.dataset.seq = progress.last_seq;
+      page.dataset.reached = progress.clock;
       seen = progress.last_seq;
       planned = progress.cycles_total;
       if (!followed && !inTime) showCycles(progress.cycles_done, planned);

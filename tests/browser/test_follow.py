@@ -56,6 +56,39 @@ WATCH = """() => {
 }"""
 
 
+# Collects every moment at which counts or clocks of the page of a run in virtual time disagree.
+WATCH_TIME = """() => {
+  const text = (selector) => document.querySelector(selector)?.textContent.replace(/\\s+/g, " ").trim() ?? "";
+  const all = (found) => (found.match(/\\d[\\d,]*/g) ?? []).map((one) => Number(one.replaceAll(",", "")));
+  const numbers = (selector) => all(text(selector));
+  const list = document.querySelector("#map [data-ticker]");
+  window.watched = {listed: [], samples: 0, rows: 0, wrong: []};
+  new MutationObserver((changes) => {
+    const added = changes.flatMap(({addedNodes}) => [...addedNodes].reverse());
+    watched.listed.push(...added.map(({dataset}) => Number(dataset.decision)));
+  }).observe(list, {childList: true});
+  setInterval(() => {
+    const [second, place] = text("#map [data-place]").split(", ", 2);
+    if (!place) return;
+    const [shown] = all(place);
+    const [done] = numbers('[data-part="cycles"]');
+    const newest = Number(list.firstElementChild?.dataset.decision ?? 0);
+    const clocks = [text('[data-part="clock"]').replace(/^at | of .*/g, ""), text("#lanes [data-clock]")];
+    watched.samples += 1;
+    const found = {second, clocks, shown, done, newest};
+    if (done !== shown || newest !== shown || clocks.some((clock) => clock !== second))
+      watched.wrong.push(JSON.stringify(found));
+    const [, pending] = text('[data-part="answer"]').match(/placed, ([\\d,]+) pending/) ?? [];
+    // After the last decision so far, a pod may have been created that is not in the queue yet.
+    if (pending === undefined || /^after/.test(place) || document.querySelector("#lanes.reading")) return;
+    const sizes = ["active", "backoff", "unschedulable", "gated"].map((lane) => numbers(`[data-count="${lane}"]`)[0]);
+    watched.rows += 1;
+    if (sizes.reduce((sum, size) => sum + size) !== Number(pending.replaceAll(",", "")))
+      watched.wrong.push(JSON.stringify({...found, sizes, pending}));
+  }, 50);
+}"""
+
+
 class Received:
     """Bytes of the responses and messages that decisions and their steps take."""
 
@@ -102,8 +135,9 @@ def followed(browser: Browser, site: Instance) -> Iterator[tuple[Page, int]]:
 
 
 def place(page: Page) -> int:
+    """Return the number of the shown cycle."""
     text = page.locator("#map [data-place]").text_content() or ""
-    return int(re.findall(r"[\d,]+", text)[0].replace(",", ""))
+    return int(re.findall(r"cycle ([\d,]+)", text)[0].replace(",", ""))
 
 
 @pytest.mark.long
@@ -131,6 +165,47 @@ def test_every_decision_once_in_order_with_equal_counts(page: Page, site: Instan
     assert received.bytes <= MOST_BYTES
     expect(page.locator('[data-part="answer"]')).to_contain_text("All 3,000 pending pods placed.")
     assert site.finished(run)["cycles_done"] == PODS
+
+
+@pytest.mark.long
+def test_virtual_time_is_followed_with_equal_counts_and_clocks(page: Page, site: Instance) -> None:
+    low = {"priorityClassName": "", "containers": pod("x", "3")["spec"]["containers"]}
+    high = low | {"priorityClassName": "urgent"}
+    spec = {
+        "until": "8m",
+        "objects": [
+            {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9},
+            *(node(f"n{i}", cpu="4") for i in range(40)),
+        ],
+        "arrivals": [
+            {"name": "low", "every": "2s", "count": 150, "duration": "2m", "template": {"spec": low}},
+            {"name": "high", "every": "7s", "count": 60, "duration": "1m", "template": {"spec": high}},
+        ],
+    }
+    document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
+    scenario = site.api("POST", "/scenarios", json.dumps(document).encode())["id"]
+    run = site.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
+    page.goto(f"/runs/{run}/")
+    page.evaluate(WATCH_TIME)
+    expect(page.locator("#map [data-decision]").nth(9)).to_be_attached(timeout=120_000)
+    page.locator("#map [data-speed]").select_option("30")
+    page.wait_for_timeout(5_000)
+    page.get_by_role("button", name="Play forward").click()
+    there = place(page)
+    page.wait_for_timeout(2_000)
+    assert place(page) == there
+    page.locator("#map [data-speed]").select_option(label="as fast as it runs")
+    page.get_by_role("button", name="Play forward").click()
+    ended = site.finished(run)
+    cycles = f"{ended['cycles_done']:,}"
+    expect(page.locator("#map [data-place]")).to_have_text(f"8:00, after {cycles} cycles", timeout=120_000)
+    expect(page.locator("#map [data-following]")).to_be_hidden()
+    watched = page.evaluate("watched")
+    assert watched["listed"] == list(range(1, ended["cycles_done"] + 1))
+    assert watched["samples"] >= 100
+    assert watched["rows"] >= 20
+    assert watched["wrong"] == []
+    assert ended["evicted"] > 0
 
 
 @pytest.mark.long

@@ -73,6 +73,7 @@ def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: di
     slider.press("ArrowLeft")
     expect(page.locator("[data-clock]")).to_have_text("0 s")
     page.get_by_label("Speed").select_option("60")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_enabled()  # the map has loaded
     slider.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator("[data-clock]")).to_have_text("5:00", timeout=60_000)
@@ -324,8 +325,10 @@ def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Ins
     assert "0 / 0" not in page.get_by_label("Progress", exact=True).inner_text()
     until(lambda: site.api("GET", f"/runs/{run}")["state"] == "done", "the end", 300)
     expect(page.locator('[data-part="state"]')).to_contain_text("done", timeout=60_000)
-    expect(seen).to_have_text("2:00:00")
-    expect(page.locator("[data-clock]")).to_have_text("2:00:00", timeout=20_000)  # it was followed
+    page.get_by_role("button", name="Go to the newest").click()
+    expect(seen).to_have_text("2:00:00", timeout=60_000)
+    expect(page.locator("[data-clock]")).to_have_text("2:00:00")
+    expect(page.locator("#map [data-place]")).to_have_text("2:00:00, after 7,000 cycles")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url) if "/lanes/stretch" in request.url else None)
     page.goto(f"/runs/{run}/?t=3600")

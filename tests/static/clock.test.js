@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { advanced, clock, SPEEDS, span, speedFor, ticks } from "../../static/js/timeline/clock.js";
+import { clock, SPEEDS, span, speedFor, ticks } from "../../static/js/timeline/clock.js";
 
 test("times are formatted like a clock", () => {
   const written = {
@@ -67,9 +67,4 @@ test("the default speed plays a run within a minute if possible", () => {
   for (const until of [1, 60, 61, 3600, 86_400]) assert.ok(until / speedFor(until) <= 60, String(until));
   assert.equal(speedFor(60), 1);
   assert.equal(speedFor(1e9), SPEEDS.at(-1));
-});
-
-test("the clock follows real time, and a suspended page does not jump", () => {
-  assert.equal(advanced(10, 100, 20), 12);
-  assert.equal(advanced(10, 60_000, 20), 15);
 });

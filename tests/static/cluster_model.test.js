@@ -114,7 +114,7 @@ test("chunks are added at both ends", () => {
 test("timepoints, cycles and seconds", () => {
   const world = new World(picture());
   assert.equal(world.beforeCycle(2), undefined, "not loaded yet");
-  assert.equal(world.cycleAfter(5), undefined);
+  assert.equal(world.cycleAfter(5), 2);
   assert.equal(world.afterTime(30), undefined);
   world.add(after());
   assert.deepEqual([world.beforeCycle(2), world.beforeCycle(3), world.beforeCycle(4)], [5, 8, 9]);

@@ -23,7 +23,9 @@ export class World {
     this.moment = picture.moment;
     this.end = picture.end;
     this.cycles = picture.cycles;
+    this.complete = false; // whether nothing is recorded any more, so that `end` is final
     this.before = picture.before;
+    this.next = picture.cycle; // the first cycle after the timepoints that the change stream covers
     this.from = picture.moment; // the change stream covers the timepoints after `from` until `to`
     this.to = picture.moment;
     /** @type {Map<string, Node>} */
@@ -91,8 +93,12 @@ export class World {
     this.on.set(node, there);
   }
 
-  /** Add a piece of the change stream at its start or end. @param {any} piece response of /map/tape */
-  add(piece) {
+  /**
+   * Add a piece of the change stream at its start or end.
+   * @param {any} piece response of /map/tape @param {boolean} [complete] whether the run was over before it
+   */
+  add(piece, complete = false) {
+    this.complete ||= complete;
     this.end = piece.end;
     this.cycles = piece.total;
     this.#know(piece.pods);
@@ -110,6 +116,7 @@ export class World {
       this.tape.push(...changes);
       this.instants.push(...instants);
       this.to = piece.to;
+      this.next = (number.at(-1) ?? this.next - 1) + 1;
     } else if (piece.to === this.from) {
       this.tape.unshift(...changes);
       this.instants.unshift(...instants);
@@ -192,12 +199,11 @@ export class World {
     return at === undefined ? undefined : at - 1;
   }
 
-  /** Return the first cycle after a timepoint, if known. @param {number} moment */
+  /** Return the first cycle after a timepoint that the change stream covers. @param {number} moment */
   cycleAfter(moment) {
     let found = Infinity;
     for (const { number, at } of this.cycle.values()) if (at > moment && number < found) found = number;
-    if (found < Infinity) return found;
-    return this.to >= this.end ? this.cycles + 1 : undefined;
+    return found < Infinity ? found : this.next;
   }
 
   /** Return the last timepoint until a second, if known. @param {number} t */

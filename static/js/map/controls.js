@@ -35,15 +35,14 @@ export class Controls {
 
   show() {
     const { player, slider, inTime, box } = this;
-    const { world } = player;
-    slider.max = inTime ? Math.max(1e-6, world.timeOf(world.end), Number(box.dataset.until) || 0) : player.head + 1;
+    slider.max = inTime ? Math.max(1e-6, player.until, Number(box.dataset.until) || 0) : player.head + 1;
     slider.min = inTime ? 0 : 1;
     slider.value = inTime ? player.second : player.cycleHere;
     const place = placeOf(player, inTime);
     slider.setAttribute("aria-valuetext", place);
     this.part("place").textContent = place;
     for (const button of box.querySelectorAll("[data-play]")) {
-      const on = player.playing === Number(button.dataset.play);
+      const on = !player.pace && player.playing === Number(button.dataset.play);
       button.setAttribute("aria-pressed", String(on));
       button.classList.toggle("on", on);
     }

@@ -20,6 +20,7 @@ import { openWhatIf } from "./what_if.js";
 
 const LISTED = 100; // decisions between updates: the list shows each one
 const WORDS = 100; // milliseconds between updates of the text around the map during playback
+const FRAME = 30; // ... while the clock plays
 const REST = 120; // milliseconds at a cycle before the nodes by changes are fetched
 const box = document.getElementById("map");
 const part = (name) => box.querySelector(`[data-${name}]`);
@@ -32,8 +33,10 @@ const already = Number(box.dataset.cycles); // cycles when the page was made
 const decisions = new Decisions(source, already, Boolean(box.dataset.live));
 const ticker = new Ticker(part("ticker"), decisions);
 const also = () => ticker.load(player.position);
-const home = decisions.live && !inTime ? { cycle: already + 1 } : {};
-const player = new Player({ source, view, inTime, shown, failed, also, home, decisions });
+const home = decisions.live ? { cycle: already + 1 } : {};
+const run = document.getElementById("run");
+const clock = () => Number(run.dataset.reached) || 0;
+const player = new Player({ source, view, inTime, shown, failed, also, home, decisions, clock });
 const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
@@ -48,6 +51,7 @@ let turn = 0;
 let wanted = ""; // the pod that the user chose at the end
 
 function shown() {
+  if (player.arriving) return; // it is called again
   if (player.world !== world) {
     world = player.world;
     choices.offer([world]);
@@ -56,7 +60,7 @@ function shown() {
   view.evicting(player.trace?.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
-  const few = now - written.at < WORDS && player.position - ticker.last < LISTED;
+  const few = now - written.at < (player.pace ? FRAME : WORDS) && player.position - ticker.last < LISTED;
   if (player.playing && player.playing === written.playing && few) return;
   written = { playing: player.playing, at: now };
   hand();
@@ -119,8 +123,9 @@ function failed(error) {
 
 // Tells the page which timepoint is shown, so that its counts are those of the map.
 function tellPosition() {
-  const { position, head } = player;
-  const detail = { position, head, ...world.outcome(), t: player.second };
+  const { position, head, second: t, playing, stopped } = player;
+  const clock = player.pace !== null;
+  const detail = { position, head, ...world.outcome(), t, seq: world.moment, playing, clock, stopped };
   document.dispatchEvent(new CustomEvent("timepoint", { detail }));
 }
 
@@ -175,26 +180,22 @@ async function nextTime(where) {
 // ---- events of other components
 
 document.addEventListener("swapped", () => player.world && player.write("replace"));
-document.addEventListener("moment", ({ detail: { t } }) => {
-  if (player.world) player.to({ t }, { address: "later", playing: true, seek: false });
+// The timeline moves the clock, to the end of the run so far if `end`, and plays it.
+document.addEventListener("moment", ({ detail: { t, end } }) => {
+  if (!begun()) return;
+  Object.assign(player, { playing: 0, pace: null });
+  if (end && player.waits) player.end();
+  else player.to({ t }, { address: "later", playing: true });
 });
-document.addEventListener("refreshed", () => {
-  if (begun() && !player.live) player.follow().catch(failed);
-});
+document.addEventListener("play", ({ detail: { pace } }) => (pace ? player.play(1, pace) : player.pause()));
 
-// Playback of the timeline also stops at breakpoints.
-document.addEventListener("play", async ({ detail: { stopAt } }) => {
-  if (player.world) stopAt(await player.nextStop(player.cycleHere, 1).catch(() => null));
-});
-
-// A run that waits for a worker has no cluster yet; `refreshed` opens the map when it has.
-const begun = () => Number(document.getElementById("run").dataset.seq) > 0;
+// A run that waits for a worker has no cluster yet.
+const begun = () => Number(run.dataset.seq) > 0;
 
 function open() {
   if (decisions.live)
     decisions.follow(box.dataset.live, () => {
-      if (player.live && decisions.last) player.followDecisions().catch(failed);
-      else if (player.world) shown();
+      if (decisions.last || (decisions.over && begun())) player.followDecisions().catch(failed);
     });
   if (begun()) (player.live ? player.followDecisions() : player.open()).catch(failed);
   stops.load().catch((error) => stops.say(error.message));

@@ -10,20 +10,26 @@ const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
 const MOST = 100; // cycles between two frames
 const NEXT = 5; // cycles that playback prefetches
 const SETTLED = 250; // delay in milliseconds before playback updates the URL
+const TICKS = 30; // steps per second during playback of the clock
+const CALM_TICKS = 1.5; // ... for users who prefer reduced motion
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Player extends Reel {
   // `shown`: called after another timepoint or step is shown. `failed`: called with an error. `also`: called first
   // with the options, so that another map can follow. `home`: focus if the URL names none. `quiet`: do not change the
   // URL. `decisions`: those of an active run, which is followed.
-  constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false, decisions }) {
+  // `clock`: returns the second until which a run in virtual time has lasted.
+  constructor({ source, view, inTime, shown, failed, also = async () => {}, home = {}, quiet = false, ...more }) {
     super(source);
-    Object.assign(this, { view, inTime, shown, failed, also, home, quiet, decisions });
+    Object.assign(this, { view, inTime, shown, failed, also, home, quiet, ...more });
     this.moves = new MoveSteps(source);
     this.focus = {};
     this.trace = null; // the current cycle
     this.step = -1;
     this.turn = 0;
+    this.arriving = false; // whether the text about the shown timepoint is being fetched
     this.playing = 0; // 1, -1 or 0
+    this.pace = null; // virtual seconds per second during playback of the clock, as a function
     this.unit = "cycle";
     this.speed = CALM;
     this.nextStop = async () => null; // (cycle, by) -> {cycle, names} or null
@@ -33,9 +39,13 @@ export class Player extends Reel {
     return this.focus.cycle;
   }
 
-  // Whether the run is followed as its decisions arrive. Runs in virtual time are followed by their timeline.
+  // Whether the run is followed as its decisions arrive.
   get live() {
-    return Boolean(this.decisions?.live) && !this.inTime;
+    return Boolean(this.decisions?.live);
+  }
+
+  get over() {
+    return !this.live || this.decisions.over;
   }
 
   get head() {
@@ -54,7 +64,7 @@ export class Player extends Reel {
 
   // The number of the current cycle, or of the next one.
   get cycleHere() {
-    return this.cycle ?? this.world.cycleAfter(this.world.moment) ?? this.head + 1;
+    return this.cycle ?? this.world.cycleAfter(this.world.moment);
   }
 
   // Whether the cluster before the run is shown.
@@ -63,12 +73,20 @@ export class Player extends Reel {
   }
 
   get atEnd() {
-    return (this.live || this.world.moment >= this.world.end) && (this.cycle ?? Infinity) > this.head;
+    return this.between && this.position >= this.head && (this.live || this.world.moment >= this.world.end);
   }
 
+  // The shown second of virtual time.
   get second() {
-    if (this.focus.t !== undefined) return this.focus.t;
-    return this.world.timeOf(this.world.cycle.get(this.cycle)?.at ?? this.world.moment);
+    const { world, focus } = this;
+    if (focus.t !== undefined) return focus.t;
+    if (this.atEnd && !this.waits) return this.until;
+    return world.timeOf(this.between ? world.moment : (world.cycle.get(this.cycle)?.at ?? world.moment));
+  }
+
+  // The last second of virtual time that is known.
+  get until() {
+    return Math.max(this.world.timeOf(this.world.end), this.waits ? 0 : (this.clock?.() ?? 0));
   }
 
   // The focus in the URL.
@@ -82,22 +100,22 @@ export class Player extends Reel {
   async open() {
     const focus = this.focusInUrl();
     if (!history.state?.swap) history.replaceState({ ...history.state, own: true }, "");
-    // the queue rows read a second from the URL themselves
-    const seek = focus.cycle !== undefined || focus.seq !== undefined;
-    await this.to(focus, { address: "keep", seek });
+    const mine = this.turn + 1;
+    await this.to(focus, { address: "keep" });
     // the URL names a timepoint that does not exist
-    if (!this.world) await this.to({}, { address: "keep", seek: false });
+    if (!this.world && mine === this.turn) await this.to({}, { address: "keep" });
   }
 
   // Shows a focus. `address`: "push" adds a history entry, "replace" replaces it, "later" replaces it after a delay,
-  // "keep" does not change it. `seek`: whether the queue rows follow.
-  async to(focus, { address = "push", animate = false, playing = false, seek = true } = {}) {
+  // "keep" does not change it.
+  async to(focus, { address = "push", animate = false, playing = false } = {}) {
     this.turn += 1;
     const mine = this.turn;
     try {
       const moment = await this.reach(focus);
       if (mine !== this.turn) return;
       const moved = this.world.go(moment);
+      this.arriving = true;
       this.focus = { node: this.focus.node, ...focus, after: focus.cycle > this.head };
       if (this.world === this.view.world) this.view.changed(moved, animate && moved.length > 0);
       else this.view.arrange(this.world);
@@ -116,10 +134,11 @@ export class Player extends Reel {
       await this.also({ animate, playing });
       if (fetched && playing) await frame(); // draw the map before the text next to it is updated
       if (mine !== this.turn) return;
+      this.arriving = false;
       this.shown();
-      if (seek && this.inTime) document.dispatchEvent(new CustomEvent("seek", { detail: { t: this.second } }));
     } catch (error) {
       if (mine !== this.turn) return;
+      this.arriving = false;
       this.pause();
       this.failed(error);
     }
@@ -216,7 +235,7 @@ export class Player extends Reel {
     this.rested = 0; // the user waits
     const { head } = this;
     await this.to(head ? { cycle: head + 1 } : {});
-    if (this.live && !this.decisions.over) {
+    if (this.waits) {
       this.speed = FASTEST;
       this.play(1);
     } else if (this.head > head) {
@@ -228,39 +247,40 @@ export class Player extends Reel {
 
   pause() {
     if (!this.playing) return;
-    this.playing = 0;
+    Object.assign(this, { playing: 0, pace: null });
     this.shown();
     if (this.cycle !== undefined && !this.trace && !this.between) this.to(this.focus, { address: "replace" });
     else this.write("replace");
   }
 
-  async play(by) {
+  // Plays forward or backward, or pauses. `pace`: of the clock of a run in virtual time, instead of its cycles.
+  async play(by, pace = null) {
     if (this.playing || !this.world) {
-      const same = this.playing === by;
+      const same = this.playing === by && Boolean(this.pace) === Boolean(pace);
       this.pause();
       if (same || !this.world) return;
     }
-    this.playing = by;
-    this.stopped = "";
+    Object.assign(this, { playing: by, pace, stopped: "" });
     this.stop = null;
     this.shown();
-    if (by > 0 && this.atEnd && !this.waits) await this.to({ cycle: 1 }, { address: "replace" });
+    if (by > 0 && this.atEnd && !this.waits) await this.to(pace ? { t: 0 } : { cycle: 1 }, { address: "replace" });
     let before = performance.now();
     let owed = 0;
     const play = async (now) => {
-      if (this.playing !== by) return;
-      const [count, left] = due(owed, now - before, this.speed);
+      if (this.playing !== by || this.pace !== pace) return;
+      const ticks = calm.matches ? CALM_TICKS : TICKS;
+      const [count, left] = due(owed, now - before, pace ? ticks : this.speed);
       [owed, before] = [left, now];
       if (count) {
-        const over = await this.advance(count, by);
-        if (this.playing !== by) return;
+        const over = await (pace ? this.tick(count / ticks) : this.advance(count, by));
+        if (this.playing !== by || this.pace !== pace) return;
         if (over) {
           this.pause();
           if (over !== true) this.stopped = over;
           this.shown();
           return;
         }
-      } else if (by > 0) this.stage(left);
+      } else if (by > 0 && !pace) this.stage(left);
       requestAnimationFrame(play);
     };
     requestAnimationFrame(play);
@@ -268,7 +288,7 @@ export class Player extends Reel {
 
   // Whether more decisions may follow.
   get waits() {
-    return this.live && !this.decisions.over;
+    return this.live && !this.world?.complete;
   }
 
   // The last cycle that playback can show without a request to the server.
@@ -303,6 +323,16 @@ export class Player extends Reel {
     this.shown();
   }
 
+  // Advances the clock by seconds of real time. Returns as `advance`.
+  async tick(passed) {
+    const stop = await this.nextHit(1);
+    this.ahead(1);
+    const t = Math.min(this.second + passed * this.pace(), this.until);
+    const stops = stop && stop.t <= t;
+    await this.to(stops ? { cycle: stop.cycle } : { t }, { address: "later", playing: true });
+    return stops ? stop.names.join(", ") : t >= this.until && !this.waits;
+  }
+
   // Advances playback by a number of steps. Returns true at the end, or the name of the breakpoint.
   async advance(count, by) {
     const stop = await this.nextHit(by);
@@ -335,17 +365,5 @@ export class Player extends Reel {
     await this.open();
     this.opening = false;
     return this.world && cycle === undefined ? this.play(1) : undefined;
-  }
-
-  // An active run in virtual time has continued: appends the new changes. A player at the end stays at the end.
-  async follow() {
-    if (!this.world) return this.open();
-    const last = this.atEnd;
-    if (this.world.to < this.world.end && !last) return undefined;
-    const piece = await this.source.piece({ after: this.world.to });
-    if (piece.from === this.world.to) this.world.add(piece);
-    if (!last) return this.shown();
-    if (this.world.to < this.world.end) return this.jump({}).then(() => this.to({}, { address: "keep", seek: false }));
-    return this.to({}, { address: "keep", seek: false });
   }
 }

@@ -57,11 +57,12 @@ export function next({ cycle, step }, steps, unit, by, cycles) {
 
 /**
  * Return the number of whole steps that are due, and the fraction of the next one.
- * @param {number} owed fraction of a step @param {number} passed milliseconds since the last frame
+ * @param {number} owed fraction of a step @param {number} passed milliseconds since the last frame; negative if the
+ *   frame began before playback
  * @param {number} speed steps per second @returns {[number, number]}
  */
 export function due(owed, passed, speed) {
-  const now = owed + (Math.min(passed, 250) / 1000) * speed;
+  const now = owed + (Math.max(0, Math.min(passed, 250)) / 1000) * speed;
   return [Math.floor(now), now - Math.floor(now)];
 }
 

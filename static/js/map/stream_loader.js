@@ -19,9 +19,15 @@ export class Reel {
     return this.world.cycles;
   }
 
-  // Whether there are changes that the stream does not cover yet.
+  // Whether the run is over, so that nothing is recorded any more.
+  get over() {
+    return true;
+  }
+
+  // Whether there are changes that the stream does not cover yet, or may be.
   get unread() {
-    return this.world.to < this.world.end || this.head > this.world.cycles;
+    const { world } = this;
+    return world.to < world.end || this.head > world.cycles || (this.over && !world.complete);
   }
 
   // Returns the timepoint of a focus, after the change stream covers it.
@@ -46,7 +52,7 @@ export class Reel {
   // Returns 1 or -1 if the focus is near in that direction of the change stream, else 0.
   way({ cycle, t, seq }) {
     const { world } = this;
-    const here = world.cycleAfter(world.moment) ?? world.cycles + 1;
+    const here = world.cycleAfter(world.moment);
     const far = cycle !== undefined ? cycle - here : seq !== undefined ? seq - world.moment : 0;
     const later = t !== undefined && cycle === undefined && seq === undefined;
     const by = later ? Math.sign(t - world.timeOf(world.moment)) : Math.sign(far);
@@ -61,20 +67,24 @@ export class Reel {
     this.fetching ??= this.fetch(by).finally(() => {
       this.fetching = null;
     });
-    const piece = await this.fetching;
-    if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece);
+    const [piece, complete] = await this.fetching;
+    if (world === this.world && (piece.from === world.to || piece.to === world.from)) world.add(piece, complete);
   }
 
-  // The pieces of an active run are fetched at intervals, since the server reads its whole recording for each.
+  // Returns the next piece, and whether it is of the complete run. The pieces of an active run are fetched at intervals,
+  // since the server reads its whole recording for each.
   async fetch(by) {
     const { world, source } = this;
-    if (by < 0 || world.to < world.end) return source.piece(by > 0 ? { after: world.to } : { until: world.from });
+    const known = world.complete;
+    if (by < 0) return [await source.piece({ until: world.from }), known];
+    if (world.to < world.end) return [await source.piece({ after: world.to }), known];
     await new Promise((resolve) => setTimeout(resolve, this.rested - performance.now()));
     const began = performance.now();
+    const { over } = this;
     const piece = await source.piece({ after: world.to });
     const now = performance.now();
     this.rested = now + Math.max(LEAST_REST, RESTS * (now - began));
-    return piece;
+    return [piece, over];
   }
 
   // Prefetches the change stream before playback reaches its end.
@@ -86,10 +96,11 @@ export class Reel {
 
   async jump({ cycle, t, seq }) {
     const where = cycle !== undefined ? { cycle } : seq !== undefined ? { seq } : t !== undefined ? { t } : {};
+    const { over } = this;
     const world = new World(await this.source.picture(where));
-    world.add(await this.source.piece({ after: world.moment }));
+    world.add(await this.source.piece({ after: world.moment }), over);
     if (cycle !== undefined && world.moment > 0 && !world.cycle.has(cycle))
-      world.add(await this.source.piece({ until: world.from }));
+      world.add(await this.source.piece({ until: world.from }), over);
     this.world = world;
   }
 }

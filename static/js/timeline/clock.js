@@ -50,9 +50,3 @@ export const SPEEDS = [1, 5, 20, 60, 300, 1200, 3600, 14400];
  * @param {number} until duration of the run in seconds
  */
 export const speedFor = (until) => SPEEDS.find((speed) => speed >= until / 60) ?? /** @type {number} */ (SPEEDS.at(-1));
-
-/**
- * Return the time after a frame. A late frame (hidden page) counts as a quarter of a second.
- * @param {number} t seconds @param {number} passed real milliseconds since the last frame @param {number} speed
- */
-export const advanced = (t, passed, speed) => t + (Math.min(passed, 250) / 1000) * speed;

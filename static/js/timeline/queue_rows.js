@@ -45,6 +45,14 @@ export class LaneRows {
     this.axis.replaceChildren(...marks);
   }
 
+  // Shows that the sizes of the queues are not known yet.
+  showUnknown() {
+    for (const row of this.rows) {
+      row.count.textContent = "–";
+      row.shown = "";
+    }
+  }
+
   // Shows the pods of each queue. `recent`: queue -> pods that entered it just now. Returns the queue sizes as text.
   show(stretch, state, recent, t) {
     const moved = new Set([...recent.values()].flatMap((pods) => [...pods]));

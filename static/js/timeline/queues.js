@@ -1,22 +1,20 @@
-// A run over virtual time: slider, event track and queue rows on one axis, one cursor, and a player that moves it.
+// A run over virtual time: slider, event track and queue rows on one axis, and one cursor. The player of the map moves
+// it; without a map, only the user does.
 
 import { el } from "../dom.js";
 import { counted, number } from "../format.js";
 import { Source } from "./api.js";
 import { grown, isWhole, momentAt, placeOf, showing, whole, zoomed } from "./axis.js";
-import { advanced, clock, SPEEDS, span, speedFor } from "./clock.js";
+import { clock, SPEEDS, span, speedFor } from "./clock.js";
 import { EventList } from "./event_list.js";
 import { TrackRows } from "./event_track_rows.js";
 import { LaneRows } from "./queue_rows.js";
 import { remember, remembered } from "./url_time.js";
 
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const FRAME = 33; // milliseconds
-const CALM_FRAME = 700;
-const SETTLED = 160; // delay in milliseconds before the event list and the URL are updated
+const SETTLED = 160; // delay in milliseconds before the event list is updated
 const ZOOM = 4;
 
-class Player {
+class Timeline {
   constructor(box) {
     this.box = box;
     this.slider = box.querySelector("input[type=range]");
@@ -26,10 +24,13 @@ class Player {
     this.source = new Source(box.dataset.src);
     this.axis = null;
     this.t = remembered();
-    this.following = this.t === null; // an active run is followed until the user moves the cursor
-    this.playing = false;
+    this.seq = Infinity; // the last event that is shown; Infinity: all until `t`
+    this.playing = false; // whether the shown timepoint moves by itself
     this.steps = Promise.resolve();
-    this.stop = null; // the next breakpoint: {t, names}
+    const map = document.getElementById("map") !== null;
+    for (const one of [this.playButton, this.speed.parentElement]) one.hidden = !map;
+    this.playButton.disabled = true; // until the map shows a timepoint
+    if (map && box.dataset.live) this.t ??= 0;
   }
 
   // Loads the run, or what it has recorded since; one request at a time, because the first one builds the rows.
@@ -49,12 +50,11 @@ class Player {
     const { pods, moves } = seen;
     const parts = [counted(pods, "pod"), counted(moves, "move"), span(this.axis.until)];
     this.box.querySelector("[data-note]").textContent = parts.join(", ");
-    const at = this.following || this.t === null ? this.axis.until : this.t;
-    await this.source.stretch(Math.min(at, this.axis.until));
+    await this.source.stretch(Math.min(this.t ?? Infinity, this.axis.until));
     this.box.querySelector(".wait")?.remove();
     this.box.querySelector(".lanes-body").hidden = false;
     this.draw(seen);
-    this.go(at, { keep: false });
+    this.go(this.t ?? this.axis.until, this.seq);
   }
 
   build({ lanes }) {
@@ -90,7 +90,7 @@ class Player {
 
   cursor() {
     if (this.t === null) return;
-    const x = this.left + placeOf(this.axis, this.t) * this.width;
+    const x = this.left + Math.min(1, placeOf(this.axis, this.t)) * this.width; // an active run may be ahead
     this.line.style.transform = `translateX(${x}px)`;
   }
 
@@ -102,48 +102,51 @@ class Player {
     if (axis === this.axis) this.draw(seen);
   }
 
-  // Moves the cursor for the user. An active run is no longer followed, unless the cursor is at its end.
+  // Moves the cursor for the user. The map follows.
   move(t) {
-    this.play(false);
-    this.following = this.box.dataset.live && t >= this.axis.until;
-    this.go(t);
+    const { until } = this.axis;
+    this.playing = false;
+    this.go(Math.min(until, Math.max(0, t)));
+    if (this.playButton.disabled) remember(this.t); // the map opens there
+    document.dispatchEvent(new CustomEvent("moment", { detail: { t: this.t, end: t >= until } }));
   }
 
   // The map shows another timepoint.
-  seek(t) {
-    this.play(false);
-    this.following = false;
-    if (!this.axis) this.t = t;
-    else if (Math.abs(t - this.t) > 1e-6) this.go(t, { keep: false });
+  seek({ t, seq, playing, clock: plays, stopped }) {
+    const same = t === this.t && seq === this.seq && this.playing === (playing !== 0);
+    this.playing = playing !== 0;
+    this.showPlaying(plays, stopped);
+    if (!this.axis) Object.assign(this, { t, seq });
+    else if (!same) this.go(t, seq);
   }
 
-  go(t, { keep = true } = {}) {
-    this.t = Math.min(this.axis.until, Math.max(0, t));
-    this.look(showing(this.axis, this.t)).catch(() => {});
-    this.slider.value = this.t;
+  go(t, seq = Infinity) {
+    Object.assign(this, { t, seq });
+    this.look(showing(this.axis, t)).catch(() => {});
+    this.slider.value = t;
     this.cursor();
     this.show();
-    if (keep) document.dispatchEvent(new CustomEvent("moment", { detail: { t: this.t } })); // the map follows
     clearTimeout(this.settled);
     if (this.playing) return;
-    this.settled = setTimeout(() => {
-      if (keep) remember(this.t);
-      this.events.show(this.t).catch((error) => this.fail(error));
-    }, SETTLED);
+    this.settled = setTimeout(() => this.events.show(this.t).catch((error) => this.fail(error)), SETTLED);
   }
 
   show() {
     this.box.querySelector("[data-clock]").textContent = clock(this.t);
     this.track.tell(this.t);
     const stretch = this.source.have(this.t);
-    this.box.classList.toggle("reading", !stretch);
-    if (!stretch) {
-      this.reach(this.t);
+    // The end of an active run is fetched at intervals, since the server reads all its moves for it.
+    const later = this.box.dataset.live && this.t >= this.axis.until;
+    const known = stretch && (this.seq === Infinity || this.seq <= stretch.lastSeq);
+    this.box.classList.toggle("reading", !known);
+    if (!known) {
+      this.rows.showUnknown();
+      if (!stretch && !later) this.reach(this.t);
       return;
     }
-    const state = stretch.at(this.t);
+    const state = stretch.at(this.t, this.seq);
     // During playback, moved pods stay highlighted for half a second of real time.
-    const recent = stretch.recent(this.t, this.playing ? Number(this.speed.value) * 0.5 : 0);
+    const recent = stretch.recent(this.t, this.playing ? Number(this.speed.value) * 0.5 : 0, this.seq);
     const sizes = this.rows.show(stretch, state, recent, this.t);
     this.slider.setAttribute("aria-valuetext", `${clock(this.t)}: ${sizes.join(", ") || "no pods yet"}`);
     if (this.playing && placeOf(stretch, this.t) > 0.6) this.reach(stretch.to);
@@ -163,50 +166,26 @@ class Player {
   }
 
   fail(error) {
-    this.play(false);
     this.box.querySelector("[data-events-title]").textContent = error.message;
   }
 
-  play(on = !this.playing) {
-    if (on === this.playing || !this.axis) return;
-    this.playing = on;
+  // Plays the clock, or pauses.
+  play(on) {
+    const pace = on ? () => Number(this.speed.value) : null;
+    document.dispatchEvent(new CustomEvent("play", { detail: { pace } }));
+  }
+
+  toggle() {
+    if (this.playButton.disabled) return;
+    this.play(this.playButton.getAttribute("aria-pressed") !== "true");
+  }
+
+  showPlaying(on, stopped) {
+    this.playButton.disabled = false;
     this.playButton.setAttribute("aria-pressed", String(on));
     this.playButton.querySelector("[data-icon]").textContent = on ? "❚❚" : "▶";
     this.playButton.querySelector("[data-label]").textContent = on ? "Pause" : "Play";
-    if (!on) {
-      this.go(this.t);
-      return;
-    }
-    this.following = false;
-    if (this.t >= this.axis.until - 1e-9) this.go(0);
-    this.stop = null;
-    const stopAt = (stop) => {
-      this.stop = stop;
-    };
-    this.box.querySelector("[data-stopped]").textContent = "";
-    document.dispatchEvent(new CustomEvent("play", { detail: { stopAt } }));
-    let before = performance.now();
-    const frame = (now) => {
-      if (!this.playing) return;
-      const passed = now - before;
-      if (!this.source.have(this.t))
-        before = now; // wait until the data is loaded
-      else if (passed >= (calm.matches ? CALM_FRAME : FRAME)) {
-        before = now;
-        const speed = Number(this.speed.value);
-        const t = calm.matches ? this.source.have(this.t).after(this.t) : advanced(this.t, passed, speed);
-        const stops = this.stop && t >= this.stop.t;
-        this.go(stops ? this.stop.t : t);
-        if (stops) {
-          this.box.querySelector("[data-stopped]").textContent = `Stopped: ${this.stop.names.join(", ")}`;
-          this.play(false);
-          return;
-        }
-      }
-      if (this.t >= this.axis.until - 1e-9) this.play(false);
-      else requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
+    this.box.querySelector("[data-stopped]").textContent = stopped ? `Stopped: ${stopped}` : "";
   }
 
   // Steps from event to event. Each step waits for the previous one.
@@ -234,7 +213,7 @@ class Player {
     const actions = {
       start: () => this.move(0),
       back: () => this.step(-1),
-      play: () => this.play(),
+      play: () => this.toggle(),
       next: () => this.step(1),
       end: () => this.move(this.axis.until),
       closer: () => this.look(zoomed(this.axis, this.t, 1 / ZOOM)),
@@ -253,14 +232,6 @@ class Player {
     this.slider.addEventListener("input", () => this.move(rounded(Number(this.slider.value))));
     this.listenToKeys();
     this.listenToPointer();
-    document.addEventListener("seek", ({ detail: { t } }) => this.seek(t));
-    document.addEventListener("swapped", () => {
-      if (!this.following) remember(this.t);
-    });
-    addEventListener("popstate", () => {
-      const t = remembered();
-      if (t !== null) this.go(t, { keep: false });
-    });
   }
 
   listenToKeys() {
@@ -275,7 +246,7 @@ class Player {
     this.box.addEventListener("keydown", (event) => {
       if (event.key !== " " || event.target.closest("button, select, a, [role=button], ol")) return;
       event.preventDefault();
-      this.play();
+      this.toggle();
     });
   }
 
@@ -306,16 +277,17 @@ const rounded = (t) => Math.round(t * 1000) / 1000;
 
 const box = document.getElementById("lanes");
 if (box) {
-  const player = new Player(box);
+  const timeline = new Timeline(box);
   const load = () =>
-    player.load().catch((error) => {
+    timeline.load().catch((error) => {
       const wait = box.querySelector(".wait");
       if (wait) wait.textContent = error.message;
     });
   load();
+  document.addEventListener("timepoint", ({ detail }) => timeline.seek(detail));
   let due = 0;
   document.addEventListener("refreshed", (event) => {
-    if (!event.detail.over && (performance.now() < due || player.playing)) return;
+    if (!event.detail.over && performance.now() < due) return;
     due = performance.now() + 3000;
     if (event.detail.over) delete box.dataset.live;
     load();

@@ -15,6 +15,7 @@ const SAME = 1e-9; // seconds; times that differ by less are equal
  * @property {number[][]} there per queue: indexes into `pods` of those in it at the start, newest last
  * @property {{ t: number[], pod: number[], lane: number[], seq: number[] }} moves columns
  * @property {number[]} moments times of events, in order
+ * @property {number} last_seq number of the last event that the window considers
  */
 
 /**
@@ -27,7 +28,8 @@ const SAME = 1e-9; // seconds; times that differ by less are equal
 
 export class Stretch {
   /** @param {Answer} answer */
-  constructor({ from, to, lanes, pods, counts, there, moves, moments }) {
+  constructor({ from, to, lanes, pods, counts, there, moves, moments, last_seq }) {
+    this.lastSeq = last_seq;
     this.from = from;
     this.to = to;
     this.lanes = lanes;
@@ -72,14 +74,20 @@ export class Stretch {
     state.last[pod] = index;
   }
 
-  /** Return the number of moves until t. @param {number} t seconds */
-  done(t) {
-    return upper(this.moves.t, t);
+  /** Return the number of moves until t, and until an event. @param {number} t seconds @param {number} seq */
+  done(t, seq) {
+    return Math.min(
+      upper(this.moves.t, t),
+      count(this.moves.seq, (value) => value <= seq),
+    );
   }
 
-  /** Return the queue of each pod at t, and the number of moves until then. @param {number} t seconds */
-  at(t) {
-    const done = this.done(t);
+  /**
+   * Return the queue of each pod at t, after an event, and the number of moves until then.
+   * @param {number} t seconds @param {number} [seq]
+   */
+  at(t, seq = Infinity) {
+    const done = this.done(t, seq);
     const nearest = Math.min(this.kept.length - 1, Math.floor(done / KEPT_EVERY));
     const state = copy(this.kept[nearest]);
     for (let index = nearest * KEPT_EVERY; index < done; index += 1) this.apply(state, index);
@@ -110,14 +118,14 @@ export class Stretch {
 
   /**
    * Return queue -> pods that entered it at the last event until `t`, and within the given seconds before it.
-   * @param {number} t @param {number} seconds
+   * @param {number} t @param {number} seconds @param {number} [seq] the last event that counts
    */
-  recent(t, seconds) {
+  recent(t, seconds, seq = Infinity) {
     /** @type {Map<number, Set<number>>} */
     const found = new Map();
     const { moves } = this;
     const since = (this.moments[upper(this.moments, t) - 1] ?? t) - seconds;
-    for (let index = this.done(t) - 1; index >= 0 && moves.t[index] >= since - SAME; index -= 1) {
+    for (let index = this.done(t, seq) - 1; index >= 0 && moves.t[index] >= since - SAME; index -= 1) {
       const lane = moves.lane[index];
       if (!found.has(lane)) found.set(lane, new Set());
       found.get(lane)?.add(moves.pod[index]);
