@@ -58,7 +58,7 @@ part("speed").value = String(player.speed);
 
 function shown() {
   const { trace, step, focus: here, cycleHere } = player;
-  view.evicting(trace?.victims);
+  view.evicting(player.victims);
   if (trace && step < 0) view.show(laddered(pictured(trace, step), ladderOf(trace)));
   view.mark(here.node ?? "");
   controls.show();

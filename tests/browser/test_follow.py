@@ -252,6 +252,46 @@ def test_playback_shows_the_stages_of_a_cycle(followed: tuple[Page, int]) -> Non
     assert page.evaluate("document.querySelectorAll('#map .steps .here').length") <= 1
 
 
+# Collects what playback shows of each cycle: the point, the legend and what is requested on the selected node.
+STAGES = """() => {
+  window.shown = [];
+  const text = (selector) => document.querySelector(selector)?.textContent ?? "";
+  new MutationObserver(() => {
+    const requested = text("#map [data-node] p").split(" · ")[0];
+    const one = [text("#map [data-place]").split(" of ")[0], text("#map .steps .current > a"), requested].join("; ");
+    if (one !== shown.at(-1)) shown.push(one);
+  }).observe(document.querySelector("#map .inspector"), {childList: true, subtree: true});
+}"""
+
+
+@pytest.mark.long
+def test_preemption_is_followed_in_stages_and_its_victims_leave_the_node(page: Page, site: Instance) -> None:
+    low = [pod(f"low{i}-{k}", "2", on=f"n{i}") for i in range(30) for k in range(2)]
+    scenario = site.api("POST", "/scenarios", as_list(*(node(f"n{i}", cpu="4") for i in range(30)), *low))["id"]
+    urgent = pod("urgent", "3")
+    urgent["spec"]["priority"] = 9
+    settings = {"pods": [], "template": json.dumps(urgent), "copies": 20_000}
+    run = site.api("POST", f"/scenarios/{scenario}/runs", settings)["id"]
+    until(lambda: site.api("GET", f"/runs/{run}")["cycles_done"] > 0, "the first cycle")
+    first = site.api("GET", f"/runs/{run}/decisions?since=0&limit=1")["decisions"][0]
+    assert first["victims"] == 2
+    page.goto(f"/runs/{run}/?cycle=1&node={first['nominated']}")
+    expect(page.locator("#map [data-node]")).to_contain_text("4 of 4 cpu requested")
+    page.evaluate(WATCH)
+    page.evaluate(STAGES)
+    page.locator("#map [data-speed]").select_option("0.5")
+    page.get_by_role("button", name="Play forward").click()
+    until(lambda: place(page) >= 3, "the third cycle", 60)
+    page.get_by_role("button", name="Play forward").click()
+    shown = page.evaluate("shown")
+    site.api("POST", f"/runs/{run}/cancel")
+    for cycle, requested in (("cycle 1", "4 of 4"), ("cycle 2", "0 of 4")):
+        rows = [row.split("; ") for row in shown if row.startswith(f"{cycle};")]
+        assert [row[1] for row in rows if row[1] in ("Filter", "PostFilter")][-2:] == ["Filter", "PostFilter"]
+        assert {row[2].partition(" cpu")[0] for row in rows} == {requested}
+    assert page.evaluate("watched.wrong") == []
+
+
 @pytest.mark.long
 def test_picture_player_and_inspector_are_in_view_together(followed: tuple[Page, int]) -> None:
     page, _ = followed

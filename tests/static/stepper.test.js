@@ -52,6 +52,9 @@ test("the slower the playback, the more stages of a cycle it shows", () => {
   assert.deepEqual(stages(total, 5), [5, -1]);
   assert.deepEqual(shown(10), ["result"]);
   assert.deepEqual(stages([], 1), [-1]);
+  const evicts = ["a", "b", "c", ""].map((node) => ({ point: "postfilter", plugin: "P", node, said: "" }));
+  assert.deepEqual(stages([steps[0], ...evicts], 1), [0, 1, 2, 3, 4, -1], "each dry run");
+  assert.deepEqual(stages([steps[0], ...evicts], 2), [0, 3, 4, -1], "all candidates, then the choice");
 });
 
 test("steps due after a frame", () => {

@@ -98,6 +98,8 @@ test("preemption: each candidate, then the selected one", () => {
   const done = steps("filter Taints", "postfilter P a", "postfilter P b", "postfilter P");
   const some = cycle({ steps: done, postfilter, node: "", left_out: null });
   assert.deepEqual(kinds(pictured(some, 1)), { a: "candidate" });
+  assert.deepEqual(kinds(pictured(some, 2)), { a: "refused Taints false", b: "candidate" });
+  assert.deepEqual(kinds(pictured(some, 2, true)), { a: "candidate", b: "candidate" });
   assert.equal(pictured(some, 2).of.get("b").victims.length, 2);
   for (const at of [3, -1]) assert.deepEqual(kinds(pictured(some, at)), { a: "candidate", b: "chosen" });
 });

@@ -81,7 +81,7 @@ function shown() {
   arrange(found);
   const differs = difference(...found);
   sides.forEach(({ own, view, player, legend, table }, index) => {
-    view.evicting(player.trace?.victims);
+    view.evicting(player.victims);
     view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
     legend.show();
     own.querySelector("[data-status]").replaceChildren(...positionOf(player, own));

@@ -57,7 +57,7 @@ function shown() {
     choices.offer([world]);
   }
   part("wait").hidden = true;
-  view.evicting(player.trace?.victims);
+  view.evicting(player.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
   const few = now - written.at < (player.pace ? FRAME : WORDS) && player.position - ticker.last < LISTED;

@@ -1,7 +1,7 @@
 // Player of a run: selects the shown timepoint by step, playback or choice, and stores it in the URL.
 
 import { MoveSteps } from "./moves.js";
-import { CALM, due, FASTEST, next, played, stages } from "./stepper.js";
+import { CALM, due, FASTEST, isCandidate, next, played, stages } from "./stepper.js";
 import { Reel } from "./stream_loader.js";
 import { focusIn, stepOf, withFocus } from "./url_state.js";
 import { pictured } from "./verdicts.js";
@@ -74,6 +74,13 @@ export class Player extends Reel {
 
   get atEnd() {
     return this.between && this.position >= this.head && (this.live || this.world.moment >= this.world.end);
+  }
+
+  // The pods that the shown step has decided to evict.
+  get victims() {
+    const { trace, step } = this;
+    const at = trace?.steps[step];
+    return !at || (at.point === "postfilter" && !isCandidate(at)) ? trace?.victims : [];
   }
 
   // The shown second of virtual time.
@@ -319,7 +326,7 @@ export class Player extends Reel {
     const at = all[Math.min(all.length - 1, Math.floor(part * (all.length + 1)))]; // the result takes twice as long
     if (at === this.step) return;
     this.step = at;
-    this.view.show(pictured(trace, at));
+    this.view.show(pictured(trace, at, true));
     this.shown();
   }
 

@@ -78,17 +78,22 @@ export function played(from, count, by, stops, cycles) {
   return { cycle: by > 0 ? Math.min(...between) : Math.max(...between), stopped: true };
 }
 
+/** Whether a step is the dry run of preemption on one node. @param {Step} step */
+export const isCandidate = ({ point, node }) => point === "postfilter" && Boolean(node);
+
 const STAGE_S = 0.1; // a stage of a cycle is shown at least as long
 
 /**
  * Return the steps of a cycle that playback shows one after another, as indexes, with -1 for the whole result at the
- * end. The fewer the speed leaves time for, the fewer they are: all but single Score plugins, or one for each point.
+ * end. The fewer the speed leaves time for, the fewer they are: all but single Score plugins, or one for each point, and
+ * one for the candidates of preemption.
  * @param {Step[]} steps @param {number} speed cycles per second @returns {number[]}
  */
 export function stages(steps, speed) {
   const most = Math.floor(1 / speed / STAGE_S) - 1;
   const all = [...steps.keys()].filter((index) => steps[index].point !== "score" || !steps[index].plugin);
-  const ends = all.filter((index, at) => steps[index].point !== steps[all[at + 1]]?.point);
+  const part = (/** @type {Step | undefined} */ step) => step && (isCandidate(step) ? "candidates" : step.point);
+  const ends = all.filter((index, at) => part(steps[index]) !== part(steps[all[at + 1]]));
   const shown = all.length <= most ? all : ends;
   const kept = shown.filter(
     (_, at) => Math.floor((at * most) / shown.length) !== Math.floor(((at + 1) * most) / shown.length),

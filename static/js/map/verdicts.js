@@ -3,6 +3,7 @@
 // indexes.
 
 import { LEVELS, levelOf, nearest, rungText } from "./ladder.js";
+import { isCandidate } from "./stepper.js";
 
 /**
  * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
@@ -27,9 +28,10 @@ export function* rowsOf(ranges) {
 /**
  * Return the verdicts on the nodes after a step, including those of earlier steps.
  * @param {any} cycle with `names` @param {number} at index of the step; -1 for the result of the whole cycle
+ * @param {boolean} [together] whether the candidates of preemption until the step are shown, instead of one
  * @returns {Picture}
  */
-export function pictured(cycle, at) {
+export function pictured(cycle, at, together = false) {
   /** @type {Map<string, Verdict>} */
   const of = new Map();
   /** @type {Picture} */
@@ -48,7 +50,8 @@ export function pictured(cycle, at) {
     add(picture, cycle, cycle.left_out.rows, { ...cycle.left_out, plugin: "PreFilter" }, step.point === "prefilter");
   for (const row of rowsOf(cycle.unlooked)) of.set(cycle.names[row], { kind: "unseen" });
   filters(picture, cycle, done, step);
-  if (step.point === "postfilter") preempting(picture, cycle, step);
+  const dry = together ? done.filter(isCandidate).map(({ node }) => node) : [step.node];
+  if (step.point === "postfilter") preempting(picture, cycle, isCandidate(step) ? dry : null);
   if (step.point === "score") scoring(picture, cycle, step);
   if (["prescore", "score", ...CHOSEN].includes(step.point))
     for (const row of rowsOf(cycle.feasible)) if (!of.has(cycle.names[row])) of.set(cycle.names[row], { kind: "fits" });
@@ -96,11 +99,11 @@ function filters(picture, cycle, done, step) {
   }
 }
 
-/** @param {Picture} picture @param {any} cycle @param {Step} step */
-function preempting({ of }, cycle, step) {
+/** @param {Picture} picture @param {any} cycle @param {string[] | null} tried nodes of dry runs; null after the choice */
+function preempting({ of }, cycle, tried) {
   for (const { node, victims } of cycle.postfilter?.candidates ?? []) {
-    if (step.node && node !== step.node) continue;
-    const chosen = !step.node && node === cycle.postfilter.nominated;
+    if (tried && !tried.includes(node)) continue;
+    const chosen = !tried && node === cycle.postfilter.nominated;
     of.set(node, { kind: chosen ? "chosen" : "candidate", victims, why: `pods to evict: ${victims.length}` });
   }
 }
