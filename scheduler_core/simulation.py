@@ -27,7 +27,6 @@ from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
@@ -257,7 +256,13 @@ class Simulation:
         framework = self.scheduler.framework_of(popped)
         key = popped.group
         group = self.cluster.scheduling_groups.get(key)
+        own = self.scheduler.profiles
+        waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
+        waiting = [p for p in waiting if p.pod.spec.scheduler_name in own and p.group == key]
         held = framework.run_pre_enqueue(popped)
+        if held is None and self.release.groups_are_queued:  # a gated pod gates its group
+            statuses = [self.scheduler.framework_of(pod).run_pre_enqueue(pod) for pod in waiting]
+            held = next((status for status in statuses if status is not None), None)
         if held is not None or group is None:
             self.cluster.journal.note(TRIED, popped.key)
             trace = self.scheduler.begin(popped, 1)
@@ -265,10 +270,9 @@ class Simulation:
             return trace
         group_trace = GroupTrace(key, popped.key, group.spec)
         before = self.cluster.journal.take()
-        own = self.scheduler.profiles
-        waiting = [p for p in self.pending if p.key not in self.cluster.pods and not p.terminating]
-        waiting = [p for p in waiting if p.pod.spec.scheduler_name in own]
-        members = sorted((p for p in waiting if is_member(p, group)), key=lambda p: (p is not popped, p.key))
+        members = waiting  # from 1.37 on, in the order of their arrival
+        if not self.release.groups_are_queued:
+            members = sorted(members, key=lambda pod: (pod is not popped, pod.key))
         group_trace.held = {p.key: status for p in members if (status := framework.run_pre_enqueue(p)) is not None}
         members = [pod for pod in members if pod.key not in group_trace.held]
         for pod in members:

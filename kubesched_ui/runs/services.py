@@ -73,7 +73,7 @@ def defaults(scenario: Scenario, in_time: bool | None = None) -> dict[str, Any]:
     pod groups need.
     """
     in_time = bool(scenario.time) if in_time is None else in_time
-    usual = podgroups.default_release(scenario, default_release(scenario))
+    usual = podgroups.suitable_release(scenario, default_release(scenario))
     if not in_time:
         return {"release": usual.name}
     spec = virtual_time.document(scenario.time).spec

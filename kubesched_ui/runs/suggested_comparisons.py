@@ -59,7 +59,7 @@ def runs_of(scenario: Scenario, requested: Mapping[str, str]) -> tuple[Run, Run]
             raise InputError("Pair", side, f"must be one of {there}, got {name[:63]!r}")
     if names[0] == names[1]:
         raise InputError("Pair", "b", f"must differ from a, which is also {names[1]}")
-    first, second = (podgroups.suitable_release(scenario, name) for name in names)
+    first, second = (podgroups.suitable_release(scenario, name).name for name in names)
     return run_with(scenario, {"release": first}), run_with(scenario, {"release": second})
 
 

@@ -10,7 +10,7 @@ from scheduler_core.api.objects import decode
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.pod_groups.needed_gates import needed_gates, release_for
+from scheduler_core.pod_groups.needed_gates import needed_gates
 from scheduler_core.releases import NEWEST, RELEASES, Release, get_release
 from scheduler_core.releases.feature_gates import gates_of, spelled, with_known_gates
 from scheduler_core.releases.versions import numbered
@@ -33,15 +33,9 @@ def _groups(scenario: Scenario) -> Iterator[PodGroup]:
                 yield group
 
 
-def suitable_release(scenario: Scenario, release: str) -> str:
+def suitable_release(scenario: Scenario, release: str) -> Release:
     """Return the release with the gates that it knows: `1.36 GangScheduling=true,...`."""
-    return with_known_gates(get_release(release), gates_for(scenario)).name
-
-
-def default_release(scenario: Scenario, release: str) -> Release:
-    """Return the default release, as `suitable_release`; if the cluster's version is not known, one that simulates
-    its pod groups."""
-    return release_for(release, gates_for(scenario), scenario.kubernetes)
+    return with_known_gates(get_release(release), gates_for(scenario))
 
 
 def pod_group_warnings(scenario: Scenario, release: str) -> list[str]:
@@ -51,9 +45,11 @@ def pod_group_warnings(scenario: Scenario, release: str) -> list[str]:
     if not number or known.pod_groups:
         return []
     message = f"The cluster has {count(number, 'PodGroup')}, but this run schedules each pod individually."
-    way = f"set the feature gates {spelled(gates_for(scenario))}"
+    choose = ""
     if "GenericWorkload" not in gates_of(known):
-        way = f"choose release {_with_groups(scenario.kubernetes)} and {way}"
+        known = get_release(_with_groups(scenario.kubernetes))
+        choose = f"choose release {known.number} and "
+    way = f"{choose}set the feature gates {spelled(gates_for(scenario, known))}"
     return [f"{message} To schedule the pods of a group together, {way}."]
 
 

@@ -13,9 +13,9 @@ from scheduler_core.api.workloads import PodGroup
 from scheduler_core.config import Configuration, UnknownPlugins
 from scheduler_core.config.discovery import chosen, configurations_in, passed_over
 from scheduler_core.errors import InputError
-from scheduler_core.pod_groups.needed_gates import needed_gates, release_for
+from scheduler_core.pod_groups.needed_gates import needed_gates
 from scheduler_core.releases import Release, get_release, with_gates
-from scheduler_core.releases.feature_gates import parse
+from scheduler_core.releases.feature_gates import parse, with_known_gates
 from scheduler_core.releases.remarks import cluster_remarks, default_release, default_release_note
 from scheduler_core.snapshot.files import Reader, Snapshot, read_bytes, read_snapshot, useless_objects_hint
 from scheduler_core.snapshot.preflight import Choices
@@ -75,7 +75,7 @@ def release_of(args: argparse.Namespace, snapshot: Snapshot) -> Release:
     """
     if args.release:
         return with_gates(get_release(args.release), parse(args.feature_gates))
-    release = release_for(default_release(snapshot.version), needed_gates(_groups(snapshot)), snapshot.version)
+    release = with_known_gates(get_release(default_release(snapshot.version)), needed_gates(_groups(snapshot)))
     print_notes([default_release_note(release.name, snapshot.version)])
     print_notes(cluster_remarks(snapshot.version, release.name))
     return with_gates(release, parse(args.feature_gates))

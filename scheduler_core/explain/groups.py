@@ -10,6 +10,7 @@ OUTSIDE_PHRASE = "are outside the domain that its group was tried in"
 OUTSIDE = f"node(s) {OUTSIDE_PHRASE}"
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _NO_PLACEMENTS = "no feasible placements found"
+OUT_OF_REACH = "minCount ("  # the beginning of the message of a member that was not tried because of the others
 NAMED = 3
 
 
@@ -95,6 +96,8 @@ def of_member(trace: CycleTrace) -> str:
         return ""
     if trace.message == _NO_PLACEMENTS:
         return f"No node was evaluated: no topology domain is feasible for its group {trace.group}."
+    if trace.message.startswith(OUT_OF_REACH):
+        return f"It was not tried: its group {trace.group} cannot be scheduled any more ({trace.message})."
     if not trace.node or trace.reserve is not None:
         return ""
     if trace.nominated_node:

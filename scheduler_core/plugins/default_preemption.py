@@ -126,7 +126,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         ):
             return ""
         for other in self.cluster.nodes.pods_of(row):
-            by_whom = not release.waits_only_for_preempted_pods or _terminating_by_preemption(other)
+            by_whom = not release.waits_only_for_preempted_pods or terminates_by_preemption(other)
             if other.priority < pod.priority and other.terminating and by_whom:
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
@@ -338,7 +338,7 @@ def _with_offset(leaf: Callable[[], Tree], offset: Callable[[], Tree]) -> Tree:
     return total([leaf(), offset()], "priority, made positive")
 
 
-def _terminating_by_preemption(pod: PodInfo) -> bool:
+def terminates_by_preemption(pod: PodInfo) -> bool:
     return any(
         c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
         for c in pod.pod.status.conditions

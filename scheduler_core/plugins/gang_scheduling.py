@@ -54,10 +54,27 @@ class GangScheduling(fwk.PreEnqueuePlugin, fwk.PermitPlugin):
                 waiting.allow(self.name)
         return None, 0.0
 
+    def placement_feasible(self, group: PodGroup, remaining: int) -> fwk.Status | None:
+        """Return whether the gang can be scheduled: Wait if it depends on the `remaining` members, which have not been
+        tried, None for a group without a minimum."""
+        gang = group.spec.scheduling_policy.gang
+        scheduled = self.cluster.group_members[group.key]
+        if gang is None or scheduled >= gang.min_count:
+            return None
+        counts = f"{scheduled} scheduled, {remaining} remaining"
+        if scheduled + remaining < gang.min_count:
+            return fwk.unschedulable(f"minCount ({gang.min_count}) cannot be satisfied: {counts}")
+        return fwk.Status(fwk.WAIT, (f"minCount ({gang.min_count}) is not yet satisfied: {counts}",))
+
     def events_to_register(self) -> list[events.EventHint]:
         return [
             events.registered(events.POD, events.ADD, hint=self._after_pod_added),
             events.registered(events.POD_GROUP, events.ADD, hint=self._after_group_added),
+            *(
+                [events.registered(events.POD_GROUP, events.UPDATE, hint=self._after_group_updated)]
+                if self.cluster.release.groups_are_queued
+                else []
+            ),
         ]
 
     def _after_pod_added(self, pod: PodInfo, old: PodInfo | None, new: PodInfo) -> bool:
@@ -67,6 +84,13 @@ class GangScheduling(fwk.PreEnqueuePlugin, fwk.PermitPlugin):
     def _after_group_added(self, pod: PodInfo, old: PodGroup | None, new: PodGroup) -> bool:
         """Return whether it is the pod's group."""
         return is_member(pod, new)
+
+    def _after_group_updated(self, pod: PodInfo, old: PodGroup, new: PodGroup) -> bool:
+        """Return whether the pod's gang needs fewer pods than before."""
+        if not is_member(pod, new):
+            return False
+        before, now = old.spec.scheduling_policy.gang, new.spec.scheduling_policy.gang
+        return before is None or now is None or now.min_count < before.min_count
 
     def _exist(self, group: PodGroup, number: int) -> bool:
         """Return whether the group has at least `number` pods, placed or pending."""

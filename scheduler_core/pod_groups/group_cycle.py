@@ -16,6 +16,7 @@ from scheduler_core.cycle.schedule_one import NO_NODES, Scheduler
 from scheduler_core.cycle.trace import Rows
 from scheduler_core.framework.interface import ERROR, SUCCESS, UNSCHEDULABLE, WAIT, CycleState, Status
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.plugins.gang_scheduling import GangScheduling
 from scheduler_core.pod_groups.assumed import Assumed
 from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
 from scheduler_core.pod_groups.preemption import preempt
@@ -109,7 +110,8 @@ class GroupScheduler:
             else:
                 self._preempt(pods, trace)
         trace.left = {victim: self.cluster.pods[victim].node for victim in trace.victims}
-        placed.members += [self._stopped(pod, trace.status) for pod in pods[len(placed.members) :]]
+        status = placed.status if release.placement_feasible else trace.status
+        placed.members += [self._stopped(pod, status) for pod in pods[len(placed.members) :]]
         trace.members = [one.member for one in placed.members]
         for number, one in enumerate(placed.members, cycles + 1):
             one.member.trace.number, one.member.trace.group = number, trace.name
@@ -148,8 +150,8 @@ class GroupScheduler:
         good = [placed for placed in tried if placed.status.code == SUCCESS or placed.waits]
         chosen = tried[0] if not good else good[0] if len(good) == 1 else self._best(good, trace)
         if not good:
-            text = chosen.status.message.split(", ")[0]
-            text = f"0/{len(tried)} placements are available, first placement status: {text}"
+            first = chosen.status.reasons[0]
+            text = f"0/{len(tried)} placements are available, first placement status: {first}"
             chosen.status = Status(UNSCHEDULABLE, (text,))
         for placed in (*(one for one in tried if one is not chosen), chosen):
             trace.changes += [change for one in placed.members for change in one.member.changes if placed is not chosen]
@@ -162,8 +164,9 @@ class GroupScheduler:
         return Tried(pod, CycleState(), MemberTrace(trace, fit_error=NO_PLACEMENTS))
 
     def _stopped(self, pod: PodInfo, status: Status) -> Tried:
-        """Return the cycle of a member that is not tried, because of an error of another one."""
+        """Return the cycle of a member that is not tried, because the group's cycle ended with `status`."""
         trace = self.scheduler.begin(pod, self._attempts.get(pod.key, 1))
+        trace.message = status.message
         return Tried(pod, CycleState(), MemberTrace(trace, fit_error=status.message))
 
     def _best(self, good: list[Placed], trace: GroupTrace) -> Placed:
@@ -179,7 +182,7 @@ class GroupScheduler:
     ) -> Placed:
         """Try each member in turn on the nodes of `rows` (None: all). Afterwards, no member is assumed."""
         placed, assumed = Placed(), Assumed(self.cluster)
-        allowed, journal = False, self.cluster.journal
+        allowed, journal, feasible = False, self.cluster.journal, self.cluster.release.placement_feasible
         for pod in pods:
             assumed.regard(pod)
             one = self._try(pod, rows, preempt, victims, assumed)
@@ -188,12 +191,22 @@ class GroupScheduler:
             if one.member.trace.result == "error":
                 placed.status = Status(ERROR, (f"{OTHER_FAILED}: {one.member.fit_error}",))
                 break
+            if feasible:
+                placed.status = self._feasible(len(pods) - len(placed.members))
+                if placed.status.code in (ERROR, UNSCHEDULABLE):
+                    break
             allowed = allowed or bool(one.member.node and one.member.permit is None)
         for one in reversed(placed.members):
             if one.member.node:
                 self.framework.run_unreserve(one.state, one.pod, one.member.node)
                 assumed.remove(one.pod)
         placed.changes = journal.take()
+        if feasible:
+            if placed.status.code == WAIT:
+                placed.status = Status(UNSCHEDULABLE, placed.status.reasons)
+            elif placed.status.code == SUCCESS and not any(one.member.fits for one in placed.members):
+                placed.status = _UNSCHEDULABLE
+            return placed
         if placed.status.code == ERROR:
             return placed
         if allowed and any(one.member.preempts for one in placed.members):
@@ -201,6 +214,17 @@ class GroupScheduler:
         elif allowed:
             placed.status = Status(SUCCESS)
         return placed
+
+    def _feasible(self, remaining: int) -> Status:
+        """Run PlacementFeasible: whether the group can be scheduled when `remaining` members have not been tried."""
+        if self._missing:
+            text = f"failed to get podGroup {self.group.key} to compute gang feasibility: {self._missing}"
+            text = f"failed to evaluate placement feasibility: running PlacementFeasible plugin: {text}"
+            return Status(ERROR, (text,))
+        for plugin in self.framework.permit:
+            if isinstance(plugin, GangScheduling):
+                return plugin.placement_feasible(self.group, remaining) or Status(SUCCESS)
+        return Status(SUCCESS)
 
     def _try(
         self, pod: PodInfo, rows: Rows | None, preempt: bool, victims: list[str] | None, assumed: Assumed
@@ -237,9 +261,9 @@ class GroupScheduler:
             assumed.add(pod, member.node)
             self.cluster.nominator.forget(pod)
             status = framework.run_reserve(state, pod, member.node)
-            if status is None:
+            if status is None and not self.cluster.release.placement_feasible:
                 member.permit = self._permit(state, pod, member.node)
-            else:
+            elif status is not None:
                 trace.reserve, trace.message = status, status.message
             refusal = status or member.permit
             if refusal is not None and refusal.code != WAIT:
@@ -275,23 +299,25 @@ class GroupScheduler:
             text = "workload aware preemption is not supported for pod groups with scheduling constraints"
             trace.status = Status(UNSCHEDULABLE, (*trace.status.reasons, text))
             return
-        victims, refusal = preempt(self.cluster, self.group, pods, lambda: self._fits_now(pods))
+        victims, nodes, refusal = preempt(self.cluster, self.group, pods, lambda: self._fits_now(pods))
         if refusal:
             trace.status = Status(UNSCHEDULABLE, (*trace.status.reasons, refusal))
             return
         trace.waits_for_preemption = True
         trace.victims += [victim.key for victim in victims]
+        if self.cluster.release.group_preemption_nominates:
+            trace.nominations = nodes
 
-    def _fits_now(self, pods: Sequence[PodInfo]) -> Status:
-        """Return the status of placing the members, without recording anything."""
+    def _fits_now(self, pods: Sequence[PodInfo]) -> tuple[Status, dict[str, str]]:
+        """Return the status of placing the members and the nodes of those that fit, without recording anything."""
         journal = self.cluster.journal
         before = journal.take()
         self.scheduler.collects_rejectors = False
-        status = self.place_members(pods, None, preempt=False).status
+        placed = self.place_members(pods, None, preempt=False)
         self.scheduler.collects_rejectors = True
         journal.take()
         journal.put(before)
-        return status
+        return placed.status, {one.pod.key: one.member.node for one in placed.members if one.member.node}
 
     # ---- results of the members
 
@@ -321,10 +347,15 @@ class GroupScheduler:
         nominated = trace.nominated_node
         if member.node and not group.waits_for_preemption:
             # this member fits, possibly after preemption, but the group does not
-            member.message = ", ".join((FAILED, *(member.permit.reasons if member.permit else ())))
+            why = member.permit.reasons if member.permit else ()
+            if self.cluster.release.placement_feasible:
+                why = (group.status.message,)
+            member.message = ", ".join((FAILED, *why))
             member.rejected_by = []
             nominated = ""
         elif member.fits:
             member.message, member.rejected_by, nominated = group.status.message, [], member.node
+        elif group.waits_for_preemption:
+            nominated = group.nominations.get(one.pod.key, nominated)
         member.nominated = trace.nominated_node = nominated
         trace.message = member.message

@@ -83,9 +83,10 @@ class GroupTrace:
     """One cycle of a pod group.
 
     `held`: members that PreEnqueue rejects. `victims`: pods evicted in the cycle, whatever its result; `left`: the
-    nodes that they were on. `placement`: the topology domain chosen or reported, "" for the whole cluster;
-    `placements`: those tried. `running`: number of members that were on nodes before. `changes`: changes of the cycle,
-    after those of the members. `next_start_index`: the node at which the next cycle starts.
+    nodes that they were on. `nominations`: the nodes of the members for which the group preempts. `placement`: the
+    topology domain chosen or reported, "" for the whole cluster; `placements`: those tried. `running`: number of
+    members that were on nodes before. `changes`: changes of the cycle, after those of the members. `next_start_index`:
+    the node at which the next cycle starts.
     """
 
     name: str
@@ -98,6 +99,7 @@ class GroupTrace:
     preempted_as_whole: bool = False
     victims: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
+    nominations: dict[str, str] = field(default_factory=dict)
     placement: str = ""
     placements: list[TriedPlacement] = field(default_factory=list)
     running: int = 0

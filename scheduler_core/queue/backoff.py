@@ -46,11 +46,12 @@ class BackoffQueue:
 
     def duration(self, pod: QueuedPod) -> float:
         """Return the backoff in seconds: the initial one, doubled for each further failure, up to the maximum."""
-        return self.after(pod.attempts if self.counts_attempts else pod.consecutive_errors or pod.unschedulable_count)
+        count = pod.attempts if self.counts_attempts else pod.consecutive_errors or pod.unschedulable_count
+        return self.after(count, len(pod.pods))
 
-    def after(self, count: int) -> float:
-        """Return the backoff in seconds after `count` failures."""
-        return float(min(self.initial * 2.0 ** min(count - 1, 64), self.maximum)) if count else 0.0
+    def after(self, count: int, size: int = 1) -> float:
+        """Return the backoff in seconds after `count` failures, of a pod or of a group of `size` pods."""
+        return float(min(self.initial * 2.0 ** min(count - 1, 64), self.maximum * size**0.5)) if count else 0.0
 
     def begin(self, pod: QueuedPod) -> None:
         """Begin a backoff: the pod has failed."""

@@ -44,6 +44,11 @@ class QueuedPod:
         self.key = self.info.key
 
     @property
+    def pods(self) -> list[QueuedPod]:
+        """The pods that are in the queue under this key: the pod itself, or the members of a group."""
+        return [self]
+
+    @property
     def gated(self) -> bool:
         return bool(self.gating_plugin)
 

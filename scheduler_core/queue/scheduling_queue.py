@@ -135,9 +135,10 @@ class SchedulingQueue:
 
     def parts(self) -> dict[str, str]:
         """Return pod -> part."""
-        parts = {pod.key: ACTIVE for pod in self.active}
-        parts.update((pod.key, BACKOFF) for pod in self.backoff)
-        parts.update((key, GATED if pod.gated else UNSCHEDULABLE) for key, pod in self.unschedulable.items())
+        parts = {pod.key: ACTIVE for entity in self.active for pod in entity.pods}
+        parts.update((pod.key, BACKOFF) for entity in self.backoff for pod in entity.pods)
+        for entity in self.unschedulable.values():
+            parts.update((pod.key, GATED if entity.gated else UNSCHEDULABLE) for pod in entity.pods)
         return parts
 
     # ---- changes of the pod itself
@@ -242,13 +243,14 @@ class SchedulingQueue:
         return self._popped(pod, "Pop") if pod is not None else None
 
     def _popped(self, pod: QueuedPod, label: str) -> QueuedPod:
-        pod.attempts += 1
         pod.changes = self._changes
-        pod.unschedulable_plugins.clear()
-        pod.pending_plugins.clear()
         self.cycle += 1
-        if self.with_hints:
-            self._in_flight[pod.key] = self._first_event + len(self._events)
+        for one in pod.pods:
+            one.attempts += 1
+            one.unschedulable_plugins.clear()
+            one.pending_plugins.clear()
+            if self.with_hints:
+                self._in_flight[one.key] = self._first_event + len(self._events)
         self._moved(pod, POPPED, label)
         return pod
 
@@ -267,14 +269,7 @@ class SchedulingQueue:
         assert self.get(pod.key) is None, f"{pod.key} is in the queue already"
         pod.unschedulable_plugins.update(plugins)
         pod.pending_plugins.update(pending)
-        if pod.rejectors:
-            pod.unschedulable_count += 1
-            pod.consecutive_errors = 0
-        else:
-            pod.consecutive_errors += 1
-        self._stamps += 1
-        pod.timestamp, pod.stamp = self.clock.now, self._stamps
-        self.backoff.begin(pod)
+        self._begin_backoff(pod, with_error=not pod.rejectors)
         if self.with_hints:
             self._requeue(pod, self._hint_in_flight(pod), events.SCHEDULE_ATTEMPT_FAILURE)
         elif self.move_request_cycle >= (self.cycle if cycle is None else cycle) or (
@@ -284,6 +279,17 @@ class SchedulingQueue:
         else:
             self._to_unschedulable(pod, events.SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.key)
+
+    def _begin_backoff(self, pod: QueuedPod, with_error: bool) -> None:
+        """Count the failure, from which the length of the backoff follows."""
+        if with_error:
+            pod.consecutive_errors += 1
+        else:
+            pod.unschedulable_count += 1
+            pod.consecutive_errors = 0
+        self._stamps += 1
+        pod.timestamp, pod.stamp = self.clock.now, self._stamps
+        self.backoff.begin(pod)
 
     def _hint_in_flight(self, pod: QueuedPod) -> QueueingStrategy:
         """Return where the events during the cycle move the pod. A member of a pod group is always tried again."""
@@ -303,7 +309,8 @@ class SchedulingQueue:
         self._changes += 1
         if not self.hints.of_interest(event):
             return []
-        pods = [pod for pod in self.unschedulable.values() if check is None or check(pod.info)]
+        waiting = self.unschedulable.values()
+        pods = [one for one in waiting if check is None or any(check(pod.info) for pod in one.pods)]
         return self._move(pods, event, old, new)
 
     def _move(self, pods: list[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> list[str]:
@@ -311,7 +318,7 @@ class SchedulingQueue:
         for pod in sorted(pods, key=lambda pod: pod.key):
             if pod.gated and not self.hints.concerns(pod, pod.gating_plugin, event):
                 continue
-            strategy = self.hints.worth(pod, event, old, new)
+            strategy = max(self.hints.worth(one, event, old, new) for one in pod.pods)
             if strategy and self._requeue(pod, strategy, event.label) != UNSCHEDULABLE:
                 moved.append(pod.key)
         self.move_request_cycle = self.cycle
@@ -414,11 +421,12 @@ class SchedulingQueue:
             self._moved(pod, GATED if pod.gated else UNSCHEDULABLE, label)
 
     def _moved(self, pod: QueuedPod, to: str, label: str) -> None:
-        was, pod.part = pod.part, to
         if self.release.events_name_target_pods:
             for prefix, newer in _TARGET_LABELS:
                 label = label.replace(prefix, newer)
-        self._on_move(pod.key, was, to, label if self.with_hints else _OLD_LABELS.get(label, label))
+        for one in (one for one in pod.pods if one.part != to):
+            was, one.part = one.part, to
+            self._on_move(one.key, was, to, label if self.with_hints else _OLD_LABELS.get(label, label))
 
 
 def event_of(label: str) -> ClusterEvent | None:

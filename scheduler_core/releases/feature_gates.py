@@ -24,8 +24,8 @@ class Gate:
     `versions.is_within` reads them.
     `locked`: the first release in which it cannot be changed. `until`: the last release that has it. "" means that
     there is none so far. `inverse`: its behaviours, which name it in their metadata, are on if the gate is off.
-    `plugins`: default plugins that the gate appends. `needs`: gates that must also be on. `later`: why newer releases,
-    which have the gate, are simulated without it.
+    `plugins`: default plugins that the gate appends. `needs`: gates that must also be on. `part_of`: the gate that
+    controls its behaviours and plugins after `until`.
     """
 
     since: str
@@ -35,10 +35,8 @@ class Gate:
     inverse: bool = False
     plugins: PluginWeights = ()
     needs: tuple[str, ...] = ()
-    later: str = ""
+    part_of: str = ""
 
-
-_GROUPS_OF_1_37 = "the queue of 1.37 holds pod groups as units, which is not simulated"
 
 GATES: Mapping[str, Gate] = {
     "DRAConsumableCapacity": Gate(since="1.36", on="1.36"),
@@ -50,18 +48,24 @@ GATES: Mapping[str, Gate] = {
     "DRAPartitionableDevices": Gate(since="1.36", on="1.36"),
     "EvenPodsSpread": Gate(since="1.16", until="1.16"),
     "GenericEphemeralVolume": Gate(since="1.19", on="1.21", locked="1.23", until="1.24"),
-    "GenericWorkload": Gate(since="1.36", until="1.36", later=_GROUPS_OF_1_37),
+    "GenericWorkload": Gate(since="1.36"),
     "InPlacePodVerticalScaling": Gate(since="1.33", on="1.33", locked="1.35"),
     "MatchLabelKeysInPodAffinity": Gate(since="1.29", on="1.31", locked="1.33"),
     "MatchLabelKeysInPodTopologySpread": Gate(since="1.25", on="1.27"),
     "MinDomainsInPodTopologySpread": Gate(since="1.24", on="1.27", locked="1.30", until="1.31"),
     "NodeInclusionPolicyInPodTopologySpread": Gate(since="1.25", on="1.26", locked="1.33"),
     "NodeDeclaredFeatures": Gate(since="1.35", on="1.36", locked="1.37", plugins=(("NodeDeclaredFeatures", 0),)),
-    "GangScheduling": Gate(since="1.36", until="1.36", plugins=(("GangScheduling", 0),), needs=("GenericWorkload",)),
-    "TopologyAwareWorkloadScheduling": Gate(
-        since="1.36", until="1.36", needs=("GenericWorkload",), later=_GROUPS_OF_1_37
+    "GangScheduling": Gate(
+        since="1.36",
+        until="1.36",
+        plugins=(("GangScheduling", 0),),
+        needs=("GenericWorkload",),
+        part_of="GenericWorkload",
     ),
-    "WorkloadAwarePreemption": Gate(since="1.36", until="1.36", needs=("GenericWorkload", "GangScheduling")),
+    "TopologyAwareWorkloadScheduling": Gate(since="1.36", needs=("GenericWorkload",)),
+    "WorkloadAwarePreemption": Gate(
+        since="1.36", until="1.36", needs=("GenericWorkload", "GangScheduling"), part_of="GenericWorkload"
+    ),
     "OpportunisticBatching": Gate(since="1.35", on="1.35"),
     "PodLevelResources": Gate(since="1.32", on="1.34"),
     "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16"),
@@ -140,7 +144,7 @@ def with_gates(release: Release, gates: Mapping[str, Any]) -> Release:
         if missing:
             raise InputError(WHERE, name, f"needs {' and '.join(missing)} to be on as well")
     set_ = {name: on for name, on in wanted.items() if on != usual[name]}
-    behaviors = {field: made.gate for field, made in BEHAVIORS.items() if made.gate in wanted}
+    behaviors = {field: gate for field, made in BEHAVIORS.items() if (gate := _ruling(made.gate, wanted))}
     values: dict[str, Any] = {field: wanted[gate] != GATES[gate].inverse for field, gate in behaviors.items()}
     return replace(
         release,
@@ -179,16 +183,23 @@ def _plugins(release: Release, wanted: Mapping[str, bool]) -> PluginWeights:
     """Return the default plugins: first those without a gate."""
     gated = {plugin for gate in GATES.values() for plugin, _ in gate.plugins}
     kept = [entry for entry in release.default_plugins if entry[0] not in gated]
-    return (*kept, *(entry for name, gate in GATES.items() if wanted.get(name) for entry in gate.plugins))
+    return (*kept, *(one for name, gate in GATES.items() if wanted.get(_ruling(name, wanted)) for one in gate.plugins))
+
+
+def _ruling(name: str, wanted: Mapping[str, bool]) -> str:
+    """Return the gate that controls what this gate controls in some release; "" if the release has neither."""
+    if name in wanted or name not in GATES:
+        return name if name in wanted else ""
+    later = GATES[name].part_of
+    return later if later in wanted else ""
 
 
 def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
     if name in GATES:
         if numbered(release.minor) < numbered(GATES[name].since):
             return f"is available from Kubernetes {GATES[name].since} on, not in {release.number}"
-        if GATES[name].later:
-            return f"is supported up to Kubernetes {GATES[name].until}: {GATES[name].later}"
-        return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}"
+        rest = f": it is part of {GATES[name].part_of}" if GATES[name].part_of else ""
+        return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}{rest}"
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
     if meant:
         return f"is not known; was {meant[0]} meant?"

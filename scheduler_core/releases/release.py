@@ -993,6 +993,49 @@ class Release:
         kep=5710,
     )
 
+    groups_are_queued: bool = on(
+        "the queue holds pod groups as units: their members are popped, gated and requeued together",
+        "the queue holds the members of a pod group individually",
+        "a group with a gated pod waits as a whole; groups wait longer after a failure, by the root of their size",
+        since="1.37",
+        pull=138567,
+    )
+    placement_feasible: bool = on(
+        "after each member, GangScheduling decides whether `minCount` can still be met, and ends the cycle if not",
+        "every member of a group is tried, and Permit decides",
+        "the messages of members state how many of the group can be scheduled",
+        since="1.37",
+        pull=138643,
+    )
+    group_preemption_nominates: bool = on(
+        "the members for which a group preempts are nominated",
+        "members for which a group preempts are not nominated",
+        "freed nodes are kept for the group",
+        since="1.37",
+        pull=138967,
+    )
+    group_preemption_keeps_members: bool = on(
+        "a group evicts pods so that as many of its members as possible fit",
+        "a group evicts pods so that `minCount` of its members fit",
+        "more pods are evicted, and more members scheduled",
+        since="1.37",
+        pull=138757,
+    )
+    group_preemption_waits: bool = on(
+        "a group does not preempt again while victims terminate on nodes that its members are nominated for",
+        "a group can preempt again while its victims terminate",
+        "fewer pods are evicted",
+        since="1.37",
+        pull=138710,
+    )
+    group_preemption_prefixes_messages: bool = on(
+        "messages of the preemption of a group begin with `pod group preemption: `",
+        "messages of the preemption of a group have no prefix",
+        WORDING,
+        since="1.37",
+        pull=139218,
+    )
+
     # The queue and its events.
     legacy_queue: bool = off(
         "backoff belongs to a pod's name and expires, and an update ends it",

@@ -29,6 +29,7 @@ from scheduler_core.pod_groups.serialize import result_of
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.queue.clock import Clock
+from scheduler_core.queue.group_queue import GroupQueue
 from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.api_server import ApiServer
@@ -94,7 +95,9 @@ class Engine:
         self.scheduler.use_extenders(extenders)
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
-        make = OldQueue if simulation.release.legacy_queue else SchedulingQueue
+        release = simulation.release
+        groups = release.pod_groups and release.groups_are_queued
+        make = OldQueue if release.legacy_queue else GroupQueue if groups else SchedulingQueue
         self.queue = make(
             self.scheduler.profiles,
             cluster.nominator,

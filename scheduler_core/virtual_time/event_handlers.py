@@ -52,13 +52,12 @@ class EventHandlers:
     def add(self, obj: Object) -> None:
         """Handle a new object other than a pod."""
         self._write(self.cluster.apply, obj)
-        resource = events.POD_GROUP if isinstance(obj, PodGroup) else type(obj).__name__
-        self._requeue(ClusterEvent(resource, events.ADD), None, obj)
+        self._requeue(ClusterEvent(_resource(obj), events.ADD), None, obj)
 
     def update(self, old: Object, new: Object) -> None:
         self._write(self.cluster.apply, new)
         if not (isinstance(old, Node) and isinstance(new, Node)):
-            self._requeue(ClusterEvent(type(new).__name__, events.UPDATE), old, new)
+            self._requeue(ClusterEvent(_resource(new), events.UPDATE), old, new)
             return
         release = self.cluster.release
         changes = events.node_changes(old, new, release.queueing_hint_node_annotations)
@@ -71,7 +70,7 @@ class EventHandlers:
 
     def delete(self, obj: Object) -> None:
         if not isinstance(obj, Node) or self.cluster.release.queueing_hint_node_deletes:
-            self._requeue(ClusterEvent(type(obj).__name__, events.DELETE), obj, None)
+            self._requeue(ClusterEvent(_resource(obj), events.DELETE), obj, None)
         self._write(self.cluster.remove, obj)
 
     def _requeue(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
@@ -180,6 +179,11 @@ class EventHandlers:
 _OLD_POD_UPDATE = ClusterEvent(events.ASSIGNED_POD, events.UPDATE_POD_LABEL, "AssignedPodUpdate")
 _UNCORDONED = ClusterEvent(events.NODE, events.UPDATE_NODE_TAINT, "NodeSpecUnschedulableChange")
 _PARTICULAR = (events.UPDATE_POD_LABEL, events.UPDATE_POD_SCALE_DOWN)  # the updates that 1.31 distinguishes
+
+
+def _resource(obj: Object) -> str:
+    """Return the name of the object's kind in events."""
+    return events.POD_GROUP if isinstance(obj, PodGroup) else type(obj).__name__
 
 
 def _could_take(cluster: Cluster, node: Node, pod: PodInfo) -> bool:

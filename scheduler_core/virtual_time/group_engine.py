@@ -14,6 +14,7 @@ from scheduler_core.framework.interface import SUCCESS, Status
 from scheduler_core.pod_groups.group_cycle import GroupScheduler, Tried
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.queue import QueuedPod
+from scheduler_core.queue.group_queue import GroupQueue, QueuedGroup
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Engine
 
@@ -59,11 +60,16 @@ class GroupEngine(Engine):
                 self.evict(victim, by)
         for pod in scheduling.outranked:
             self.api.nominate(pod, "")
+        if isinstance(self.queue, GroupQueue):
+            self.queue.add_attempted_group(popped)
         self.binder.settle()
         self.api.handlers.deliver()
 
     def _members(self, popped: QueuedPod) -> list[QueuedPod]:
-        """Pop the other members that PreEnqueue does not gate. Return all in the order in which they are tried."""
+        """Return the members in the order in which they are tried. Until 1.36 only one is popped; the others that
+        PreEnqueue does not gate are popped as well."""
+        if isinstance(popped, QueuedGroup):
+            return list(popped.members)
         others = [self.queue.pop_specific(key) for key in self._pending(popped.info.group) if key != popped.key]
         members = [popped, *(one for one in others if one is not None)]
         return sorted(members, key=lambda one: (-one.info.priority, one.activation))
@@ -117,7 +123,7 @@ class GroupEngine(Engine):
                 return
             refused = trace.reserve is not None or trace.permit is not None
             decided = trace.postfilter is not None and trace.postfilter.decides
-            changes = bool(member.node) or refused or decided or trace.result == "error"
+            changes = bool(member.node or member.nominated) or refused or decided or trace.result == "error"
             plugins = member.rejected_by or (trace.unschedulable_plugins if refused else [])
             self.requeue(queued, plugins, trace.nominated_node if changes else None)
             self.api.nominate(queued.info, self.cluster.nominator.node_of(queued.info))

@@ -12,6 +12,7 @@ from django.test import Client
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import suggested_comparisons
 from kubesched_ui.runs.tasks import execute_run
+from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.event_log.test_events import messages
 from tests.scheduler_core.build import ZONE, node
@@ -20,7 +21,7 @@ from tests.scheduler_core.pod_groups.test_groups import group, members
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "websocket.schema.json").read_text())
 pytestmark = pytest.mark.django_db
 
-GATES = "1.36 GangScheduling=true,GenericWorkload=true"
+GATES = f"{NEWEST} GenericWorkload=true"
 
 
 def cluster(at_least: int = 4, **spec: Any) -> bytes:
@@ -109,18 +110,16 @@ def test_required_gates_are_set_by_default(client: Client) -> None:
         client, cluster(schedulingConstraints={"topology": [{"key": ZONE}]}, priority=3, disruptionMode="PodGroup")
     )
     run = ran(client, address=f"/api/scenarios/{number}/runs")
-    assert set(run.feature_gates) == {
-        *("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
-    }
+    assert set(run.feature_gates) == {"GenericWorkload", "TopologyAwareWorkloadScheduling"}
     page = client.get(f"/scenarios/{number}/").content.decode()
-    assert "GangScheduling=true,GenericWorkload=true,TopologyAwareWorkloadScheduling=true" in page
+    assert "GenericWorkload=true,TopologyAwareWorkloadScheduling=true" in page
 
 
 @pytest.mark.parametrize(
     ("release", "way"),
     [
         ("1.36", "together, set the feature gates GangScheduling=true,GenericWorkload=true."),
-        ("1.34", "together, choose release 1.36 and set the feature gates GangScheduling=true,GenericWorkload=true."),
+        ("1.34", f"together, choose release {NEWEST} and set the feature gates GenericWorkload=true."),
     ],
 )
 def test_a_run_without_the_gates_gives_a_warning(client: Client, release: str, way: str) -> None:
@@ -172,5 +171,5 @@ def test_both_kinds_of_pod_group_are_stored(client: Client) -> None:
 
 def test_a_preview_uses_the_gates_that_each_release_has(client: Client) -> None:
     number = stored(client, cluster())
-    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": "1.36"})
+    first, second = suggested_comparisons.runs_of(Scenario.objects.get(pk=number), {"a": "1.34", "b": NEWEST})
     assert (first.release, second.release) == ("1.34", GATES)

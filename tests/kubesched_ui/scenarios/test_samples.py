@@ -42,7 +42,7 @@ EXPECTED = {
         "train-3": "", "pair-0": "n3", "pair-1": "n3", "web-0": "n1", "web-1": "",
     },
 }  # fmt: skip
-GATES = {"20-pod-group": dict.fromkeys(("GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
+GATES = {"20-pod-group": dict.fromkeys(("GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
 
 # Samples of older releases: the outcome there, and in the newest release.
 THEN = {
@@ -86,7 +86,7 @@ def test_every_sample_has_a_test() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_sample(name: str) -> None:
     result = sample(name)
-    release = with_gates(get_release("1.36"), GATES[name]) if name in GATES else RELEASE
+    release = with_gates(RELEASE, GATES.get(name, {}))
     prepared = prepare(result.objects, release=release, schedulers=("default-scheduler",), choices=AS_UPSTREAM)
     run = Simulation(prepared.objects, release=release, config=result.config or None, tie_break="name").run()
     found = {trace.pod.partition("/")[2]: trace.node if trace.result == "scheduled" else "" for trace in run}
@@ -98,7 +98,7 @@ def test_runs_of_a_sample_have_the_required_gates() -> None:
     load_samples()
     for name, gates in GATES.items():
         scenario = Scenario.objects.get(name=sample(name).name)
-        assert services.defaults(scenario)["release"] == with_gates(get_release("1.36"), gates).name
+        assert services.defaults(scenario)["release"] == with_gates(RELEASE, gates).name
 
 
 @pytest.mark.parametrize("name", THEN)

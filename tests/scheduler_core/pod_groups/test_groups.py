@@ -81,3 +81,33 @@ def test_a_group_without_nodes() -> None:
     """It once divided by the number of nodes."""
     (trace,) = run([group("g", 2), *members("g", 2)])
     assert {member.trace.message for member in trace.members} == {"no nodes available to schedule pods"}
+
+
+UNITS = "1.37 GenericWorkload=true"
+
+
+def test_the_cycle_ends_when_the_minimum_is_out_of_reach() -> None:
+    (trace,) = run([node("n1", cpu="4"), group("g", 4), *members("g", 4)], UNITS)
+    assert [bool(member.trace.verdicts) for member in trace.members] == [True, True, True, False]
+    why = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
+    refusal = "pod group preemption: No preemption victims found for incoming preemptor"
+    assert trace.status.reasons == (why, refusal)
+    held = f"pod group is unschedulable, {why}, {refusal}"
+    assert [member.message for member in trace.members[:2]] == [held, held]
+    assert trace.members[2].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert trace.members[3].message == why
+
+
+def test_members_are_nominated_for_the_nodes_that_the_group_frees() -> None:
+    small = [pod(f"s{number}", on=f"n{number}", requests={"cpu": "2"}) for number in (1, 2)]
+    objects = [node("n1", cpu="2"), node("n2", cpu="2"), *small, group("g", 1, priority=10)]
+    (trace,) = run([*objects, *members("g", 2, priority=10)], UNITS)
+    assert (trace.waits_for_preemption, sorted(trace.victims)) == (True, ["default/s1", "default/s2"])
+    assert [member.nominated for member in trace.members] == ["n1", "n2"]
+
+
+def test_a_gated_member_gates_the_group() -> None:
+    gated = pod("g-1", schedulingGates=[{"name": "x"}], schedulingGroup={"podGroupName": "g"})
+    traces = run([node("n1"), group("g"), *members("g", 1), gated], UNITS)
+    assert [trace.result for trace in traces] == ["gated", "gated"]
+    assert [trace.preenqueue.plugin for trace in traces] == ["SchedulingGates", "SchedulingGates"]

@@ -83,11 +83,8 @@ def test_a_simulation_uses_its_gates() -> None:
         ("1.37", {"SchedulerQueueingHints": True}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
         ("1.37", {"GangScheduling": False}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
         ("1.37", {"WorkloadAwarePreemption": False}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
-        (
-            "1.37",
-            {"GenericWorkload": True},
-            r"is supported up to Kubernetes 1\.36: the queue of 1\.37 holds pod groups",
-        ),
+        ("1.37", {"GangScheduling": True}, r"not in 1\.37: it is part of GenericWorkload"),
+        ("1.37", {"TopologyAwareWorkloadScheduling": True}, "needs GenericWorkload to be on as well"),
         ("1.37", {"NodeDeclaredFeatures": False}, "is locked to true since Kubernetes 1.37"),
         ("1.37", {"DRAExtendedResource": False}, "is locked to true since Kubernetes 1.37"),
         ("1.37", {"DRADeviceTaints": False}, "DRADeviceTaintRules: needs DRADeviceTaints to be on as well"),
