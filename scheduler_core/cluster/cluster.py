@@ -15,6 +15,7 @@ from scheduler_core.cluster.nominator import Nominator
 from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.resources import crashes
 from scheduler_core.cluster.volume_users import VolumeUsers
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
@@ -36,6 +37,7 @@ class Cluster:
         self.columns = PodColumns(self.namespaces)
         self.nodes = NodeTable(self.columns, release.stable_zone_labels, release.image_node_count_fixed_at_add)
         self.pods: dict[str, PodInfo] = {}  # bound and assumed pods
+        self.crashing: set[str] = set()  # the bound and assumed pods on which kube-scheduler crashes
         self.priorities: dict[int, int] = {}  # priority -> number of bound and assumed pods
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
@@ -174,6 +176,8 @@ class Cluster:
             self.group_members[pod.group] += 1
         if pod.volumes:
             self.volume_users.add(pod, pod.node)
+        if self.release.status_without_request_crashes and crashes(pod.pod, self.release):
+            self.crashing.add(pod.key)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Remove a pod from its node: deleted, preempted, or forgotten after being assumed."""
@@ -189,4 +193,5 @@ class Cluster:
         self.nodes.remove_pod(pod, pod.node)
         if pod.volumes:
             self.volume_users.remove(pod, pod.node)
+        self.crashing.discard(pod.key)
         pod.node = ""

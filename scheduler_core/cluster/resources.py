@@ -105,11 +105,39 @@ def _container(
     return requests
 
 
+def _is_infeasible(pod: Pod) -> bool:
+    return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
+
+
 def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStatus]:
     statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
     if not release.in_place_resize or not statuses:
         return {}
     return {s.name: s for s in statuses if s.resources is not None or s.allocated_resources}
+
+
+def crashes(pod: Pod, release: Release) -> bool:
+    """Return whether kube-scheduler crashes on the statuses of the pod's containers and sidecars.
+
+    It adds the requests of a status to those of the spec, or for an infeasible resize the allocated ones to those of
+    the status, although there is no map to add to. Source: component-helpers/resource/helpers.go (max).
+    """
+    if not (release.status_without_request_crashes and release.in_place_resize):
+        return False
+    statuses = {one.name: one for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
+    if not statuses:
+        return False
+    infeasible = _is_infeasible(pod)
+    sidecars = (one for one in pod.spec.init_containers if one.restart_policy == "Always")
+    for container in (*pod.spec.containers, *sidecars):
+        status = statuses.get(container.name)
+        if status is None or status.resources is None:
+            continue
+        of_status = status.resources.requests
+        first, rest = (of_status, False) if infeasible else (container.resources.requests, bool(of_status))
+        if not first and (rest or status.allocated_resources):
+            return True
+    return False
 
 
 class Requests(NamedTuple):
@@ -215,7 +243,7 @@ def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:
     `nonzero` replaces missing cpu and memory requests of a container by the defaults of scoring.
     """
     missing = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} if nonzero else {}
-    infeasible = any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
+    infeasible = _is_infeasible(pod)
     statuses = _statuses(pod, False, release)
     total: Nano = {}
     for container in pod.spec.containers:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.resources import crashes
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace, PostFilterTrace, Rows
 from scheduler_core.errors import InputError
@@ -45,6 +46,7 @@ MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
 _UNCHANGED = nullcontext()  # the context in which the nodes stay as they are
 
+NIL_MAP = "assignment to entry in nil map"
 NO_NODES = "no nodes available to schedule pods"
 # message for a pod that is being deleted; the caller that pops pods skips it
 SKIPPED = "skip schedule deleting pod: {pod}"
@@ -126,6 +128,9 @@ class Scheduler:
         if not len(self.cluster.nodes):
             trace.result, trace.error, trace.message = "error", NO_NODES, NO_NODES
             return
+        if self.cluster.crashing or crashes(pod.pod, self.cluster.release):
+            trace.result, trace.error = "error", NIL_MAP  # upstream panics here
+            return
         self.find_nodes_that_fit(framework, state, pod, trace)
         if trace.error:
             trace.result = "error"
@@ -203,7 +208,7 @@ class Scheduler:
                 of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
                 begin = "running" if release.filter_error_reworded else "error while running"
                 trace.error = f'{begin} "{status.plugin}" filter plugin{of_pod}: {status.message}'
-            if status.rejected:
+            if status.rejected and (status.plugin != EXTENDER or release.extender_rejections_requeue):
                 rejectors.add(status.plugin)
         if trace.error or not release.reports_unschedulable_plugins:
             trace.unschedulable_plugins = []

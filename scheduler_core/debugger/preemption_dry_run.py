@@ -123,7 +123,7 @@ class PreemptionDryRuns:
 
     def _order(self) -> list[int]:
         """Return the rows of nodes where preemption may help, in the cycle's order."""
-        rows = self._trace.potential_rows(self._framework.cluster.release.prefilter_excluded_node_message != "")
+        rows = self._trace.potential_rows(self._framework.cluster.release.absent_nodes_unresolvable)
         picker = self._framework.picker
         picker.begin(self._pod.key, self._trace.attempt)
         order: list[int] = np.roll(rows, -picker.offset(len(rows)) if len(rows) else 0).tolist()

@@ -23,6 +23,7 @@ from scheduler_core.releases import Release
 
 Start = tuple[int, int]  # pool, index of the device in it
 BEGINNING: Start = (0, 0)
+NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class Search:
         self._constraints: list[list[constraints.ClaimConstraint]] = []
         self._taking: dict[DeviceID, set[int]] = {}
         self._taking_of: dict[DeviceID, consumable_capacity.Consumed] = {}
-        self._counters = Counters(in_use)
+        self._counters = Counters(in_use, release)
         self.taken: list[list[Taken]] = [[] for _ in plan.claims]
         self._chosen: dict[tuple[int, int], int] = {}
 
@@ -270,6 +271,8 @@ class Search:
             if not release.shared_counters:
                 return False
             partly = multiple and (id_ in self._in_use.consumed or id_ in self._taking_of)
+            if not partly and must and release.all_devices_with_counters_crash:
+                raise AllocationError(NIL_POINTER)  # upstream panics here
             if not partly and not self._counters.take(entry, pool):
                 return False
         # Counters stay consumed if a later check rejects the device, as in upstream.

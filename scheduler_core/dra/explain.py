@@ -80,7 +80,7 @@ def node_report(devices: Devices, row: int, claims: list[ResourceClaim]) -> Node
     """Return which devices the unallocated claims find on the node of a row."""
     plan, pools = devices.plan(claims), devices.pools(row)
     holders = _holders(devices)
-    left = {pool.id: shared_counters.left(pool, devices.in_use) for pool in pools}
+    left = {pool.id: shared_counters.left(pool, devices.in_use, devices.cluster.release) for pool in pools}
     texts = []
     for claim, requests in zip(claims, plan.requests, strict=True):
         made = [
@@ -170,7 +170,7 @@ def _amounts(devices: Devices, request: RequestData, pool: Pool, entry: PoolDevi
     if entry.consumes and not release.shared_counters:
         yield DeviceObjection(COUNTERS, "consumes counters, which this release does not support")
     elif entry.consumes and entry.id not in devices.in_use.consumed:
-        left = shared_counters.left(pool, devices.in_use)
+        left = shared_counters.left(pool, devices.in_use, release)
         for (shared, name), amount in entry.consumes.items():
             there = left.get((shared, name), 0)
             if amount > there:

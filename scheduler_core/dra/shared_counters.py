@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from scheduler_core.dra.consumable_capacity import Consumed
 from scheduler_core.dra.pools import Amounts, DeviceID, Pool, PoolDevice
+from scheduler_core.releases import Release
 
 
 @dataclass(slots=True)
@@ -28,8 +29,8 @@ class Counters:
     """Counters that a search consumes in addition to those in use. As upstream does, they are kept by pool
     name only."""
 
-    def __init__(self, in_use: InUse) -> None:
-        self._in_use = in_use
+    def __init__(self, in_use: InUse, release: Release) -> None:
+        self._in_use, self._release = in_use, release
         self._available: dict[str, Amounts] = {}
         self._consumed: dict[str, Amounts] = {}
 
@@ -38,7 +39,7 @@ class Counters:
         name = pool.id[1]
         available = self._available.get(name)
         if available is None:
-            available = self._available[name] = left(pool, self._in_use)
+            available = self._available[name] = left(pool, self._in_use, self._release)
         consumed = self._consumed.setdefault(name, {})
         for counter, amount in entry.consumes.items():
             consumed[counter] = consumed.get(counter, 0) + amount
@@ -54,12 +55,13 @@ class Counters:
             consumed[counter] = consumed.get(counter, 0) - amount
 
 
-def left(pool: Pool, in_use: InUse) -> Amounts:
+def left(pool: Pool, in_use: InUse, release: Release) -> Amounts:
     """Return what allocated devices leave of the pool's counters; negative if they are overused."""
     amounts = dict(pool.counters)
+    exclusive = release.shared_devices_leave_counters
     for piece in (*pool.pieces, *pool.elsewhere):
         for entry in piece.entries:
-            if entry.consumes and in_use.allocated(entry.id):
+            if entry.consumes and (entry.id in in_use.devices if exclusive else in_use.allocated(entry.id)):
                 for counter, amount in entry.consumes.items():
                     if counter in amounts:
                         amounts[counter] -= amount

@@ -136,7 +136,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
     ) -> tuple[list[Candidate], list[tuple[fwk.Status, npt.NDArray[np.intp]]]]:
         """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
         help."""
-        rows = filtered.potential_rows(self.cluster.release.prefilter_excluded_node_message != "")
+        rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._without_victims(pod, rows)
         budgets = compile_budgets(self.cluster)

@@ -42,12 +42,8 @@ def _behaviors(version: str) -> dict[str, bool]:
 def _release(like: Release, name: str, patch_version: str = "", **fields: Any) -> Release:
     """Return a release that differs from `like` in its behaviours, in the plugins that exist and in these fields."""
     removed = frozenset(plugin for plugin, releases in PLUGIN_RELEASES.items() if not is_within(name, *releases))
-    usual: dict[str, Any] = {
-        "default_plugins": like.default_plugins,
-        "removed_plugins": removed,
-        **_behaviors(patch_version or name),
-    }
-    fields = usual | fields
+    fields = {"removed_plugins": removed, **_behaviors(patch_version or name), **fields}
+    fields.setdefault("default_plugins", like.default_plugins)
     fields["default_plugins"] = without(fields["default_plugins"], *removed)
     return replace(like, name=name, patch_version=patch_version, **fields)
 
@@ -94,7 +90,7 @@ V1_34 = _release(
 )
 V1_33 = _release(V1_34, "1.33", "1.33.0", default_plugins=without(V1_34.default_plugins, "DynamicResources"))
 V1_32 = _release(V1_33, "1.32", "1.32.2")
-V1_31 = _release(V1_32, "1.31", "1.31.1", prefilter_excluded_node_message="")
+V1_31 = _release(V1_32, "1.31", "1.31.1")
 
 _WITH_DISKS = insert(V1_31.default_plugins, "NodeVolumeLimits", *unweighted("EBSLimits", "GCEPDLimits"))
 V1_30 = _release(
@@ -102,7 +98,6 @@ V1_30 = _release(
     "1.30",
     "1.30.1",
     default_plugins=insert(_WITH_DISKS, "VolumeBinding", ("AzureDiskLimits", 0)),
-    prefilter_excluded_node_message="node is filtered out by the prefilter result",
 )
 V1_29 = _release(
     V1_30,
@@ -110,7 +105,6 @@ V1_29 = _release(
     "1.29.1",
     # its feature gate appends the plugin
     default_plugins=(*without(V1_30.default_plugins, "SchedulingGates"), ("SchedulingGates", 0)),
-    prefilter_excluded_node_message="",
 )
 V1_28 = _release(V1_29, "1.28", "1.28.3", api_versions=("v1", "v1beta3"), postfilter_message_suffix=".")
 

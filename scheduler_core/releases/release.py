@@ -187,8 +187,9 @@ class Release:
         "host ports of sidecars count",
         "host ports of sidecars are ignored",
         "two pods whose sidecars use the same host port no longer share a node",
-        since="1.34",
+        since="1.33.6, 1.34",
         pull=132040,
+        picks=(133390,),
     )
     pod_level_resources: bool = on(
         "requests of the whole pod (spec.resources) count",
@@ -205,6 +206,14 @@ class Release:
         since="1.33",
         gate="InPlacePodVerticalScaling",
         kep=1287,
+    )
+    status_without_request_crashes: bool = off(
+        "kube-scheduler crashes if a container has a request in its status but none in its spec",
+        "a request in the status of a container counts without one in its spec",
+        "clusters in which such a container runs have a scheduler again",
+        since="1.33",
+        until="1.33.3",
+        picks=(133285,),
     )
     overhead_cores_as_millicores: bool = off(
         "scoring counts a core of the pod's overhead as one millicore",
@@ -589,9 +598,11 @@ class Release:
     local_volumes_prefilter_nodes: bool = off(
         "VolumeBinding keeps only the nodes of bound local volumes in PreFilter",
         "the nodes of bound local volumes are only checked in Filter",
-        "only the evaluated nodes and the message differ",
+        "nodes whose hostname label is not their name are found; else only the evaluated nodes and the message differ",
         since="1.27",
-        until="1.31",
+        until="1.29.10, 1.30.6, 1.31.2",
+        pull=125398,
+        picks=(127586, 127585, 127584),
     )
     read_write_once_pod: bool = on(
         "VolumeRestrictions enforces ReadWriteOncePod claims",
@@ -726,7 +737,7 @@ class Release:
         since="1.24",
         until="1.26.12, 1.27.9, 1.28.5, 1.29.0",
         pull=122068,
-        picks=(122366, 122368),
+        picks=(122371, 122370, 122368, 122366),
     )
     repeated_scores_weighted_again: bool = off(
         "the score of a plugin that is loaded twice is multiplied by the weight twice, and invalid beyond 100",
@@ -774,19 +785,43 @@ class Release:
         "cycles are faster; decisions are equal",
         since="1.30",
     )
-    # The value differs by release, so it has no single `until`.
-    prefilter_excluded_node_message: str = behavior(
-        "node(s) didn't satisfy plugin(s) [{plugins}]",
-        "status of the nodes that PreFilter excluded",
+    excluded_nodes_have_status: bool = on(
+        "nodes that PreFilter excluded have a status of their own",
         "nodes that PreFilter excluded have no status of their own",
         WORDING,
+        since="1.27.14 to 1.27.14, 1.28.10 to 1.28.10, 1.29.5 to 1.29.5, 1.30.0 to 1.30.1, 1.32",
+        pull=119779,
+        picks=(124765, 124764, 124559),
+    )
+    excluded_node_status_names_plugins: bool = on(
+        "the status of the nodes that PreFilter excluded names the plugins",
+        "the status of the nodes that PreFilter excluded is that they are filtered out",
+        WORDING,
         since="1.32",
+    )
+    absent_nodes_unresolvable: bool = on(
+        "preemption does not consider nodes without a status",
+        "preemption considers nodes without a status, such as those that PreFilter excluded",
+        WORDING,
+        since="1.27.15, 1.28.11, 1.29.6, 1.30.2, 1.31",
+        pull=125197,
+        picks=(125309, 125308, 125307, 125306),
     )
     prefilter_missing_node_fails: bool = off(
         "PreFilter that returns the name of a missing node is an error",
         "a missing node is left out",
         "a pod whose affinity names a node that is gone stays pending without an error",
-        until="1.29",
+        until="1.27.13, 1.28.9, 1.29.4",
+        pull=119779,
+        picks=(124765, 124764, 124559),
+    )
+    extender_rejections_requeue: bool = on(
+        "a pod that an extender rejected is requeued by any event",
+        "a pod that an extender and plugins rejected is requeued only by events of the plugins",
+        "pods that extenders reject no longer wait 5 minutes",
+        since="1.26.12, 1.27.9, 1.28.5, 1.29.10, 1.30",
+        pull=122022,
+        picks=(122043, 122044, 122045, 127715),
     )
     prefilter_continues_after_rejection: bool = on(
         "PreFilter runs the other plugins after one has returned Unschedulable",
@@ -831,8 +866,9 @@ class Release:
         "the next start index wraps at the number of nodes that PreFilter kept",
         "the next start index wraps at the number of all nodes",
         "clusters of more than 100 nodes evaluate other nodes; pods can go elsewhere",
-        until="1.30",
+        until="1.27.14, 1.28.10, 1.29.5, 1.30.1",
         pull=124933,
+        picks=(125042, 125041, 125039),
     )
     extender_nodes_scored_without_pods: bool = on(
         "nodes that a filter extender returned are scored without their pods",
@@ -927,6 +963,15 @@ class Release:
         since="1.29.11, 1.30.7, 1.31.3, 1.32",
         pull=128307,
         picks=(128435, 128434, 128431),
+    )
+    victims_of_other_qos_stay: bool = off(
+        "a victim whose quality-of-service class is not that of the preempting pod stays terminating",
+        "every victim is gone after its grace period",
+        "preemption of pods of another quality-of-service class works",
+        since="1.27.8, 1.28.4, 1.29",
+        until="1.28.13, 1.29.8, 1.30.4, 1.31.0",
+        pull=126644,
+        picks=(126695, 126694, 126693, 126691),
     )
     failed_preemption_clears_nomination: bool = on(
         "a pod loses its nomination if preemption helps on no node",
@@ -1222,7 +1267,8 @@ class Release:
         "configurations of device classes name the requests that they apply to",
         "configurations of device classes do not name requests",
         "only the allocation in the claim's status differs",
-        since="1.35",
+        since="1.32.10, 1.33.6, 1.34.2, 1.35",
+        picks=(135109, 135105, 135098),
     )
     configuration_for_all_names_no_requests: bool = on(
         "a configuration in an allocation occurs once, and names no requests if it applies to all",
@@ -1248,6 +1294,22 @@ class Release:
         "each alternative uses its own devices",
         "claims with alternatives that request all devices get the right devices",
         until="1.35",
+    )
+    all_devices_with_counters_crash: bool = off(
+        "kube-scheduler crashes if a request for all devices gets one that consumes counters",
+        "requests for all devices can get devices that consume counters",
+        "clusters with such claims have a scheduler again",
+        until="1.35.5, 1.36.1",
+        pull=138885,
+        picks=(138989, 138988),
+    )
+    shared_devices_leave_counters: bool = off(
+        "devices that claims share by capacity leave the counters of their pool as they are",
+        "devices that claims share by capacity also consume the counters of their pool",
+        "partitions of a device are not allocated beyond its counters, also if claims share devices",
+        until="1.36.1",
+        pull=139040,
+        picks=(139211,),
     )
     device_taints: bool = on(
         "taints of devices repel claims",
@@ -1322,6 +1384,15 @@ class Release:
     def number(self) -> str:
         """`1.36` or `1.36.1`: the name without feature gates."""
         return self.name.partition(" ")[0]
+
+    @property
+    def prefilter_excluded_node_message(self) -> str:
+        """The reason of the nodes that PreFilter excluded, with `{plugins}` for their names; "" if there is none."""
+        if not self.excluded_nodes_have_status:
+            return ""
+        if self.excluded_node_status_names_plugins:
+            return "node(s) didn't satisfy plugin(s) [{plugins}]"
+        return "node is filtered out by the prefilter result"
 
     @property
     def minor(self) -> str:

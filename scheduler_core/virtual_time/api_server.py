@@ -18,6 +18,7 @@ from scheduler_core.cluster.cache_states import Lifecycle
 from scheduler_core.cluster.change_log import GONE, POD
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.qos import qos_class
 from scheduler_core.controllers import device_claims
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.controllers.controller import Controller, Loop
@@ -195,10 +196,13 @@ class ApiServer:
         if self.pods.get(pod.key) is not pod or pod.terminating:
             return
         with self._because("pod.evicted", pod=pod.key, node=pod.node, reason=reason, by=by):
-            self.end(pod, reason, condition)
+            preemptor = self.pods.get(by) if self.cluster.release.victims_of_other_qos_stay else None
+            stays = preemptor is not None and qos_class(pod.pod) != qos_class(preemptor.pod)
+            self.end(pod, reason, condition, stays)
 
-    def end(self, pod: PodInfo, reason: str, condition: Condition | None = None) -> None:
-        """Delete a pod, after its grace period if it runs."""
+    def end(self, pod: PodInfo, reason: str, condition: Condition | None = None, stays: bool = False) -> None:
+        """Delete a pod, after its grace period if it runs. `stays`: whether its kubelet cannot confirm the deletion,
+        because the scheduler gave it the quality-of-service class of the preempting pod."""
         grace = pod.pod.spec.termination_grace_period_seconds
         grace = DEFAULT_GRACE_SECONDS if grace is None else grace
         if not self.graceful or not grace or not pod.node or self.lifecycle.is_assumed(pod.key):
@@ -215,7 +219,11 @@ class ApiServer:
             ),
         )
         self._replace(pod, PodInfo(dying, self.cluster.release))
-        self._when_alive(pod, float(grace), lambda now: self._confirm(now, reason))
+        if stays:
+            text = "its quality-of-service class was replaced by that of the preempting pod, so its kubelet cannot"
+            self.loop.record("warning", message=f"Pod {pod.key} stays terminating: {text} update its status")
+        else:
+            self._when_alive(pod, float(grace), lambda now: self._confirm(now, reason))
 
     def _confirm(self, pod: PodInfo, reason: str) -> None:
         """Remove a pod whose grace period is over. An unreachable kubelet confirms nothing: the pod stays."""

@@ -107,7 +107,7 @@ def test_the_default_run_uses_release_and_configuration_of_the_cluster() -> None
     own.save()
     run = default_run(own)
     assert run is not None
-    assert (run.release, run.config) == ("1.30", own.config)
+    assert (run.release, run.config) == ("1.30.2", own.config)
     assert default_run(own) == run
     assert default_run(scenario(node("n1"))) is None
 

@@ -198,3 +198,15 @@ def test_no_candidate_remains(server: Server) -> None:
     trace = attempt(play(server, node("n1"), pod("low", on="n1", requests={"cpu": "3"}), high, preemptVerb="preempt"))
     assert "preemption: no candidate node for preemption" in trace.data["message"]
     assert not trace.data.get("nominated_node")
+
+
+@pytest.mark.parametrize(
+    ("release", "plugins"), [("1.29.9", ["NodeResourcesFit"]), ("1.29.10", ["Extender", "NodeResourcesFit"])]
+)
+def test_an_extender_counts_among_the_plugins_that_rejected_a_pod(
+    server: Server, release: str, plugins: list[str]
+) -> None:
+    """Before, only events of the other plugins requeue the pod (kubernetes/kubernetes#122022)."""
+    server.answers["filter"] = lambda args: {"NodeNames": [], "FailedNodes": {"n1": "too warm"}}
+    things = node("n1"), node("n2", cpu="1"), pod("web", requests={"cpu": "2"})
+    assert attempt(play(server, *things, release=release, filterVerb="filter")).data["plugins"] == plugins

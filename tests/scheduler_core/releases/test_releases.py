@@ -59,10 +59,11 @@ def test_behaviors_name_versions_in_order(name: str) -> None:
 
 def test_a_patch_release_differs_in_its_behaviors_alone() -> None:
     old, new = get_release("1.31.2"), get_release("1.31.8")
-    (found,) = differences(old, new)
-    assert (found.name, found.since) == ("victims_by_importance", "1.31.3")
-    assert apply_differences(old, new, frozenset([found.name])).victims_by_importance
-    assert [one.since for one in differences(get_release("1.28.4"), get_release("1.28.5"))] == ["1.28.5"]
+    found = {one.name: one.since for one in differences(old, new)}
+    assert found == {"victims_by_importance": "1.31.3", "local_volumes_prefilter_nodes": "1.31.3"}
+    mixed = apply_differences(old, new, frozenset(["victims_by_importance"]))
+    assert (mixed.victims_by_importance, mixed.local_volumes_prefilter_nodes) == (True, True)
+    assert {one.since for one in differences(get_release("1.28.4"), get_release("1.28.5"))} == {"1.28.5"}
     assert differences(get_release("1.31.3"), new) == []
 
 

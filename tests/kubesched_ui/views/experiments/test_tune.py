@@ -72,7 +72,7 @@ def test_nothing_to_tune_is_one_sentence(client: Client) -> None:
 
 
 def test_a_scenario_of_an_old_release_has_no_form(client: Client, cluster: Scenario) -> None:
-    problem = "Kubernetes 1.20 has no scoring strategies; tune needs 1.22 or newer"
+    problem = "Kubernetes 1.20.4 has no scoring strategies; tune needs 1.22 or newer"
     Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.20.4")
     text = source(client, ADDRESS.format(cluster.pk))
     assert f"{problem}." in text
