@@ -44,16 +44,12 @@ def _lines(answer: MessageAnswer) -> Iterator[str]:
         yield f"  Preemption: {answer.preemption.sentence}"
         yield from (f"    {reason.text}" for reason in answer.preemption.reasons)
     yield f"  Release: {answer.releases.sentence}"
-    yield from (f"    {_span(one.since, one.until)}: {one.wording}" for one in answer.releases.evidence)
+    yield from (f"    {one.releases}: {one.wording}" for one in answer.releases.evidence)
     yield "  Next, ask kubectl:"
     yield from (f"    {one.command}\n      # {one.shows}" for one in answer.commands)
     yield "  Only a snapshot of the cluster answers (kubesched explain SNAPSHOT):"
     yield from (f"    {one}" for one in answer.snapshot)
     yield f"  Event: {answer.message}"
-
-
-def _span(since: str, until: str) -> str:
-    return since if since == until else f"{since} to {until}"
 
 
 def _reason(reason: MessageReason, nodes: int) -> Iterator[str]:

@@ -25,13 +25,15 @@ from scheduler_core.messages.wording import (
     NOT_HELPFUL,
     OLD_PREFIXES,
     Has,
-    releases_with,
+    every_version,
+    listed,
     since,
-    span,
+    spans,
+    versions_with,
     wording_of,
 )
 from scheduler_core.plugins.taint_toleration import taint_obstacle
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import Release
 
 CUT = "..."
 IS_CUT = "The scheduler cuts the messages of events after 1,024 characters, so this reason is not complete."
@@ -83,15 +85,19 @@ class MessageCommand(Part):
 
 
 class Evidence(Part):
-    """A wording, and the first and the last release with it."""
+    """A wording, and the first and the last release with it. `releases`: all of them, as text."""
 
     wording: str
     since: str
     until: str
+    releases: str = ""
 
 
 class MessageReleases(Part):
-    """The releases whose scheduler writes such a message. `since` and `until` are "" if no single release does."""
+    """The releases whose scheduler writes such a message. `since` and `until` are "" if no single release does.
+
+    A patch release, such as 1.34.1, is named if the wording changed between the patch releases of its minor release.
+    """
 
     since: str
     until: str
@@ -135,19 +141,21 @@ class _Wordings:
         self.found.setdefault(text, has)
 
     def releases(self) -> MessageReleases:
-        every = list(RELEASES)
-        narrowing = {text: names for text, has in self.found.items() if (names := releases_with(has)) != every}
-        common = set(every).intersection(*narrowing.values())
-        first, last = span(common)
-        evidence = [Evidence(text, *span(names)) for text, names in narrowing.items()]
+        every = frozenset(every_version())
+        narrowing = {text: those for text, has in self.found.items() if (those := versions_with(has)) != every}
+        common = spans(every.intersection(*narrowing.values()))
+        first, last = (common[0][0], common[-1][1]) if common else ("", "")
+        evidence = [
+            Evidence(text, found[0][0], found[-1][1], listed(found))
+            for text, those in narrowing.items()
+            if (found := spans(those))
+        ]
         if not narrowing:
             sentence = f"The wording is the same in all releases from {first} to {last}."
         elif not common:
             sentence = "No release has all of these wordings: the text was changed, or it is of a changed scheduler."
-        elif first == last:
-            sentence = f"The wording is that of Kubernetes {first}."
         else:
-            sentence = f"The wording is that of Kubernetes {first} to {last}."
+            sentence = f"The wording is that of Kubernetes {listed(common)}."
         return MessageReleases(first, last, sentence, evidence)
 
 
@@ -195,19 +203,27 @@ def is_known_error(text: str) -> bool:
     return _error(text.strip(), _Wordings()).known
 
 
+def _counts_rejection(release: Release) -> bool:
+    return release.prefilter_rejection_counts_all_nodes
+
+
+def _names_rejection_once(release: Release) -> bool:
+    return not release.prefilter_rejection_counts_all_nodes
+
+
 def _reasons(read: MessageText, wordings: _Wordings) -> list[MessageReason]:
     """Return the reasons of a message, most nodes first."""
     if read.prefilter:
         wordings.add(
             f"a reason for all nodes without a count (“{read.prefilter[:60]}”)",
-            lambda release: not release.prefilter_rejection_counts_all_nodes,
+            _names_rejection_once,
         )
         return [_reason(0, read.nodes, read.prefilter, wordings)]
     found = [_reason(number, read.nodes, reason, wordings) for number, reason in read.reasons]
     if any(_is_of_prefilter(reason.reason) for reason in found):
         wordings.add(
             "a reason of the whole pod that is counted for each node",
-            lambda release: release.prefilter_rejection_counts_all_nodes,
+            _counts_rejection,
         )
     return sorted(found, key=lambda reason: -reason.count)
 

@@ -7,16 +7,18 @@ from the sources of Kubernetes 1.21 to 1.37 (pkg/scheduler/framework/plugins, pk
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
+from scheduler_core.cluster.formatting import listing
 from scheduler_core.explain.ladder import phrase_of
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 from scheduler_core.releases import RELEASES, Release
-from scheduler_core.releases.catalog import PLUGIN_RELEASES
-from scheduler_core.releases.versions import is_within, numbered
+from scheduler_core.releases.catalog import PATCHES, PLUGIN_RELEASES, patch_release
+from scheduler_core.releases.versions import is_within, minor_of
 
 OLD_PREFIXES = (
     "node(s) didn't match pod affinity/anti-affinity",
@@ -128,10 +130,7 @@ WORDINGS: tuple[Wording, ...] = (
         "TaintToleration",
         causes.UNTOLERATED_TAINT,
         "node(s) had untolerated taint(s)",
-        # Later patch releases of 1.34 no longer name the taint.
-        lambda release: (
-            release.taint_reason_reworded and (not _names_taint(release) or _between("1.34", "1.34")(release))
-        ),
+        lambda release: release.taint_reason_reworded and not _names_taint(release),
     ),
     _node("CheckNodeCondition", causes.NODE_NOT_READY, "node(s) were not ready", _PREDICATES),
     _node("CheckNodeCondition", causes.NODE_NOT_READY, "node(s) had unavailable network", _PREDICATES),
@@ -421,12 +420,44 @@ def wording_of(reason: str) -> Wording | None:
     return next((one for one in WORDINGS if one.pattern.fullmatch(reason)), None)
 
 
-def releases_with(has: Has) -> list[str]:
-    """Return the names of the releases for which `has` is true, oldest first."""
-    return [name for name, release in RELEASES.items() if has(release)]
+@lru_cache(maxsize=1)
+def every_version() -> dict[str, Release]:
+    """Return all known patch releases by version, oldest first."""
+    return {
+        f"{name}.{patch}": patch_release(release, patch)
+        for name, release in RELEASES.items()
+        for patch in range(PATCHES.get(name, 0) + 1)
+    }
 
 
-def span(names: Iterable[str]) -> tuple[str, str]:
-    """Return the first and the last of some releases; two empty texts if there are none."""
-    there = sorted(names, key=numbered)
-    return (there[0], there[-1]) if there else ("", "")
+@lru_cache(maxsize=500)
+def versions_with(has: Has) -> frozenset[str]:
+    """Return the versions for which `has` is true."""
+    return frozenset(version for version, release in every_version().items() if has(release))
+
+
+def spans(versions: Collection[str]) -> list[tuple[str, str]]:
+    """Return the first and the last of each row of successive versions.
+
+    A minor release stands for its first or last patch release, unless both are of the same minor release.
+    """
+    found: list[tuple[str, str]] = []
+    for there, row in groupby(every_version(), key=lambda version: version in versions):
+        if there:
+            first, *_, last = [*row] * 2
+            found.append(_named(first, last))
+    return found
+
+
+def _named(first: str, last: str) -> tuple[str, str]:
+    begins, ends = minor_of(first), minor_of(last)
+    from_start, to_end = first == f"{begins}.0", last == f"{ends}.{PATCHES.get(ends, 0)}"
+    if begins == ends and not (from_start and to_end):
+        return first, last
+    return begins if from_start else first, ends if to_end else last
+
+
+def listed(spans: Iterable[tuple[str, str]]) -> str:
+    """Return spans as text: `1.29.5, 1.30.0 to 1.30.1 and 1.32 to 1.36`."""
+    texts = [first if first == last else f"{first} to {last}" for first, last in spans]
+    return listing(texts)

@@ -174,7 +174,7 @@ MESSAGES = [
         "preemption victims found for incoming pod.",
         [(3, causes.VOLUME_LIMIT), (2, causes.UNTOLERATED_TAINT)],
         "1.24",
-        "1.34",
+        "1.34.1",
         preemption=True,
     ),
     PublicMessage(
@@ -213,7 +213,7 @@ MESSAGES = [
             (1, causes.UNTOLERATED_TAINT),
         ],
         "1.24",
-        "1.34",
+        "1.34.1",
         preemption=True,
     ),
     PublicMessage(
@@ -234,7 +234,7 @@ MESSAGES = [
         "nodes are available: 1 Preemption is not helpful for scheduling.",
         [(1, causes.NODE_NOT_READY)],
         "1.24",
-        "1.34",
+        "1.34.1",
         preemption=True,
     ),
     PublicMessage(
@@ -262,7 +262,7 @@ MESSAGES = [
         "taint(s).\nno new claims to deallocate,\npreemption: 0/6 nodes are available:\n  3 No preemption victims "
         "found for incoming pod,\n  3 Preemption is not helpful for scheduling.",
         [(3, causes.POD_ANTI_AFFINITY), (3, causes.UNTOLERATED_TAINT)],
-        "1.34",
+        "1.34.2",
         "1.37",
         preemption=True,
     ),
@@ -284,7 +284,7 @@ MESSAGES = [
         "taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for "
         "scheduling.",
         [(1, causes.VOLUME_ZONE), (1, causes.UNTOLERATED_TAINT)],
-        "1.34",
+        "1.34.2",
         "1.37",
         preemption=True,
     ),

@@ -20,9 +20,9 @@ from scheduler_core.messages.reader import (
     explain_text,
 )
 from scheduler_core.messages.text import MAX_REASONS, read_message
-from scheduler_core.messages.wording import WORDINGS, releases_with
+from scheduler_core.messages.wording import WORDINGS, versions_with
 from scheduler_core.plugins import PLUGINS
-from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases import NEWEST, RELEASES, get_release
 from scheduler_core.releases.versions import numbered
 from tests.conformance import golden_cases, golden_decisions, golden_sets
 from tests.scheduler_core.messages.public_messages import MESSAGES, PublicMessage
@@ -39,8 +39,10 @@ def only(text: str) -> MessageAnswer:
 
 
 def within(answer: MessageAnswer, release: str) -> bool:
+    """Return whether a release is in the span that the answer names; a minor release is all its patch releases."""
     since, until = answer.releases.since, answer.releases.until
-    return bool(since) and numbered(since) <= numbered(release) <= numbered(until)
+    version = numbered(get_release(release).version)
+    return bool(since) and numbered(since) <= version and version[: until.count(".") + 1] <= numbered(until)
 
 
 def test_there_are_enough_public_messages() -> None:
@@ -119,7 +121,7 @@ def test_every_phrase_of_a_plugin_is_a_wording() -> None:
     reasons = [reason for plugin in PLUGINS.values() for reason in plugin.phrases]
     unread = [reason for reason in reasons if not any(one.pattern.fullmatch(reason) for one in WORDINGS)]
     assert unread == []
-    assert all(releases_with(one.has) for one in WORDINGS)
+    assert all(versions_with(one.has) for one in WORDINGS)
 
 
 def test_counts_above_the_number_of_nodes_are_explained() -> None:
@@ -167,7 +169,20 @@ def test_wordings_of_different_releases_are_reported() -> None:
     releases = only(text).releases
     assert (releases.since, releases.until) == ("", "")
     assert "No release has all of these wordings" in releases.sentence
-    assert [(one.since, one.until) for one in releases.evidence] == [("1.16", "1.19"), ("1.34", "1.37")]
+    assert [(one.since, one.until) for one in releases.evidence] == [("1.16", "1.19"), ("1.34.2", NEWEST)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "releases"),
+    [
+        ("node(s) had untolerated taint {k: v}", "1.24 to 1.34.1"),
+        ("node is filtered out by the prefilter result", "1.27.14, 1.28.10, 1.29.5 and 1.30.0 to 1.30.1"),
+    ],
+)
+def test_patch_releases_are_named(reason: str, releases: str) -> None:
+    found = only(f"0/2 nodes are available: 2 {reason}.").releases
+    assert f"The wording is that of Kubernetes {releases}." == found.sentence
+    assert [one.releases for one in found.evidence] == [releases]
 
 
 def test_commands_only_read_and_name_the_pod() -> None:
