@@ -26,6 +26,7 @@ def test_a_version_gives_its_patch_release(name: str, release: str) -> None:
 
 def test_a_minor_release_is_the_patch_release_of_its_cases() -> None:
     """So recordings that name it keep their decisions."""
+    assert PATCHES.keys() == RELEASES.keys()
     for name, release in RELEASES.items():
         assert get_release(name) is get_release(release.version) is release
         assert get_release(f"{name}.0").minor == name
