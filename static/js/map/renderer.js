@@ -101,8 +101,8 @@ export class Painter {
     return { width, height };
   }
 
-  // `look`: { layout, names, camera, scene, picture, chosen, flights, differing, now }. `changed`: names of the nodes to
-  // redraw, in addition to moving pods; null redraws everything.
+  // `look`: { layout, names, camera, scene, picture, chosen, flights, differing, now, bare }. `bare`: without the names of
+  // groups, and with small boxes instead of sums. `changed`: names of the nodes to redraw, in addition to moving pods; null redraws everything.
   draw(look, changed = null) {
     const view = this.fit();
     const fresh = !this.view;
@@ -133,6 +133,7 @@ export class Painter {
     this.batches = new Map();
     this.words = [];
     this.special = [];
+    this.covered = -Infinity;
     for (const tile of this.look.layout.tiles) this.tile(tile);
     const styles = [...this.batches.keys()].sort((a, b) => rankOf(a) - rankOf(b));
     for (const style of styles) this.fillAll(style, this.batches.get(style));
@@ -173,6 +174,7 @@ export class Painter {
   }
 
   get closed() {
+    if (this.look.bare) return this.pitch < 2;
     return this.pitch < OPEN && (this.look.layout.tiles.length > 1 || this.pitch < 4);
   }
 
@@ -186,7 +188,7 @@ export class Painter {
     this.context.fillStyle = this.colour.surface;
     this.context.fillRect(Math.round(x), Math.round(y), Math.round(wide), Math.round(high));
     const chosen = this.closed && tile.nodes.some((name) => look.picture.of.get(name)?.kind === "chosen");
-    this.head(tile, x, y, wide - (chosen ? 2 * STRIP : 0));
+    if (!look.bare) this.head(tile, x, y, wide - (chosen ? 2 * STRIP : 0));
     if (this.closed) {
       this.summary(tile, x, y, wide, high);
       const corner = { x: Math.round(x) + 3, y: Math.round(y) + 3 };

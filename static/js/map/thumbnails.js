@@ -2,16 +2,23 @@
 // is part of the page. The text next to one says what it shows.
 import { whenVisible } from "../dom.js";
 import { fetchJson } from "../requests.js";
-import { whole } from "./camera.js";
 import { World } from "./cluster_model.js";
 import { colouring } from "./colours.js";
-import { choices, grouped, usual } from "./grouping.js";
-import { layout } from "./layout.js";
+import { BY_NOTHING, grouped } from "./grouping.js";
+import { HEAD, layout, PAD } from "./layout.js";
 import { commonParts } from "./node_names.js";
 import { Painter } from "./renderer.js";
 import { Scene } from "./scene.js";
 
-const STILL = { camera: whole(), picture: { of: new Map() }, chosen: "", flights: [], now: 0 };
+// All nodes without groups and names: the space is for their boxes.
+const STILL = {
+  camera: { x: PAD, y: HEAD, zoom: 1 },
+  picture: { of: new Map() },
+  chosen: "",
+  flights: [],
+  now: 0,
+  bare: true,
+};
 const samples = JSON.parse(document.getElementById("sample-maps")?.textContent ?? "{}");
 const ALIKE = { keys: new Set(), nodes: new Map() };
 
@@ -35,13 +42,12 @@ async function show(canvas) {
 }
 
 function draw(canvas, painter, world) {
-  const nodes = [...world.nodes.values()];
-  const groups = grouped(nodes, usual(choices(nodes)));
+  const groups = grouped([...world.nodes.values()], BY_NOTHING);
   const about = { before: world.before, last: world.before, victims: new Set() };
   const there = [...world.pods.values()].filter(({ state }) => state > 0);
   const scene = new Scene(world, "cpu", colouring(canvas.dataset.colour, there, painter.theme, about));
   const names = commonParts(groups.flatMap((group) => group.nodes));
-  const placed = layout(groups, canvas.clientWidth, canvas.clientHeight);
+  const placed = layout(groups, canvas.clientWidth + PAD, canvas.clientHeight + HEAD);
   painter.draw({ ...STILL, layout: placed, names, scene, differing: ALIKE });
 }
 
