@@ -7,6 +7,7 @@ Upstream: k8s.io/component-helpers/storage (volume, ephemeral).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,10 @@ from scheduler_core.api.objects import (
     Requirement,
     Volume,
 )
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.spelling import nearest
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.interface import Status
@@ -35,6 +38,8 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
+PROVISIONING, WAITS_FOR_CONSUMER = "provisioning", "waits-for-consumer"
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 
 NO_NAME = "PersistentVolumeClaim had no name"
@@ -204,43 +209,91 @@ def claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolumeCla
             yield key, context.cluster.claims.get(key)
 
 
+class ClaimProblem(NamedTuple):
+    """Why a claim (namespace/name) has no volume that its pod can use. `cause`: as in `pending_answer.ClaimWait`.
+    `text`: a clause whose subject is the claim. `storage_class`: of an unbound claim."""
+
+    claim: str
+    cause: str
+    text: str
+    storage_class: str = ""
+
+    @property
+    def is_bound_later(self) -> bool:
+        """Whether the claim gets its volume with the pod, so that it keeps the pod from no node."""
+        return self.cause in (WAITS_FOR_CONSUMER, PROVISIONING)
+
+
+def claim_problems(cluster: Cluster, pod: PodInfo) -> Iterator[ClaimProblem]:
+    """Yield what is wrong with each claim of the pod that is not bound to an existing volume."""
+    for volume in pod.pod.spec.volumes:
+        name = claim_name(pod, volume)
+        if name is None:
+            continue
+        key = f"{pod.namespace}/{name}"
+        claim = cluster.claims.get(key)
+        if claim is None:
+            yield ClaimProblem(key, "missing", _why_missing(cluster, pod, volume, name))
+        elif claim.metadata.deletion_timestamp:
+            yield ClaimProblem(key, "deleted", "is being deleted")
+        elif claim.status.phase == "Lost":
+            yield ClaimProblem(key, "lost", f"lost its volume {claim.spec.volume_name}")
+        elif not fully_bound(claim) or claim.spec.volume_name not in cluster.volumes:
+            yield ClaimProblem(key, *_why_unbound(cluster, claim), class_of_claim(claim))
+
+
+def _why_missing(cluster: Cluster, pod: PodInfo, volume: Volume, name: str) -> str:
+    owner = pod.pod.metadata.controller_ref
+    if volume.ephemeral is not None:
+        return f"of its ephemeral volume {volume.name} does not exist yet; its controller creates it"
+    if owner is not None and owner.kind == "StatefulSet":
+        return "does not exist; the StatefulSet's controller creates it"
+    like = nearest(name, (one.name for one in cluster.claims.values() if one.namespace == pod.namespace))
+    return f"does not exist; there is {like[0]}" if like else "does not exist"
+
+
+def _why_unbound(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    """Return (cause, text)."""
+    volume, name = claim.spec.volume_name, class_of_claim(claim)
+    if volume:
+        there = "" if volume in cluster.volumes else ", which does not exist"
+        return "waits-for-volume", f"{'is' if fully_bound(claim) else 'waits to be'} bound to volume {volume}{there}"
+    classes = cluster.storage_classes
+    if not name:
+        default = next((c.name for c in classes.values() if _is_default(c.metadata.annotations)), "")
+        why = f"the default class {default} does not apply to it" if default else "there is no default class"
+        return "no-class", f"names no storage class and {why}"
+    if name not in classes:
+        like = nearest(name, classes)
+        more = f"; there is {like[0]}" if like else ""
+        return "class-missing", f"names storage class {name}, which does not exist{more}"
+    maker = classes[name].provisioner
+    manual = maker in ("", NO_PROVISIONER)
+    if classes[name].volume_binding_mode == "WaitForFirstConsumer":
+        node = claim.metadata.annotations.get(SELECTED_NODE, "")
+        if node and not manual:
+            return PROVISIONING, f"waits for {maker} to create a volume for node {node}"
+        text = f"gets its volume when the pod gets its node (class {name}, WaitForFirstConsumer)"
+        return WAITS_FOR_CONSUMER, text
+    if manual:
+        text = f"waits for a volume of class {name}, which has no provisioner: an administrator creates one"
+        return "no-provisioner", text
+    return "immediate", f"waits for {maker} to create a volume of class {name}"
+
+
+def _is_default(annotations: Mapping[str, str]) -> bool:
+    return any(annotations.get(key) == "true" for key in _DEFAULT)
+
+
 def claim_obstacle(context: RejectionContext | None, status: Status) -> Obstacle:
     """Return which claim of the pod keeps it from all nodes, and who usually brings it."""
-    for key, claim in claims(context) if context is not None else ():
-        missing = _claim_problem(context, key, claim) if context is not None else None
-        if missing is not None:
-            return missing
+    for one in claim_problems(context.cluster, context.pod) if context is not None else ():
+        if not one.is_bound_later:
+            kind = causes.CLAIM_MISSING if one.cause in ("missing", "deleted") else causes.CLAIM_UNBOUND
+            return Obstacle(kind, 1.0, f"Its PersistentVolumeClaim {one.claim} {one.text}.", (one.claim,))
     reasons = "; ".join(status.reasons) or status.code
     kind = causes.CLAIM_MISSING if "not found" in reasons else causes.CLAIM_UNBOUND
     return Obstacle(kind, 1.0, f"One of its claims cannot be used: {reasons}.")
-
-
-def _claim_problem(context: RejectionContext, key: str, claim: PersistentVolumeClaim | None) -> Obstacle | None:
-    if claim is None:
-        owner = context.pod.pod.metadata.controller_ref
-        who = " The StatefulSet's controller creates it." if owner is not None and owner.kind == "StatefulSet" else ""
-        return Obstacle(causes.CLAIM_MISSING, 1.0, f"Its PersistentVolumeClaim {key} does not exist.{who}", (key,))
-    if claim.metadata.deletion_timestamp:
-        return Obstacle(causes.CLAIM_MISSING, 1.0, f"Its PersistentVolumeClaim {key} is being deleted.", (key,))
-    volume = claim.spec.volume_name
-    if volume and volume not in context.cluster.volumes:
-        text = f"Its PersistentVolumeClaim {key} names the volume {volume}, which does not exist."
-        return Obstacle(causes.CLAIM_UNBOUND, 1.0, text, (key,))
-    if fully_bound(claim):
-        return None
-    name = class_of_claim(claim)
-    found = context.cluster.storage_classes.get(name)
-    if found is not None and found.volume_binding_mode == "WaitForFirstConsumer" and not volume:
-        return None
-    if found is None and name:
-        why = f"its StorageClass {name} does not exist"
-    elif found is None:
-        why = "it names no StorageClass, and no volume is bound to it"
-    elif found.provisioner in ("", NO_PROVISIONER):
-        why = f"its StorageClass {name} has no provisioner, so a volume has to be created by hand"
-    else:
-        why = f"{found.provisioner}, the provisioner of its StorageClass {name}, has not made a volume for it"
-    return Obstacle(causes.CLAIM_UNBOUND, 1.0, f"Its PersistentVolumeClaim {key} is not bound: {why}.", (key,))
 
 
 def bound_claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolume]]:
