@@ -14,8 +14,8 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Now, TruncHour
 from django.utils import timezone
 
-from kubesched_ui.clusters import connections, leases
 from kubesched_ui.clusters import history as stored_history
+from kubesched_ui.clusters import leases
 from kubesched_ui.clusters.fork import fork as fork
 from kubesched_ui.clusters.fork import open_decision as open_decision
 from kubesched_ui.clusters.fork import save_decision as save_decision
@@ -124,16 +124,6 @@ def find(cluster_id: int) -> Cluster | None:
     """Return a cluster that the viewer may see, or None. Its view, which can be large, is read when it is used."""
     found: Cluster | None = Cluster.objects.defer("view").filter(pk=cluster_id).first()
     return found
-
-
-def offered_contexts() -> list[str]:
-    """Return the contexts of the server's kubeconfig that the viewer may make clusters; none is contacted."""
-    return connections.offered()
-
-
-def choose_context(name: str) -> Cluster:
-    """Make an offered context a cluster. Raises InputError if it is not offered to the viewer."""
-    return connections.choose(name)
 
 
 def keep_watching(cluster: Cluster) -> None:
@@ -322,12 +312,6 @@ def _positions(blocks: QuerySet[ChangeBlock], most: int) -> list[tuple[int, date
             found.append((max(version, found[-1][0] if found else 0), at, changes))
             changes = 0
     return found
-
-
-def version_at(cluster: Cluster, at: datetime) -> int:
-    """Return the newest stored resourceVersion at a time; 0 if nothing is stored from before."""
-    blocks = ChangeBlock.objects.filter(cluster=cluster, last_at__lte=at)
-    return blocks.aggregate(last=Max("last_version"))["last"] or 0
 
 
 def state_at(cluster: Cluster, resource_version: int) -> list[Any]:

@@ -29,7 +29,7 @@ from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.provenance import Provenance
 from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recorder, Recording, objects_from
+from scheduler_core.debugger.recording import Recorder
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
@@ -90,9 +90,7 @@ class Played:
         self.events: list[Event] = []
         self._make: Any
         recorder = self._in_time(document) if self.in_time else self._in_one_pass()
-        blocks = recorder.drain()
-        self.recording = Recording([block.data for block in blocks if block.part == MOVES_PART])
-        self._objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
+        self.recording, _, self._objects = recorder.read_back()
         self._states: dict[int, StateAtTimepoint] = {}
         self._provenance: tuple[int, Provenance] | None = None
 

@@ -16,10 +16,9 @@ from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.answers import first_of, workloads_of
+from scheduler_core.debugger.answers import fixes_for
 from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.debugger.restore import restore_run
-from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
 from scheduler_core.explain.answer import Fix
@@ -88,13 +87,8 @@ def ladder_at(run: Run, row: Cycle) -> Answer:
 
 def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
     """Return fixes for the workload of a cycle's pod in the cluster before it. Raises NotRecorded, InputError."""
-    answer, key = explained(run, row), f"{row.namespace}/{row.name}"
-
-    def ask(simulation: Simulation, _: PodInfo | None) -> list[Fix]:
-        pods = next((pods for pods in workloads_of(simulation).values() if key in {pod.key for pod in pods}), [])
-        return fixes_of(simulation, answer, first_of(pods, key))
-
-    return _before(run, row, ("fixes",), ask)
+    answer = explained(run, row)
+    return _before(run, row, ("fixes",), lambda at, _: fixes_for(at, answer))
 
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:

@@ -3,7 +3,6 @@
 import argparse
 import traceback
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import IO
 
@@ -23,7 +22,7 @@ from scheduler_core.commands.console import (
 )
 from scheduler_core.commands.progress import shown
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of
+from scheduler_core.debugger.answers import AlikePods, answers_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
@@ -33,14 +32,6 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
-
-
-@dataclass(slots=True)
-class _Alike:
-    """An answer, and the other pods that have the same answer."""
-
-    answer: Answer
-    others: list[str] = field(default_factory=list)
 
 
 def run(args: argparse.Namespace, out: IO[str]) -> int:
@@ -59,7 +50,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     objects = found.objects
     only = None if args.pod is None else _unbound(objects, args.pod, configuration.schedulers)
     if only is not None and only.spec.node_name:
-        _write([_Alike(_stays(only))], out, args.json, False)
+        _write([AlikePods(_stays(only))], out, args.json, False)
         return 0
     simulation = Simulation(objects, release=release, config=configuration, tie_break="name", registry=registry)
     print_notes(found.warnings, simulation.warnings)
@@ -111,13 +102,13 @@ def _last_line(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem} ({frame.filename}, line {frame.lineno})"
 
 
-def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: str = "") -> list[_Alike]:
-    """Return the answers in the order of the cycles; with `only`, that of this pod.
+def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: str = "") -> list[AlikePods]:
+    """Return the answers in the order of the cycles, with the other pods that have them; with `only`, that of this pod.
 
     A pod that is placed is explained after its cycle; one that stays pending, after all cycles. Unless `every` is true,
     only the first of the pods that are pending for the same reasons is explained.
     """
-    found: dict[tuple[str, ...], _Alike] = {}
+    found: dict[tuple[str, ...], AlikePods] = {}
     last: dict[str, CycleTrace] = {}
     for trace in shown(simulation.run(), "pods", len(simulation.to_try)):
         last[trace.pod] = trace
@@ -125,15 +116,15 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
             continue
         if trace.result == "scheduled":
             info = PodInfo(pods[trace.pod], simulation.release)
-            found[trace.pod,] = _Alike(explain(trace, simulation, info))
+            found[trace.pod,] = AlikePods(explain(trace, simulation, info))
             continue
         gate = trace.preenqueue.message if trace.preenqueue is not None else ""
         alone = trace.pod if every else ""
         key = (alone, trace.result, trace.message, trace.error, gate, trace.nominated_node)
         if key in found:
-            found[key].others.append(trace.pod)
+            found[key].pods.append(trace.pod)
         else:
-            found[key] = _Alike(Answer(trace.pod, trace.result, ""))
+            found[key] = AlikePods(Answer(trace.pod, trace.result, ""))
     pending = [alike.answer.pod for alike in found.values() if alike.answer.result != "scheduled"]
     answers = {pod: group for group in answers_of(simulation, only=pending, last=last) for pod in group.pods}
     for alike in found.values():
@@ -146,13 +137,13 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
     return list(found.values())
 
 
-def _write(found: Sequence[_Alike], out: IO[str], as_json: bool, others: bool) -> None:
+def _write(found: Sequence[AlikePods], out: IO[str], as_json: bool, others: bool) -> None:
     if as_json:
         for alike in found:
             print_json(alike.answer, out)
     elif not found:
         print("No pod waits for this scheduler." if others else "No pod is pending.", file=out)
-    elif len(found) == 1 and not found[0].others:
+    elif len(found) == 1 and not found[0].pods:
         print(render(found[0].answer), file=out)
     else:
         _write_groups(found, out)
@@ -162,20 +153,20 @@ def _nominated(answer: Answer) -> bool:
     return answer.preemption is not None and bool(answer.preemption.nominated_node)
 
 
-def _write_groups(found: Sequence[_Alike], out: IO[str]) -> None:
+def _write_groups(found: Sequence[AlikePods], out: IO[str]) -> None:
     """Write the pods that are pending for the same reasons together, then a line for every placed pod."""
     groups = [alike for alike in found if alike.answer.result != "scheduled"]
     placed = [alike.answer for alike in found if alike.answer.result == "scheduled"]
-    pending = sum(1 + len(alike.others) for alike in groups)
+    pending = sum(1 + len(alike.pods) for alike in groups)
     total = count(pending + len(placed), "pod")
-    nominated = sum(1 + len(alike.others) for alike in groups if _nominated(alike.answer))
+    nominated = sum(1 + len(alike.pods) for alike in groups if _nominated(alike.answer))
     ending = f", {nominated:,} of them nominated to a node" if nominated else ""
     print(f"{pending:,} of {total} {'stays' if pending == 1 else 'stay'} pending{ending}.", file=out)
-    for alike in sorted(groups, key=lambda alike: -len(alike.others)):
+    for alike in sorted(groups, key=lambda alike: -len(alike.pods)):
         print(f"\n{render(alike.answer)}", file=out)
-        if alike.others:
+        if alike.pods:
             what = "event" if alike.answer.result == "unschedulable" else "reason"
-            names = some(alike.others, 10)
-            print(f"  The same {what} for {count(len(alike.others), 'other pod')}: {names}", file=out)
+            names = some(alike.pods, 10)
+            print(f"  The same {what} for {count(len(alike.pods), 'other pod')}: {names}", file=out)
     for number, answer in enumerate(placed):
         print(f"{'' if number else chr(10)}{answer.pod}: {answer.sentence}", file=out)

@@ -28,15 +28,7 @@ from scheduler_core.debugger.cycle_index import Facts
 from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.debugger.objects import Fetch
 from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
-from scheduler_core.debugger.recording import (
-    FACTS_PART,
-    MOVES_PART,
-    OBJECTS_PART,
-    Recorder,
-    Recording,
-    facts_from,
-    objects_from,
-)
+from scheduler_core.debugger.recording import Recorder, Recording
 from scheduler_core.debugger.restore import Make, restore_run
 from scheduler_core.debugger.search import CycleSearch
 from scheduler_core.debugger.suggestions.fixes import ranked_over
@@ -151,10 +143,7 @@ def _virtual_time(data: bytes, args: argparse.Namespace, keep: bool, stages: Seq
 def _played(
     recorder: Recorder, simulation: Simulation, settings: dict[str, Any], cycles: list[tuple[bytes, list[str]]]
 ) -> Played:
-    blocks = recorder.drain()
-    parts = {part: [block.data for block in blocks if block.part == part] for part in (MOVES_PART, FACTS_PART)}
-    objects = [obj for block in blocks if block.part == OBJECTS_PART for obj in objects_from(block.data)]
-    recording, facts = Recording(parts[MOVES_PART]), facts_from(parts[FACTS_PART])
+    recording, facts, objects = recorder.read_back()
     skipped = {}
     for pod in simulation.pending:
         if pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:

@@ -20,7 +20,7 @@ from scheduler_core.debugger.suggestions.template_patch import patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain, explain_node
-from scheduler_core.explain.answer import Answer, Cause, NodeAnswer, PendingWorkload, Target
+from scheduler_core.explain.answer import Answer, Cause, Fix, NodeAnswer, PendingWorkload, Target
 from scheduler_core.explain.preemption import waits_for_victims
 from scheduler_core.framework import causes
 from scheduler_core.plugins.volumes import claim_name
@@ -83,6 +83,12 @@ def workloads_of(simulation: Simulation) -> dict[Target, list[PodInfo]]:
                 owner = bare.setdefault(equality_of(pod), owner)
             found.setdefault(owner, []).append(pod)
     return found
+
+
+def fixes_for(simulation: Simulation, answer: Answer) -> list[Fix]:
+    """Return the suggested fixes for an answer, simulated for all pending pods of the pod's workload."""
+    pods = next((pods for pods in workloads_of(simulation).values() if answer.pod in {pod.key for pod in pods}), [])
+    return fixes_of(simulation, answer, first_of(pods, answer.pod))
 
 
 def first_of(pods: Sequence[PodInfo], key: str) -> list[PodInfo]:

@@ -11,8 +11,7 @@ from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.owner import equality_of
-from scheduler_core.debugger.suggestions.trial import reverted
-from scheduler_core.debugger.suggestions.what_if import WhatIf, dry_cycles
+from scheduler_core.debugger.suggestions.what_if import WhatIf, changed
 from scheduler_core.errors import InputError
 from scheduler_core.explain.node_summary import Demand, node_summary
 from scheduler_core.simulation import Simulation
@@ -81,13 +80,11 @@ def _fits_elsewhere(simulation: Simulation, pod: PodInfo, node: str) -> bool:
     spec = msgspec.structs.replace(pod.pod.spec, node_name="", priority=pod.priority)
     new = PodInfo(msgspec.structs.replace(pod.pod, spec=spec, status=PodStatus()), pod.release)
     scheduler = simulation.scheduler
-    with reverted(simulation) as trial:
-        trial.apply(Change(delete=Reference(kind="Pod", namespace=pod.namespace, name=pod.name)))
+    removal = Change(delete=Reference(kind="Pod", namespace=pod.namespace, name=pod.name))
+    with changed(simulation, [removal]) as trial:
         trial.keep_claims(new)
-        simulation.cluster.nodes.refresh()
-        with dry_cycles(scheduler):
-            framework, state, trace = scheduler.try_pod(new, 1)
-            if trace.placed_on:
-                scheduler.forget(framework, state, new, trace.node)
+        framework, state, trace = scheduler.try_pod(new, 1)
+        if trace.placed_on:
+            scheduler.forget(framework, state, new, trace.node)
         rows = set(trace.feasible_rows().tolist()) - {simulation.cluster.nodes.rows[node]}
     return bool(rows)

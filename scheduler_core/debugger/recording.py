@@ -436,6 +436,14 @@ class Recorder:
         """Return the blocks of everything recorded since the last call."""
         return blocks_of(self.take())
 
+    def read_back(self) -> tuple[Recording, Facts, list[tuple[str, bytes]]]:
+        """Return what was recorded since the last call: the moves, the facts, and (kind, JSON) of each object."""
+        parts: dict[str, list[bytes]] = {}
+        for block in self.drain():
+            parts.setdefault(block.part, []).append(block.data)
+        objects = [one for data in parts[OBJECTS_PART] for one in objects_from(data)]
+        return Recording(parts[MOVES_PART]), facts_from(parts.get(FACTS_PART, ())), objects
+
     def take(self) -> Unpacked:
         """Return everything recorded since the last call, for `blocks_of`, which another process may call."""
         found = Unpacked()

@@ -8,15 +8,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.fork.prefix import prefix_of, resume_batching, simulation_from
 from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
 from scheduler_core.debugger.mutations import Edit, read_changes
-from scheduler_core.debugger.recording import (
-    FACTS_PART,
-    MOVES_PART,
-    OBJECTS_PART,
-    Recorder,
-    Recording,
-    facts_from,
-    objects_from,
-)
+from scheduler_core.debugger.recording import Recorder
 from scheduler_core.experiments.cell import Cell, Check
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.simulation import Simulation
@@ -42,12 +34,9 @@ class LoadedCluster:
             self._last.append(trace)
         recorder.rest()
         simulation.cluster.journal.entries = None
-        blocks = recorder.drain()
-        parts = {part: [block.data for block in blocks if block.part == part] for part in (MOVES_PART, FACTS_PART)}
-        objects = [one for block in blocks if block.part == OBJECTS_PART for one in objects_from(block.data)]
         self.cycles = simulation.scheduler.cycles
+        recording, facts, objects = recorder.read_back()
         self._fetch = objects.__getitem__
-        recording, facts = Recording(parts[MOVES_PART]), facts_from(parts[FACTS_PART])
         self._prefix = prefix_of(recording, facts, self._fetch, self.cycles + 1)
 
     def continuation(self) -> Simulation:

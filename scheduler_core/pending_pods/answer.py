@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
+from scheduler_core.debugger.answers import fixes_for
 from scheduler_core.debugger.group_waits import group_of, may_have_group
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
@@ -171,7 +172,7 @@ class PendingAnswers:
     def _fixes(self, pod: PodInfo) -> list[Fix]:
         template = self._template(pod)
         if template.fix_at < time.monotonic() - FIX_EVERY:
-            template.fixes = self.analysis.fixes(pod, self._fit(pod).answer)
+            template.fixes = fixes_for(self.analysis.simulation, replace(self._fit(pod).answer, pod=pod.key))
             template.fix_at = time.monotonic()
         return template.fixes
 

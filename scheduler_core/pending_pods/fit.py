@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.answers import answer_now, first_of, workloads_of
+from scheduler_core.debugger.answers import answer_now
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import explain
-from scheduler_core.explain.answer import Answer, Fix
+from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.ladder import shortened
 from scheduler_core.explain.packed_ladder import pack
 from scheduler_core.framework import causes
@@ -88,11 +87,6 @@ class FitAnalysis:
             return found
         node, pods = self._leaving(what_if) or ("", ())
         return dataclasses.replace(found, node=node, leaving=_described(pods, node))
-
-    def fixes(self, pod: PodInfo, answer: Answer) -> list[Fix]:
-        """Return the suggested fixes for the pod's workload."""
-        pods = next((pods for pods in workloads_of(self.simulation).values() if pod in pods), [])
-        return fixes_of(self.simulation, answer, first_of(pods, pod.key))
 
     def _leaving(self, what_if: WhatIf) -> tuple[str, Sequence[PodInfo]] | None:
         """Return a node where the pod fits when all pods that are being deleted are gone, and those on this node."""

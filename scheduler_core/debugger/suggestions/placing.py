@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions.owner import equality_of
-from scheduler_core.debugger.suggestions.trial import reverted
-from scheduler_core.debugger.suggestions.what_if import dry_cycles, edited_pod, with_patches
+from scheduler_core.debugger.suggestions.what_if import changed, edited_pod, with_patches
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.plugins.dynamic_resources import DynamicResources
@@ -31,31 +30,25 @@ class Placing:
         After a pod that is not placed, equal ones are skipped. Raises InputError if a change cannot be applied.
         """
         scheduler = self.simulation.scheduler
-        own = {pod.key for pod in pods}
         edits = {key: [change] for change in changes if (key := edited_pod(change))}
         done = []
         nowhere: set[bytes] = set()  # kinds of pods that were not placed since the last success
-        with reverted(self.simulation) as trial:
-            for change in changes:
-                if edited_pod(change) not in own:
-                    trial.apply(change)
-            self.simulation.cluster.nodes.refresh()
+        with changed(self.simulation, changes, {pod.key for pod in pods}) as trial:
             try:
-                with dry_cycles(scheduler):
-                    for before in pods:
-                        kind = self._kind(before)
-                        if kind in nowhere or self.cycles <= 0:
-                            continue
-                        self.cycles -= 1
-                        pod = with_patches(before, edits.get(before.key, ()))
-                        trial.keep_claims(pod)
-                        framework, state, trace = scheduler.try_pod(pod)
-                        if trace.placed_on:
-                            _write_claims(framework, state, pod, trace.node)
-                            done.append((framework, state, pod, trace.node))
-                            nowhere.clear()
-                        else:
-                            nowhere.add(kind)
+                for before in pods:
+                    kind = self._kind(before)
+                    if kind in nowhere or self.cycles <= 0:
+                        continue
+                    self.cycles -= 1
+                    pod = with_patches(before, edits.get(before.key, ()))
+                    trial.keep_claims(pod)
+                    framework, state, trace = scheduler.try_pod(pod)
+                    if trace.placed_on:
+                        _write_claims(framework, state, pod, trace.node)
+                        done.append((framework, state, pod, trace.node))
+                        nowhere.clear()
+                    else:
+                        nowhere.add(kind)
             finally:
                 for framework, state, pod, node in reversed(done):
                     scheduler.forget(framework, state, pod, node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,30 +58,32 @@ class WhatIf:
 
     def run(self, changes: Sequence[Change], look: Callable[[CycleTrace, PodInfo], Any] | None = None) -> CycleTrace:
         """Run the cycle to Permit, without preemption; call `look` before reverting the changes. Raises InputError."""
-        with reverted(self.simulation) as trial:
-            pod = self._do(changes, trial)
+        scheduler = self.simulation.scheduler
+        self.runs += 1
+        with changed(self.simulation, changes, {self.pod.key}) as trial:
+            pod = with_patches(self.pod, changes)
             trial.keep_claims(pod)
-            self.cluster.nodes.refresh()
-            trace = self._cycle(pod)
+            framework, state, trace = scheduler.try_pod(pod, self.attempt)
+            if trace.placed_on:
+                scheduler.forget(framework, state, pod, trace.node)
             if look is not None:
                 look(trace, pod)
             return trace
 
-    def _cycle(self, pod: PodInfo) -> CycleTrace:
-        self.runs += 1
-        scheduler = self.simulation.scheduler
-        with dry_cycles(scheduler):
-            framework, state, trace = scheduler.try_pod(pod, self.attempt)
-            if trace.placed_on:
-                scheduler.forget(framework, state, pod, trace.node)
-        return trace
 
-    def _do(self, changes: Sequence[Change], trial: Trial) -> PodInfo:
-        """Apply the changes and return the changed pod."""
+@contextmanager
+def changed(simulation: Simulation, changes: Iterable[Change], own: Container[str] = ()) -> Iterator[Trial]:
+    """Make changes for dry cycles inside the `with`, and revert everything afterwards.
+
+    `own`: pods whose patches the caller makes. Raises InputError if a change cannot be applied.
+    """
+    with reverted(simulation) as trial:
         for change in changes:
-            if edited_pod(change) != self.pod.key:
+            if edited_pod(change) not in own:
                 trial.apply(change)
-        return with_patches(self.pod, changes)
+        simulation.cluster.nodes.refresh()
+        with dry_cycles(simulation.scheduler):
+            yield trial
 
 
 def edited_pod(change: Change) -> str:
