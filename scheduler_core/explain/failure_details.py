@@ -48,10 +48,7 @@ def lacks(context: RejectionContext) -> npt.NDArray[np.float64]:
     for row in {*context.further, context.nodes.rows.get(context.own_node)}:
         if row is not None:
             total[row] = _lack(context, row)
-    if context.names is context.nodes.names or list(context.names) == context.nodes.names:
-        return total
-    rows = np.array([context.nodes.rows.get(name, -1) for name in context.names], np.intp)
-    return np.where(rows >= 0, np.append(total, 0.0)[rows], np.inf)
+    return np.where(context.rows >= 0, np.append(total, 0.0)[context.rows], np.inf)
 
 
 def _lack(context: RejectionContext, row: int) -> float:

@@ -91,7 +91,7 @@ def classes_of(
     `lacks`: how much each node lacks, as a share of the requests; float64 over the trace's rows. `left_out`: the rows
     of nodes that PreFilter left out, with the status.
     """
-    rows = _rows(names, context)
+    rows = context.rows if context is not None else np.full(len(names), -1, np.intp)
     found: list[tuple[tuple[Obstacle, ...], ...]] = [()] * trace.nodes  # at each node, by plugin
     for plugin, verdict in trace.verdicts.items():
         for number, status in enumerate(verdict.statuses, 1) if verdict.codes is not None else ():
@@ -139,14 +139,6 @@ def obstacles_at(trace: CycleTrace, context: RejectionContext, row: int) -> tupl
     if not found and trace.nominated.get(row) is not None:
         return _KEPT
     return _deduplicated(tuple(found))
-
-
-def _rows(names: Sequence[str], context: RejectionContext | None) -> npt.NDArray[np.intp]:
-    if context is None:
-        return np.full(len(names), -1, np.intp)
-    if names is context.nodes.names:
-        return np.arange(len(names), dtype=np.intp)
-    return np.array([context.nodes.rows.get(name, -1) for name in names], np.intp)
 
 
 def _deduplicated(obstacles: tuple[Obstacle, ...]) -> tuple[Obstacle, ...]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -45,6 +49,13 @@ class RejectionContext:
         row = self.nodes.rows.get(name)
         if row is not None and pods:
             self.further.setdefault(row, []).extend(pods)
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """The cluster's row of each row of the trace, -1 for a node that no longer exists; intp."""
+        if self.names is self.nodes.names:
+            return np.arange(len(self.names), dtype=np.intp)
+        return np.array([self.nodes.rows.get(name, -1) for name in self.names], np.intp)
 
     def plugin(self, name: str) -> Any:
         """Return the profile's Filter plugin of that name; None if there is none."""

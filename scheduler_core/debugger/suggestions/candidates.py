@@ -21,7 +21,6 @@ from scheduler_core.cluster.system_taints import NEVER
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
-from scheduler_core.debugger.suggestions.immutable_fields import changes_immutable
 from scheduler_core.debugger.suggestions.node_context import NodeContext, of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
@@ -47,6 +46,11 @@ PARTS = 6  # share of the cycles for one simulation of all pods
 NEAR = 6  # nodes at which steps are looked for
 SHAPES = 3  # kinds of nodes that are tried
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+MUTABLE = {"tolerations", "schedulingGates"}
+"""Fields of a pod's spec that edits can change in place: tolerations are added, gates removed.
+
+Source: pkg/apis/core/validation/validation.go (ValidatePodUpdate).
+"""
 _OF_CRON_JOB = re.compile(r"(.+)-\d{8,}")
 
 
@@ -180,7 +184,7 @@ class Situation:
             return commands.replaced(owner, template, how), template, [lost, *after]
         pod = Target("Pod", self.pod.namespace, self.pod.name)
         first = changes[0].patch
-        if first is not None and not changes_immutable(self.pod.pod, first.patch):
+        if first is not None and (first.patch.get("spec") or {}).keys() <= MUTABLE:
             return commands.patch(pod, patch, how, pods), patch, []
         if owner.kind == "Pod":
             what = "the pod is" if len(pods) == 1 else "the pods are"
