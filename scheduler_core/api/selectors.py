@@ -135,4 +135,11 @@ def first_untolerated(
 
 
 NO_SCHEDULE = frozenset(("NoSchedule", "NoExecute"))
+
+
+def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[Taint]:
+    """Return the NoSchedule and NoExecute taints that are not tolerated."""
+    return [t for t in taints if first_untolerated([t], tolerations, NO_SCHEDULE) is not None]
+
+
 PREFER_NO_SCHEDULE = frozenset(("PreferNoSchedule",))

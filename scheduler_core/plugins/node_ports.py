@@ -3,7 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/nodeports, pkg/scheduler/framework/types.go (HostPortInfo).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -30,6 +30,20 @@ def _ports(pod: PodInfo) -> Iterator[tuple[tuple[Step, ...], HostPort]]:
             for j, port in enumerate(container.ports if field == "containers" or sidecar else ()):
                 if port.host_port > 0:
                     yield ("spec", field, i, "ports", j), next(wanted)
+
+
+def taken_ports(pod: PodInfo, others: Sequence[PodInfo]) -> dict[tuple[str, int], list[PodInfo]]:
+    """Return (protocol, port) of each host port of the pod that other pods use -> these pods."""
+    found: dict[tuple[str, int], list[PodInfo]] = {}
+    for ip, protocol, port in pod.host_ports:
+        users = [
+            other
+            for other in others
+            if any(p[1:] == (protocol, port) and ports_conflict(ip, (p[0],)) for p in other.host_ports)
+        ]
+        if users:
+            found[protocol, port] = users
+    return found
 
 
 def _conflict(
@@ -106,16 +120,9 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
         """Return the host ports of the pod that are in use, and by which pods."""
-        details = []
-        for ip, protocol, port in context.pod.host_ports:
-            users = [
-                pod.key
-                for pod in context.pods_on(row)
-                if any(p[1:] == (protocol, port) and ports_conflict(ip, (p[0],)) for p in pod.host_ports)
-            ]
-            if users:
-                details.append(f"host port {port}/{protocol} is taken by {formatting.some(users, 3)}")
-        return "; ".join(details)
+        taken = taken_ports(context.pod, list(context.pods_on(row)))
+        users = {port: formatting.some([pod.key for pod in pods], 3) for port, pods in taken.items()}
+        return "; ".join(f"host port {port}/{protocol} is taken by {who}" for (protocol, port), who in users.items())
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """Explain each pair of a port that the pod requests and the same port of a pod on the node."""

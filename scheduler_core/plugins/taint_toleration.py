@@ -55,10 +55,7 @@ def _is_meant(context: RejectionContext, row: int, taint: Taint) -> bool:
     for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
         if any(r.key not in GIVEN_LABELS and r.operator in ("In", "Exists") for r in term.match_expressions):
             return True
-    return any(
-        selectors.first_untolerated([taint], other.pod.spec.tolerations, selectors.NO_SCHEDULE) is not None
-        for other in context.pods_on(row)
-    )
+    return any(selectors.untolerated([taint], other.pod.spec.tolerations) for other in context.pods_on(row))
 
 
 class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalized):
@@ -122,9 +119,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     @classmethod
     def _untolerated(cls, context: RejectionContext, row: int, taints: Sequence[Taint]) -> tuple[Obstacle, ...]:
         found: dict[str, Obstacle] = {}
-        for taint in taints:
-            if selectors.first_untolerated([taint], context.pod.pod.spec.tolerations, selectors.NO_SCHEDULE) is None:
-                continue
+        for taint in selectors.untolerated(taints, context.pod.pod.spec.tolerations):
             obstacle = taint_obstacle(
                 taint.key, taint_text(taint), 1.0 if _is_meant(context, row, taint) else DEDICATED
             )
@@ -135,13 +130,8 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
-        tolerations = context.pod.pod.spec.tolerations
-        taints = [
-            taint_text(taint)
-            for taint in context.nodes.nodes[row].spec.taints
-            if selectors.first_untolerated([taint], tolerations, selectors.NO_SCHEDULE) is not None
-        ]
-        return f"taint {formatting.listing(taints)}" if taints else ""
+        taints = selectors.untolerated(context.nodes.nodes[row].spec.taints, context.pod.pod.spec.tolerations)
+        return f"taint {formatting.listing(list(map(taint_text, taints)))}" if taints else ""
 
     def explain_filter(self, state: fwk.CycleState, view: View) -> Tree:
         taints = range(len(view.node.spec.taints))

@@ -22,11 +22,11 @@ from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import (
     claim_missing,
-    claim_name,
     claim_obstacle,
     claims,
     claims_of,
     is_missing,
+    other_users,
     own_claim_changed,
 )
 from scheduler_core.provenance.context import View
@@ -233,15 +233,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         for key, claim in claims(context):
             if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
                 continue
-            users = [
-                pod.key
-                for pods in context.cluster.volume_users.by_node.values()
-                for pod in pods.values()
-                if pod.namespace == context.pod.namespace
-                and pod.key != context.pod.key
-                and any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
-            ]
-            if users:
+            if users := other_users(context.cluster, context.pod, claim):
                 return f"claim {key} is in use by {formatting.some(users, 3)}"
         return ""
 

@@ -71,6 +71,12 @@ def names_claim(pod: PodInfo, claim: PersistentVolumeClaim) -> bool:
     return any(claim_name(pod, volume) == claim.name for volume in pod.pod.spec.volumes)
 
 
+def other_users(cluster: Cluster, pod: PodInfo, claim: PersistentVolumeClaim) -> list[str]:
+    """Return the other pods on nodes that use a claim."""
+    running = (one for pods in cluster.volume_users.by_node.values() for one in pods.values())
+    return [one.key for one in running if one.key != pod.key and names_claim(one, claim)]
+
+
 def own_claim_changed(pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:
     """Return whether the pod uses the claim that was added or changed (a queueing hint)."""
     return names_claim(pod, new)

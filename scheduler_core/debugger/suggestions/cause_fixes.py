@@ -94,13 +94,13 @@ def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[Templa
         found.append(uncordon([context.node]))
     for name in (successor(plugin) for plugin in context.statuses() if plugin not in but):
         if name == "TaintToleration":
-            hard = [taint for taint in labels.not_tolerated(context) if taint.key != UNSCHEDULABLE]
+            hard = [taint for taint in context.untolerated if taint.key != UNSCHEDULABLE]
             system = any(taint.key in SYSTEM_TAINTS for taint in hard)
             found += [None if system else labels.toleration(hard)] if hard else []
         elif name in ("NodeAffinity", ""):
             found.append(labels.affinity(context))
         elif name == "NodePorts":
-            found.append(pod_constraints.without_ports(frozenset(pod_constraints.taken_ports(context))))
+            found.append(pod_constraints.without_ports(frozenset(context.taken_ports())))
         elif name == "PodTopologySpread":
             found.append(all_relaxed(context.what_if.document, "topology-spread", "spread"))
         elif name == "InterPodAffinity":

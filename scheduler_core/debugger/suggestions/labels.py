@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from scheduler_core.api import selectors
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing
 from scheduler_core.cluster import formatting
@@ -135,12 +134,6 @@ def _put(term: int, req: Requirement, field: str, value: str | list[str], docume
         for one in _terms(document)[term].get(part, []):
             if (one["key"], one["operator"], one.get("values", [])) == (req.key, req.operator, list(req.values)):
                 one[field] = value
-
-
-def not_tolerated(context: NodeContext) -> list[Taint]:
-    tolerations = context.pod.pod.spec.tolerations
-    taints = (t for t in context.node.spec.taints if t.effect in ("NoSchedule", "NoExecute"))
-    return [t for t in taints if selectors.first_untolerated([t], tolerations, selectors.NO_SCHEDULE) is not None]
 
 
 def toleration(taints: list[Taint]) -> TemplateEdit:

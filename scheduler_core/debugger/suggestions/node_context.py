@@ -7,12 +7,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scheduler_core.api.objects import Node
+from scheduler_core.api import selectors
+from scheduler_core.api.objects import Node, Taint
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.framework.interface import Status
+from scheduler_core.plugins.node_ports import taken_ports
 
 _KEY = "suggestions.of_nodes"
 T = TypeVar("T")
@@ -59,6 +61,15 @@ class NodeContext:
     @property
     def labels(self) -> dict[str, str]:
         return self.node.metadata.labels
+
+    @property
+    def untolerated(self) -> list[Taint]:
+        """The taints that keep the pod from the node."""
+        return selectors.untolerated(self.node.spec.taints, self.pod.pod.spec.tolerations)
+
+    def taken_ports(self) -> dict[tuple[str, int], list[PodInfo]]:
+        """Return the host ports of the pod that are in use on the node, with the pods that use them."""
+        return taken_ports(self.pod, [*self.pods(), *self.ahead()])
 
     def ahead(self) -> list[PodInfo]:
         """Return the nominated pods that count on the node."""

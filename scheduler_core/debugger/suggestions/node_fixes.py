@@ -17,7 +17,7 @@ from scheduler_core.cluster.resources import amounts
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.cluster.system_taints import NOT_READY, SYSTEM_TAINTS, UNSCHEDULABLE
 from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions import commands, pod_constraints, requests
+from scheduler_core.debugger.suggestions import commands, requests
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation, shown
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.template_patch import TemplateEdit, patch_of
@@ -99,7 +99,7 @@ def to_free(situation: Situation, context: NodeContext) -> FixCandidate | None:
     lacking = {name: situation.pod.requests[name] - left for name, left in requests.short(context).items()}
     parts = [f"{formatting.amount(name, amount)} {name}" for name, amount in lacking.items()]
     parts += ["a pod slot"] * context.is_full()
-    ports = pod_constraints.taken_ports(context)
+    ports = context.taken_ports()
     parts += [f"host port {port}/{protocol}" for protocol, port in sorted(ports)]
     if not parts:
         return None

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from scheduler_core.cluster import formatting
-from scheduler_core.cluster.nodes import ports_conflict
-from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.debugger.actions import SOFT
 from scheduler_core.debugger.suggestions.node_context import NodeContext
@@ -16,20 +14,6 @@ from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 
 KIND = "topology-spread"
-
-
-def taken_ports(context: NodeContext) -> dict[tuple[str, int], list[PodInfo]]:
-    """Return the host ports of the pod that are in use on the node, with the pods that use them."""
-    taken: dict[tuple[str, int], list[PodInfo]] = {}
-    for ip, protocol, port in context.pod.host_ports:
-        users = [
-            other
-            for other in [*context.pods(), *context.ahead()]
-            if any(p[1:] == (protocol, port) and ports_conflict(ip, (p[0],)) for p in other.host_ports)
-        ]
-        if users:
-            taken[protocol, port] = users
-    return taken
 
 
 def without_ports(taken: Collection[tuple[str, int]]) -> TemplateEdit:

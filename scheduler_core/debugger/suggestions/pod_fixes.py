@@ -29,7 +29,7 @@ _OF_TAINT = "other workloads are kept away from these nodes; check that this one
 def tolerations(situation: Situation) -> Candidates:
     sets: dict[str, list[Taint]] = {}
     for context in situation.near:
-        hard = labels.not_tolerated(context)
+        hard = context.untolerated
         if hard and not any(taint.key in SYSTEM_TAINTS for taint in hard):
             sets.setdefault(labels.toleration(hard).text, hard)
     for hard in sorted(sets.values(), key=len)[:MOST_TAINTS]:
@@ -145,7 +145,7 @@ def topology_spread(situation: Situation) -> Candidates:
 
 def host_ports(situation: Situation) -> Candidates:
     if not situation.pod.pod.spec.host_network:  # otherwise the API server sets the host ports again
-        taken = {port for context in situation.near for port in pod_constraints.taken_ports(context)}
+        taken = {port for context in situation.near for port in context.taken_ports()}
         note = "expose the pods with a Service instead, of type LoadBalancer or NodePort for other networks"
         yield situation.edited(pod_constraints.without_ports(taken), note)
     yield from capacity(situation)

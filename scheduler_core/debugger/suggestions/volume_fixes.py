@@ -16,7 +16,7 @@ from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandid
 from scheduler_core.debugger.suggestions.template_patch import Raw
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework import causes
-from scheduler_core.plugins.volumes import NO_PROVISIONER, claim_name, class_of_claim, fully_bound
+from scheduler_core.plugins.volumes import NO_PROVISIONER, claim_name, class_of_claim, fully_bound, other_users
 from scheduler_core.virtual_time.scenario import Reference
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -187,10 +187,7 @@ def conflict(situation: Situation) -> Candidates:
     for _, target, claim in _claims_of(situation):
         if claim is None or "ReadWriteOncePod" not in claim.spec.access_modes:
             continue
-        running = (pod for pods in situation.cluster.volume_users.by_node.values() for pod in pods.values())
-        others = [pod for pod in running if pod.namespace == target.namespace and pod.key != situation.pod.key]
-        users = [pod.key for pod in others if any(claim_name(pod, v) == claim.name for v in pod.pod.spec.volumes)]
-        if users:
+        if users := other_users(situation.cluster, situation.pod, claim):
             who = formatting.some(users, 3)
             text = f"stop {who} or give this workload its own claim: only one pod may use claim {claim.name}"
             yield shown("volume-conflict", target, text)
