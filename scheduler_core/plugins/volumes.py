@@ -215,7 +215,7 @@ def claims(context: RejectionContext) -> Iterator[tuple[str, PersistentVolumeCla
             yield key, context.cluster.claims.get(key)
 
 
-class ClaimProblem(NamedTuple):
+class VolumeClaimProblem(NamedTuple):
     """Why a claim (namespace/name) has no volume that its pod can use. `cause`: as in `pending_answer.ClaimWait`.
     `text`: a clause whose subject is the claim. `storage_class`: of an unbound claim."""
 
@@ -230,7 +230,7 @@ class ClaimProblem(NamedTuple):
         return self.cause in (WAITS_FOR_CONSUMER, PROVISIONING)
 
 
-def claim_problems(cluster: Cluster, pod: PodInfo) -> Iterator[ClaimProblem]:
+def claim_problems(cluster: Cluster, pod: PodInfo) -> Iterator[VolumeClaimProblem]:
     """Yield what is wrong with each claim of the pod that is not bound to an existing volume."""
     for volume in pod.pod.spec.volumes:
         name = claim_name(pod, volume)
@@ -239,13 +239,13 @@ def claim_problems(cluster: Cluster, pod: PodInfo) -> Iterator[ClaimProblem]:
         key = f"{pod.namespace}/{name}"
         claim = cluster.claims.get(key)
         if claim is None:
-            yield ClaimProblem(key, "missing", _why_missing(cluster, pod, volume, name))
+            yield VolumeClaimProblem(key, "missing", _why_missing(cluster, pod, volume, name))
         elif claim.metadata.deletion_timestamp:
-            yield ClaimProblem(key, "deleted", "is being deleted")
+            yield VolumeClaimProblem(key, "deleted", "is being deleted")
         elif claim.status.phase == "Lost":
-            yield ClaimProblem(key, "lost", f"lost its volume {claim.spec.volume_name}")
+            yield VolumeClaimProblem(key, "lost", f"lost its volume {claim.spec.volume_name}")
         elif not fully_bound(claim) or claim.spec.volume_name not in cluster.volumes:
-            yield ClaimProblem(key, *_why_unbound(cluster, claim), class_of_claim(claim))
+            yield VolumeClaimProblem(key, *_why_unbound(cluster, claim), class_of_claim(claim))
 
 
 def _why_missing(cluster: Cluster, pod: PodInfo, volume: Volume, name: str) -> str:
