@@ -38,7 +38,7 @@ KINDS: dict[str, Kind] = {
     **_kinds("storage.k8s.io/v1", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", namespaced=False),
     **_kinds("storage.k8s.io/v1", "CSIStorageCapacity"),
     **_kinds("resource.k8s.io/v1", "ResourceClaim", "ResourceClaimTemplate"),
-    **_kinds("resource.k8s.io/v1", "DeviceClass", "ResourceSlice", namespaced=False),
+    **_kinds("resource.k8s.io/v1", "DeviceClass", "ResourceSlice", "DeviceTaintRule", namespaced=False),
     **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }

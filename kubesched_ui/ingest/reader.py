@@ -30,6 +30,7 @@ from kubesched_ui.ingest.warnings import UNKNOWN_FIELD, UnknownFields, Warnings
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
+from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
 from scheduler_core.snapshot.wrong_input_hints import (
@@ -371,12 +372,14 @@ class _Reading:
         if self.written and not result.time and any(map(scenario_time.creates_pods, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
         self._keep_failures()
-        for error in self.misspelt.remarks():
-            self.warnings.add(UNKNOWN_FIELD, error)
-        self._check_whole()
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
+        if is_newer(result.kubernetes):
+            self.misspelt.look_at_newer(result.records.values())
+        for error in self.misspelt.remarks():
+            self.warnings.add(UNKNOWN_FIELD, error)
+        self._check_whole()
         result.outlook = preflight.warnings_of_records(result.records.values(), result.config)
         result.warnings = self.warnings.listed()
         return result

@@ -27,6 +27,7 @@ _TOPICS = {
     "Workload.scheduling.k8s.io": "workloads",
     "scheduling.k8s.io": "newer",
     "resource.k8s.io": "devices",
+    "lifecycle.k8s.io": "evictions",
     "autoscaling.k8s.io": "vertical",
     "topology.node.k8s.io": "plugins",
     "kueue.x-k8s.io": "kueue",
@@ -42,7 +43,7 @@ _TOPICS = {
 _CHANGES = {
     "devices": (
         "of dynamic resource allocation, claims, claim templates, device classes and resource slices are simulated, "
-        "from release 1.34 on. Other objects are ignored"
+        "from release 1.34 on, and DeviceTaintRules from 1.37 on. Other objects are ignored"
     ),
     "quota": (
         "an API server rejects new pods that exceed a quota. This is not simulated: pods that you create here are not "
@@ -67,6 +68,10 @@ _CHANGES = {
     "workloads": (
         "in v1alpha1, which only 1.35 serves, the groups of pods are a part of a Workload. They are simulated only as "
         "PodGroups, which 1.36 and newer releases have: each pod is scheduled individually"
+    ),
+    "evictions": (
+        "since 1.37, other programs evict the pods that an EvictionRequest names if the feature gate "
+        "EvictionRequestAPI is enabled. This is not simulated: these pods stay"
     ),
     "newer": f"kube-scheduler may use them in a release that is not simulated{_UNKNOWN}",
     "kueue": (

@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from kubesched_ui.ingest.errors import IngestError, Warn, Where, shown
+from kubesched_ui.ingest.result import Record
 from scheduler_core.api.fields import types, unknown_fields
+from scheduler_core.api.newer_fields import UNKNOWN, collapsed, newer_fields
 
 EACH = 3  # up to this number, equal problems are listed one by one
 MAX_FILES = 10_000  # maximum number of file names that are stored for counting
@@ -68,23 +70,36 @@ class Warnings:
 
 
 class UnknownFields:
-    """Collects fields that the API does not define. Objects with the same unknown field share a warning. Objects with a
-    uid are skipped: the API server that stored them has removed such fields."""
+    """Collects fields that the API does not define, and fields that are not simulated. Objects with the same field
+    share a warning. Objects with a uid have no unknown fields, unless their API server is newer than the newest
+    release: it has removed what it does not know."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str, str], tuple[Where, int]] = {}
 
     def look(self, kind: str, obj: dict[str, Any], where: Where) -> bool:
         """Return whether the object has such a field."""
-        if kind not in types() or (obj.get("metadata") or {}).get("uid"):
-            return False
-        unknown = None
-        for unknown in islice(unknown_fields(obj, kind), MAX_FIELDS):
-            key = (kind, _INDEX.sub("[]", unknown.path), unknown.problem)
-            if key in self.found or len(self.found) < MAX_FIELDS:
-                first, number = self.found.get(key, (where.at(kind=kind), 0))
-                self.found[key] = (first, number + 1)
-        return unknown is not None
+        found = [(newer.path, newer.problem) for newer in islice(newer_fields(obj, kind), MAX_FIELDS)]
+        if kind in types() and not (obj.get("metadata") or {}).get("uid"):
+            found += [(unknown.path, unknown.problem) for unknown in islice(unknown_fields(obj, kind), MAX_FIELDS)]
+        for path, problem in found:
+            self._add(kind, path, problem, where)
+        return bool(found)
+
+    def look_at_newer(self, records: Iterable[Record]) -> None:
+        """Look for unknown fields in the objects of an API server that is newer than the newest release."""
+        for record in records:
+            where = Where("the cluster", kind=record.kind, namespace=record.namespace, name=record.name)
+            obj = record.object() if record.kind in types() else {}
+            if (obj.get("metadata") or {}).get("uid"):
+                for unknown in islice(unknown_fields(obj, record.kind), MAX_FIELDS):
+                    self._add(record.kind, unknown.path, UNKNOWN, where)
+
+    def _add(self, kind: str, path: str, problem: str, where: Where) -> None:
+        key = (kind, collapsed(path), problem)
+        if key in self.found or len(self.found) < MAX_FIELDS:
+            first, number = self.found.get(key, (where.at(kind=kind), 0))
+            self.found[key] = (first, number + 1)
 
     def remarks(self) -> Iterator[IngestError]:
         """Yield one warning per field."""

@@ -1,8 +1,8 @@
 """Finds unknown fields such as `nodeSelectorr`, which an API server and KubeSched ignore without a warning, and
 resources of containers that an API server refuses.
 
-Source: the OpenAPI description of Kubernetes 1.34 (`fields.txt`) for the kinds that affect scheduling, and
-`schedulingGroup` of 1.36.
+Source: the OpenAPI description of Kubernetes 1.34 and k8s.io/api of 1.37 (`fields.txt`), for the kinds that affect
+scheduling. Kinds of other groups with the same name have their group in the table.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scheduler_core.api import quantity
 
 FILE = Path(__file__).with_name("fields.txt")
 DEPTH = 32
+MAP = "*"
 REQUIREMENTS = "ResourceRequirements"
 RESOURCES = ("cpu", "memory", "ephemeral-storage")
 LIKELY = ("PodSpec", "Container", "ObjectMeta", "Affinity")  # types that may have a misplaced field
@@ -37,7 +38,8 @@ class Unknown(NamedTuple):
 
 @cache
 def types() -> Mapping[str, Mapping[str, str]]:
-    """Return type -> field -> the type of its value, "" for text, numbers and maps."""
+    """Return type -> field -> the type of its value, "" for text, numbers and maps. With a `*` before it: the type of
+    the values of a map."""
     lines = [line.split() for line in FILE.read_text().splitlines() if not line.startswith("#")]
     return {kind: {field: held for field, _, held in (f.partition(":") for f in fields)} for kind, *fields in lines}
 
@@ -62,10 +64,19 @@ def _walk(obj: Any, kind: str, path: str, depth: int) -> Iterator[Unknown]:
                 at = f"{path}.{name}" if path else str(name)
                 yield Unknown(at, f"is not a field of {kind}{_instead(str(name), known)}")
             elif held and isinstance(value, list | dict):
-                yield from _walk(value, held, f"{path}.{name}" if path else str(name), depth + 1)
+                for inner, below in values_of(value, held, f"{path}.{name}" if path else str(name)):
+                    yield from _walk(inner, held.lstrip(MAP), below, depth + 1)
         if kind == REQUIREMENTS:
             for part, resource, problem in resource_problems(obj):
                 yield Unknown(f"{path}.{part}.{resource}", f"{problem}; an API server refuses it")
+
+
+def values_of(value: Any, kind: str, path: str) -> Iterator[tuple[Any, str]]:
+    """Yield the values of a field and their paths: those of a map for a `kind` with a `*`, else the value itself."""
+    if kind.startswith(MAP) and isinstance(value, dict):
+        yield from ((inner, f"{path}[{str(name)[:63]!r}]") for name, inner in value.items())
+    else:
+        yield value, path
 
 
 def resource_problems(requirements: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -41,7 +41,7 @@ from scheduler_core.live.scheduler_pods import (
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.releases import NEWEST, RELEASES, Release, get_release
-from scheduler_core.releases.feature_gates import gates_of, is_locked, parse, with_known_gates
+from scheduler_core.releases.feature_gates import gates_of, is_locked, parse, why_not_simulated, with_known_gates
 from scheduler_core.releases.versions import minor_of, numbered
 
 KUBEADM = "kube-system/kubeadm-config"
@@ -299,6 +299,9 @@ class _Discovery:
         known = gates_of(release)
         locked = [name for name, on in gates.items() if known.get(name, on) != on and is_locked(release, name)]
         groups = [name for name in ("AllAlpha", "AllBeta") if name in gates]
+        for name, on in gates.items():
+            if on and name not in known and (why := why_not_simulated(name)):
+                self._note(f"The feature gate {name} of {source} is left out: it {why}.")
         if locked:
             self._note(f"{_few(locked)} cannot be changed in {release.number}; the default is used.")
         if groups:

@@ -76,12 +76,30 @@ GATES: Mapping[str, Gate] = {
     "TaintNodesByCondition": Gate(since="1.16", on="1.16", until="1.16"),
     "VolumeAttributesClass": Gate(since="1.31", on="1.34", locked="1.36"),
     "VolumeLimitScaling": Gate(since="1.36", on="1.37"),
-    # These gates change when the scheduler writes and how long it waits. Writes take no time here.
+    # These gates change how long the scheduler takes, when it writes and how long it waits. Writes take no time here.
+    "InterPodAffinityHostnameFastPath": Gate(since="1.37"),
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
     "SchedulerAsyncAPICalls": Gate(since="1.34"),
     "SchedulerAsyncPreemption": Gate(since="1.32", on="1.33"),
+    "SchedulerPreQueueingHints": Gate(since="1.37"),
 }
 """In the order of their plugins."""
+
+NOT_SIMULATED: Mapping[str, tuple[str, str]] = {
+    "CompositePodGroup": ("1.37", "the PodGroups of a CompositePodGroup are placed together"),
+    "DRADerivedAttributes": ("1.37", "expressions derive attributes of devices, by which a claim compares them"),
+    "DRADeviceCompatibilityGroups": ("1.37", "devices of one counter set are allocated together by their groups"),
+    "DRAListTypeAttributes": ("1.36", "attributes of devices have several values"),
+    "DRANodeAllocatableResources": ("1.36", "devices use resources of their node"),
+    "DRAOptionalNodeOperations": ("1.37", "the kubelet prepares devices without their driver"),
+    "DRAWorkloadResourceClaims": ("1.36", "the pods of a group share claims made from templates"),
+    "InPlacePodLevelResourcesVerticalScaling": ("1.35", "the resources of a running pod as a whole change in place"),
+    "InPlacePodVerticalScalingSchedulerPreemption": ("1.37", "pods are evicted for a pod that grows in place"),
+    "PodGroupPreemptionPolicy": ("1.37", "a PodGroup can forbid its own preemption"),
+    "TaintTolerationComparisonOperators": ("1.35", "tolerations compare numbers with the operators Lt and Gt"),
+}
+"""Gate of kube-scheduler -> the first release with it, and what it does. It is refused, because its effect is not
+simulated. All are off by default but InPlacePodLevelResourcesVerticalScaling, which is on from 1.36 on."""
 
 WHERE = "feature gates"
 _TRUE, _FALSE = frozenset(("1", "t", "true")), frozenset(("0", "f", "false"))
@@ -200,7 +218,15 @@ def _unknown(name: str, release: Release, there: Mapping[str, bool]) -> str:
             return f"is available from Kubernetes {GATES[name].since} on, not in {release.number}"
         rest = f": it is part of {GATES[name].part_of}" if GATES[name].part_of else ""
         return f"is available up to Kubernetes {GATES[name].until}, not in {release.number}{rest}"
+    if why := why_not_simulated(name):
+        return why
     meant = get_close_matches(name[:80], list(GATES), 1, 0.8)
     if meant:
         return f"is not known; was {meant[0]} meant?"
     return f"is not one of the supported gates of {release.number}: {', '.join(there) or 'none'}"
+
+
+def why_not_simulated(name: str) -> str:
+    """Return why a gate of kube-scheduler is refused, whose effect is not simulated; "" for others."""
+    since, effect = NOT_SIMULATED.get(name, ("", ""))
+    return f"is not simulated: {effect} (from Kubernetes {since} on)" if effect else ""

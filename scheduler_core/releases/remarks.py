@@ -22,6 +22,12 @@ def nearest_release(version: str) -> str:
     return min(RELEASES, key=lambda name: abs(numbered(name)[1] - int(match[1])))
 
 
+def is_newer(version: str) -> bool:
+    """Return whether a cluster of this version is newer than the newest release."""
+    match = _VERSION.fullmatch(version.strip())
+    return match is not None and int(match[1]) > max(numbered(name) for name in RELEASES)[1]
+
+
 def default_release(version: str) -> str:
     """Return the default release for a cluster of this version: its own patch release or the nearest minor release,
     with the feature gates that follow the version. The newest if the version is unknown."""

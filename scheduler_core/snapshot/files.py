@@ -13,6 +13,8 @@ import msgspec
 
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
+from scheduler_core.releases.remarks import is_newer
+from scheduler_core.snapshot.field_notes import field_notes
 from scheduler_core.snapshot.wrong_input_hints import (
     binary_input_hint,
     unreadable_input_hint,
@@ -67,6 +69,7 @@ def read_snapshot(data: bytes, path: str) -> Snapshot:
             found.version = str(spec.get("kubernetes") or found.version)
             found.objects += _configuration_of(spec, path)
     found.version = found.version or kubelet_version(found.objects)
+    found.notes += field_notes(found.objects, is_newer(found.version))
     return found
 
 

@@ -31,7 +31,12 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
         ("scheduling.k8s.io/v1alpha3/CompositePodGroup", "1 CompositePodGroup", f"simulated is {NEWEST}."),
         ("scheduling.k8s.io/v1alpha1/Workload", "1 Workload", "v1alpha1, which only 1.35 serves"),
         ("scheduling.k8s.io/v1alpha9/Another", "1 Another", "a release that is not simulated"),
-        ("resource.k8s.io/v1alpha3/DeviceTaintRule", "1 DeviceTaintRule", "Other objects are ignored"),
+        (
+            "resource.k8s.io/v1alpha3/ResourcePoolStatusRequest",
+            "1 ResourcePoolStatusRequest",
+            "Other objects are ignored",
+        ),
+        ("lifecycle.k8s.io/v1alpha1/EvictionRequest", "1 EvictionRequest", "an EvictionRequest names"),
         ("v1/ResourceQuota", "1 ResourceQuota", "rejects new pods that exceed a quota"),
         ("v1/LimitRange", "1 LimitRange", "requests and limits of a LimitRange"),
         ("scheduling.x-k8s.io/v1alpha1/PodGroup", "1 PodGroup", "does not enable it"),

@@ -502,6 +502,21 @@ CASES = {
         "no --config",
         notes=("SchedulerQueueingHints cannot be changed in 1.34", "AllAlpha"),
     ),
+    "gates that are not simulated": Case(
+        "v1.37.0",
+        [
+            pod(
+                "s",
+                ["kube-scheduler", "--feature-gates=CompositePodGroup=true,StrictIPCIDR=true"],
+                image="registry.k8s.io/kube-scheduler:v1.37.0",
+            )
+        ],
+        "1.37",
+        "no --config",
+        notes=(
+            "CompositePodGroup of pod kube-system/s is left out: it is not simulated: the PodGroups of a Composite",
+        ),
+    ),
     "invalid gates": Case(
         "v1.34.1",
         [pod("s", ["kube-scheduler", "--feature-gates=A"])],

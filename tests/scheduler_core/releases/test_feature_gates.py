@@ -8,14 +8,17 @@ import pytest
 
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, chosen_release, get_release, with_gates
-from scheduler_core.releases.feature_gates import GATES, gates_of, is_locked, parse, spelled
+from scheduler_core.releases.feature_gates import GATES, NOT_SIMULATED, gates_of, is_locked, parse, spelled
 from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.releases.versions import numbered
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 
 DOCS = Path(__file__).parents[3] / "docs"
-WITHOUT_BEHAVIORS = {"NominatedNodeNameForExpectation", "SchedulerAsyncAPICalls", "SchedulerAsyncPreemption"}
+WITHOUT_BEHAVIORS = {
+    *("InterPodAffinityHostnameFastPath", "NominatedNodeNameForExpectation", "SchedulerPreQueueingHints"),
+    *("SchedulerAsyncAPICalls", "SchedulerAsyncPreemption"),
+}
 
 
 def behaviors_of(gate: str) -> list[str]:
@@ -85,6 +88,8 @@ def test_a_simulation_uses_its_gates() -> None:
         ("1.37", {"WorkloadAwarePreemption": False}, r"is available up to Kubernetes 1\.36, not in 1\.37"),
         ("1.37", {"GangScheduling": True}, r"not in 1\.37: it is part of GenericWorkload"),
         ("1.37", {"TopologyAwareWorkloadScheduling": True}, "needs GenericWorkload to be on as well"),
+        ("1.37", {"CompositePodGroup": True}, r"is not simulated: the PodGroups of .* \(from Kubernetes 1\.37 on\)"),
+        ("1.34", {"DRAListTypeAttributes": True}, r"is not simulated: attributes of devices .* 1\.36 on\)"),
         ("1.37", {"NodeDeclaredFeatures": False}, "is locked to true since Kubernetes 1.37"),
         ("1.37", {"DRAExtendedResource": False}, "is locked to true since Kubernetes 1.37"),
         ("1.37", {"DRADeviceTaints": False}, "DRADeviceTaintRules: needs DRADeviceTaints to be on as well"),
@@ -118,6 +123,12 @@ def test_text_is_parsed_like_the_flag_of_kube_scheduler(text: str, gates: dict[s
 def test_invalid_text(text: str) -> None:
     with pytest.raises(InputError, match="name=true or name=false"):
         parse(text)
+
+
+def test_gates_that_are_not_simulated_are_documented() -> None:
+    text = (DOCS / "configuration.md").read_text()
+    assert all(f"* `{name}`, {since}: {effect}.\n" in text for name, (since, effect) in NOT_SIMULATED.items())
+    assert not NOT_SIMULATED.keys() & GATES.keys()
 
 
 def test_every_gate_is_documented() -> None:

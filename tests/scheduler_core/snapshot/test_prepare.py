@@ -333,7 +333,7 @@ def test_in_virtual_time_a_terminating_pod_is_popped_and_skipped() -> None:
     message = "skip schedule deleting pod: default/gone"
     assert (skipped.time, skipped.data) == (0, {"pod": "default/gone", "message": message})
     assert [r.data["pod"] for r in played.records_of("attempt")] == ["default/a"]
-    assert played.moves("gone") == [(0, "active", "UnschedulablePodAdd"), (0, "popped", "Pop")]
+    assert played.moves("gone") == [(0, "active", "UnscheduledPodAdd"), (0, "popped", "Pop")]
     assert played.run.engine.queue.parts() == {}
     assert message in " ".join(played.run.warnings)
 
