@@ -428,6 +428,11 @@ class NodeTable:
             known = self._added[key] = pod.held, added  # as long as it is here, no other object has its id
         return known[1]
 
+    def used_by(self, pod: PodInfo) -> Int64:
+        """Return what a pod adds to `used`."""
+        size = len(self.capacity)
+        return self._added_by(pod)[size : 2 * size]
+
     def _tally_all(self, placed: list[tuple[int, PodInfo]]) -> None:
         """Add many pods to the columns, each on a row. Pods with equal requests are grouped."""
         if not placed:

@@ -7,7 +7,6 @@ here. Source: pkg/scheduler/core/generic_scheduler.go (Preempt, selectVictimsOnN
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -106,8 +105,7 @@ class PreemptionAttempt:
                 found = victims_by_numbers(wanted, free[i], places[i], budgets.split(lower))
                 result = NOT_ENOUGH if found is None else Candidate(name, tuple(found[0]), found[1][0])
                 known = self.framework.tried[name] = (key, result)
-            again = known[1]
-            yield row, replace(again, costs={}) if isinstance(again, Candidate) else again
+            yield row, known[1]
 
     def _select(self, row: int, budgets: Budgets, verdicts: Mapping[str, fwk.Verdict]) -> Candidate | fwk.Status:
         """Return the victims on a node, or why preemption does not help.

@@ -6,6 +6,7 @@ Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.preemption.victims import (
@@ -88,7 +88,7 @@ class LowerPods:
         lower = by_importance(pod for pod in nodes.pods_of(row) if pod.priority < self._priority)
         violating, others = compile_budgets(self._cluster).split(lower)
         pods = violating + others
-        held = np.array([_used_by(nodes, pod) for pod in pods], np.int64).reshape(-1, len(nodes.used)).T
+        held = np.array([nodes.used_by(pod) for pod in pods], np.int64).reshape(-1, len(nodes.used)).T
         found = self._known[row] = NodePods(pods, len(violating), held)
         return found
 
@@ -102,11 +102,6 @@ def lower_pods(cluster: Cluster, priority: int) -> LowerPods:
             by_priority.clear()
         found = by_priority[priority] = LowerPods(cluster, priority)
     return found
-
-
-def _used_by(nodes: NodeTable, pod: PodInfo) -> list[int]:
-    """Return what a pod uses, in the rows of `NodeTable.used`."""
-    return [1, *[pod.held.get(name, 0) for name in nodes.places]]
 
 
 class VictimSelection:
@@ -180,7 +175,7 @@ class VictimSelection:
         freed = np.add.reduceat(held, start, axis=1)
         for i, row in enumerate(rows.tolist() if ahead else ()):
             for pod in ahead.get(row, ()):
-                freed[:, i] -= _used_by(self._cluster.nodes, pod)
+                freed[:, i] -= self._cluster.nodes.used_by(pod)
         refused = self._refusals(rows, freed)
         found.update((int(rows[i]), status) for i, status in refused.items())
         fits = np.array([i for i in range(len(rows)) if i not in refused], np.intp)
@@ -254,7 +249,7 @@ class VictimSelection:
         ]
 
     def _candidate(self, node: str, lower: NodePods, positions: list[int]) -> Candidate:
-        violations = sum(place < lower.violating for place in positions)
+        violations = bisect_left(positions, lower.violating)
         victims = [lower.pods[place] for place in positions]
         return Candidate(node, tuple(in_recorded_order(victims, violations, self._cluster.release)), violations)
 

@@ -4,6 +4,7 @@ Source: pkg/scheduler/framework/preemption (pickOneNodeForPreemption).
 """
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from scheduler_core.preemption.victims import Candidate, start_of
 
@@ -12,8 +13,8 @@ PRIORITY_OFFSET = 1 << 31  # makes every priority positive, so that fewer pods a
 
 def _earliest_start(candidate: Candidate) -> float:
     """Return the earliest start of the most important victims. Pods that never started count as the newest."""
-    highest = max(v.priority for v in candidate.victims)
-    return min(start_of(v) for v in candidate.victims if v.priority == highest)
+    highest = max([v.priority for v in candidate.victims])
+    return min([start_of(v) for v in candidate.victims if v.priority == highest])
 
 
 FEWEST_VIOLATIONS = "fewest budget violations"
@@ -22,19 +23,12 @@ SUM_OF_PRIORITIES = "lowest sum of the victims' priorities"
 FEWEST_VICTIMS = "fewest victims"
 LATEST_START = "latest start of the most important victims"
 RULES: tuple[tuple[str, Callable[[Candidate], float]], ...] = (
-    (FEWEST_VIOLATIONS, lambda c: c.pdb_violations),
+    (FEWEST_VIOLATIONS, attrgetter("pdb_violations")),
     (HIGHEST_PRIORITY, lambda c: c.victims[0].priority),
-    (SUM_OF_PRIORITIES, lambda c: sum(v.priority + PRIORITY_OFFSET for v in c.victims)),
+    (SUM_OF_PRIORITIES, lambda c: sum([v.priority for v in c.victims]) + PRIORITY_OFFSET * len(c.victims)),
     (FEWEST_VICTIMS, lambda c: len(c.victims)),
     (LATEST_START, lambda c: -_earliest_start(c)),
 )
-
-
-def _cost(candidate: Candidate, rule: str, cost: Callable[[Candidate], float]) -> float:
-    found = candidate.costs.get(rule)
-    if found is None:
-        found = candidate.costs[rule] = cost(candidate)
-    return found
 
 
 def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
@@ -44,7 +38,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
     for rule, cost in RULES:
         if len(best) == 1:
             break
-        costs = [_cost(candidate, rule, cost) for candidate in best]
+        costs = list(map(cost, best))
         lowest = min(costs)
         lowest_cost = [candidate for candidate, value in zip(best, costs, strict=True) if value == lowest]
         if len(lowest_cost) < len(best):

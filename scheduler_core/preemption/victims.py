@@ -3,12 +3,16 @@
 Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode), pkg/scheduler/util (MoreImportantPod).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import PodDisruptionBudget
+from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_counts import LabelClass
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import NodePodsChange, Status, unresolvable
 from scheduler_core.releases import Release
@@ -19,17 +23,12 @@ OLD_NO_VICTIMS = "No victims found on node {node} for preemptor pod {pod}"
 Fits = Callable[[NodePodsChange], Status | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A node where preemption makes the pod fit: its victims (most important first) and budget violations.
-
-    `costs`: rule of the choice of a node -> its value, computed once.
-    """
+class Candidate(NamedTuple):
+    """A node where preemption makes the pod fit: its victims (most important first) and budget violations."""
 
     node: str
     victims: tuple[PodInfo, ...]
     pdb_violations: int
-    costs: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
 
 NOW = float("inf")
@@ -61,33 +60,48 @@ class Budgets:
         self._in_namespace: dict[str, list[int]] = {}
         for i, budget in enumerate(budgets):
             self._in_namespace.setdefault(budget.namespace, []).append(i)
+        self._of_class: dict[LabelClass, list[int]] = {}
 
     def split(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         """Return (pods whose eviction would violate a budget, the others), each in the given order."""
         if not self.compiled:
             return [], list(pods)
-        left = [budget.status.disruptions_allowed for budget, _ in self.compiled]
+        left = _Allowed(self.compiled)
         violating: list[PodInfo] = []
         others: list[PodInfo] = []
         for pod in pods:
             (violating if self._breaks(pod, left) else others).append(pod)
         return violating, others
 
-    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
+    def _breaks(self, pod: PodInfo, left: _Allowed) -> bool:
         """Whether evicting the pod violates a budget. `left`: allowed disruptions by budget; reduced by the pod."""
         broken = False
-        for i, budget in self._of(pod):
-            if pod.name not in budget.status.disrupted_pods:
+        for i in self._of(pod):
+            if pod.name not in self.compiled[i][0].status.disrupted_pods:
                 left[i] -= 1
                 broken = broken or left[i] < 0
         return broken
 
-    def _of(self, pod: PodInfo) -> Iterator[tuple[int, PodDisruptionBudget]]:
-        """Return the budgets that select the pod, with their index."""
-        for i in self._in_namespace.get(pod.namespace, ()) if pod.labels else ():
-            budget, selector = self.compiled[i]
-            if selector.key and selector.matches(pod.labels):
-                yield i, budget
+    def _of(self, pod: PodInfo) -> list[int]:
+        """Return the indices of the budgets that select the pod."""
+        alike = pod.label_class
+        found = self._of_class.get(alike) if alike is not None else None
+        if found is None:
+            selecting = [(i, self.compiled[i][1]) for i in self._in_namespace.get(pod.namespace, ())]
+            found = [i for i, selector in selecting if pod.labels and selector.key and selector.matches(pod.labels)]
+            if alike is not None:
+                self._of_class[alike] = found
+        return found
+
+
+class _Allowed(dict[int, int]):
+    """The allowed disruptions that are left, by the index of the budget."""
+
+    def __init__(self, compiled: Sequence[tuple[PodDisruptionBudget, Selector]]) -> None:
+        self._compiled = compiled
+
+    def __missing__(self, i: int) -> int:
+        return self._compiled[i][0].status.disruptions_allowed
 
 
 class FirstBudgets(Budgets):
@@ -96,8 +110,8 @@ class FirstBudgets(Budgets):
     Pods that are already disrupted count as others do.
     """
 
-    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
-        for i, _ in self._of(pod):
+    def _breaks(self, pod: PodInfo, left: _Allowed) -> bool:
+        for i in self._of(pod):
             if left[i] <= 0:
                 return True
             left[i] -= 1
@@ -110,8 +124,8 @@ class UncountedBudgets(Budgets):
     Allowed disruptions are not counted down.
     """
 
-    def _breaks(self, pod: PodInfo, left: list[int]) -> bool:
-        return any(left[i] <= 0 for i, _ in self._of(pod))
+    def _breaks(self, pod: PodInfo, left: _Allowed) -> bool:
+        return any(left[i] <= 0 for i in self._of(pod))
 
 
 def compile_budgets(cluster: Cluster) -> Budgets:
