@@ -186,8 +186,9 @@ class Facts(Lookups):
     # ---- results of cycles
 
     def node_of(self, pod: str, attempt: int | None = None) -> str:
-        """The chosen node, or `nowhere`."""
-        return self.cycle(pod, attempt).as_dict.get("selected") or NOWHERE
+        """The chosen node, or `nowhere`, also if the pod's group is not scheduled."""
+        cycle = self.cycle(pod, attempt)
+        return NOWHERE if cycle.trace.pends_with_group else cycle.as_dict.get("selected") or NOWHERE
 
     def result(self, pod: str, attempt: int | None = None) -> str:
         """The result: scheduled, unschedulable, gated, error or waiting."""
