@@ -17,8 +17,9 @@ from django.db.models import Max, Min, Q, QuerySet
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
 from kubesched_ui.fields import pack, unpack
 from scheduler_core.api.objects import Object
+from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.errors import InputError
-from scheduler_core.live.decode import ObjectDecoder, SharedParts
+from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.objects import TYPES
 
 Raw = dict[str, Any]

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from scheduler_core.api.objects import Object
-from scheduler_core.live.decode import ObjectDecoder, SharedParts
+from scheduler_core.api.shared_parts import SharedParts
+from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.watch_events import Bookmark, Gap, Item, Listed, WatchEvent
 
 LENGTH = struct.Struct("<I")

@@ -13,7 +13,8 @@ import msgspec
 
 from kubesched_ui.clusters import history
 from kubesched_ui.clusters.models import Cluster, HistoryGap
-from scheduler_core.live.decode import ObjectDecoder, SharedParts
+from scheduler_core.api.shared_parts import SharedParts
+from scheduler_core.live.decode import ObjectDecoder
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import (

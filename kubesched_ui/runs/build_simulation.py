@@ -1,7 +1,7 @@
 """Builds the input of a run: the scenario's objects according to the run's settings, and the core's simulation."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from kubesched_ui.fields import unpack
 from kubesched_ui.models import Run
 from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
+from scheduler_core.api.objects import Object, Pod
 from scheduler_core.config import Unknown
 from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
@@ -21,7 +22,8 @@ from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.preflight import Choices
-from scheduler_core.snapshot.prepare import Prepared, prepare
+from scheduler_core.snapshot.prepare import Prepared, prepare_decoded
+from scheduler_core.snapshot.stored_objects import StoredObjects, without_repetition
 from scheduler_core.snapshot.workload_pods import title
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
@@ -37,6 +39,19 @@ class RunInput(NamedTuple):
     objects: list[dict[str, Any]]
     pods: list[str] | None
     only: list[str] | None
+
+
+class _StoredName(msgspec.Struct):
+    name: str = ""
+    namespace: str | None = None
+
+
+class _StoredHead(msgspec.Struct):
+    kind: str
+    metadata: _StoredName
+
+
+_decode_head = msgspec.json.Decoder(_StoredHead).decode
 
 
 class StartedRun(NamedTuple):
@@ -65,17 +80,53 @@ def cluster_of(run: Run, packed: Iterable[bytes] | None = None) -> RunInput:
     already."""
     packed = run.scenario.packed_objects() if packed is None else packed
     objects: list[dict[str, Any]] = [msgspec.json.decode(unpack(data)) for data in packed]
-    chosen = set(run.pods or []) | set(run.unbind)
+    chosen = chosen_of(run)
     for index, obj in enumerate(objects):
         if obj.get("kind") == "Pod" and chosen and pod_key(obj) in chosen and has_node(obj):
             objects[index] = without_placement(obj)
     added, workloads = pod_template.objects_of(run.template, run.copies) if run.template else ([], [])
     if taken := {title(obj) for obj in added} & {title(obj) for obj in objects}:
         raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {min(taken)}")
+    return RunInput(objects + added, *_pods_of(run, added, workloads))
+
+
+def _pods_of(run: Run, added: list[dict[str, Any]], workloads: list[str]) -> tuple[list[str] | None, list[str] | None]:
+    """Return `pods` and `only` of RunInput. `added`, `workloads`: of the template."""
     if run.pods is None:
-        return RunInput(objects + added, None, None)
+        return None, None
     copies = [pod_key(obj) for obj in added if obj["kind"] == "Pod"]
-    return RunInput(objects + added, [*run.pods, *run.unbind, *copies], workloads)
+    return [*run.pods, *run.unbind, *copies], workloads
+
+
+def chosen_of(run: Run) -> set[str]:
+    """Return the pods that the run schedules although they may have a node."""
+    return {*(run.pods or []), *run.unbind}
+
+
+def decoded_cluster_of(
+    run: Run, packed: Iterable[bytes] | None, stored: StoredObjects
+) -> tuple[list[Object], list[str] | None, list[str] | None]:
+    """Return what `cluster_of` returns with decoded objects, read by `stored`. Raises InputError."""
+    packed = run.scenario.packed_objects() if packed is None else packed
+    chosen = chosen_of(run)
+    added, workloads = pod_template.objects_of(run.template, run.copies) if run.template else ([], [])
+    titles = {title(obj) for obj in added}
+
+    def read() -> Iterator[Object | None]:
+        for text in map(unpack, packed):
+            if chosen or titles:
+                head = _decode_head(text)
+                key = f"{head.metadata.namespace or 'default'}/{head.metadata.name}"
+                if f"{head.kind} {key}" in titles:
+                    raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {head.kind} {key}")
+                if head.kind == "Pod" and key in chosen and has_node(raw := msgspec.json.decode(text)):
+                    yield stored.object(without_placement(raw))
+                    continue
+            yield stored.decoded(text)
+        yield from map(stored.object, added)
+
+    objects = list(without_repetition(obj for obj in read() if obj is not None))
+    return objects, *_pods_of(run, added, workloads)
 
 
 def pods_named(run: Run, keys: list[str]) -> dict[str, dict[str, Any]]:
@@ -112,12 +163,21 @@ def pod_key(pod: dict[str, Any]) -> str:
 @without_collecting()
 def start(run: Run, packed: Iterable[bytes] | None = None) -> StartedRun:
     """Create the core's simulation for a single pass. `packed`: as in `cluster_of`. Raises InputError."""
-    objects, pods, only = cluster_of(run, packed)
-    recorded = {pod_key(obj): message for obj in objects if (message := recorded_message(obj))}
-    release, choices = get_release(run.release), choices_of(run)
+    release = get_release(run.release)
+    stored = StoredObjects(release)
+    objects, pods, only = decoded_cluster_of(run, packed, stored)
+    recorded = {obj.key: message for obj in objects if isinstance(obj, Pod) and (message := obj.unschedulable_message)}
     configuration = load(run.config or None, release, unknown=unknown_of(run))
-    schedulers = configuration.schedulers
-    prepared = prepare(objects, release=release, schedulers=schedulers, choices=choices, seed=run.seed, only=only)
+    prepared = prepare_decoded(
+        objects,
+        stored.workloads,
+        stored.filled,
+        release=release,
+        schedulers=configuration.schedulers,
+        choices=choices_of(run),
+        seed=run.seed,
+        only=only,
+    )
     if len(prepared.made) > settings.RUN_MAX_PODS:
         problem = f"would have {len(prepared.made):,} pods, which is more than {settings.RUN_MAX_PODS:,}"
         raise InputError("Run", "", f"workloads that have no pods yet {problem}")

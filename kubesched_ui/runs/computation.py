@@ -6,7 +6,7 @@ make them (`compute_process.py`).
 
 import logging
 import time
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -54,7 +54,7 @@ def single_pass(run: Run) -> Generator[Opening | Computed, None, None]:
     if run.adopts:
         loaded = _fork(run)
         return _items(run, lambda: loaded)
-    return _items(run, partial(_beginning, run, run.scenario.packed_objects()))
+    return _items(run, partial(_beginning, run, consumed(run.scenario.packed_objects())))
 
 
 def _items(
@@ -83,7 +83,14 @@ def _answered(
             yield item
 
 
-def _beginning(run: Run, packed: list[bytes]) -> tuple[Opening, SinglePassRecorder]:
+def consumed(packed: list[bytes]) -> Iterator[bytes]:
+    """Yield the elements of a list, which loses them: their memory is free for what is made of them."""
+    packed.reverse()
+    while packed:
+        yield packed.pop()
+
+
+def _beginning(run: Run, packed: Iterable[bytes]) -> tuple[Opening, SinglePassRecorder]:
     beginning = fork_create.beginning_of(run)
     begun = build_simulation.start(beginning, packed)
     simulation, nodes = begun.simulation, list(begun.simulation.nodes)

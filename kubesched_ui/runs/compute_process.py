@@ -57,6 +57,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
     if not pid:
         _compute(items, reading, writing)
     os.close(writing)
+    items.close()  # what was read for the child is not needed here
     try:
         with open(reading, "rb", buffering=1 << 16) as pipe:
             yield from _received(pipe)

@@ -373,6 +373,12 @@ class Pod(Object):
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
+    def unschedulable_message(self) -> str:
+        """The message of the condition PodScheduled if its status is False, else ""."""
+        scheduled = (c for c in self.status.conditions if c.type == "PodScheduled" and c.status == "False")
+        return next((c.message for c in scheduled), "")
+
+    @property
     def placed_by(self) -> Literal["", "kubelet", "DaemonSet controller"]:
         """Who placed the pod on its node, if no scheduler did; such a pod never moves. "" for a scheduler.
 
@@ -832,7 +838,7 @@ def decode_valid(text: bytes, kind: str) -> Object | None:
 
 def validate(obj: Object, where: str) -> None:
     """Validate an object of the right types as the API server does, and set defaults. Raises InputError for `where`."""
-    _check_metadata(obj, where)
+    check_metadata(obj, where)
     obj.check(where)
 
 
@@ -880,7 +886,9 @@ def check_choice(text: str, choices: Iterable[str], where: str, field: str) -> N
         raise InputError(where, field, f"{text[:63]!r} is not one of {', '.join(filter(None, choices))}")
 
 
-def _check_metadata(obj: Object, where: str) -> None:
+def check_metadata(obj: Object, where: str) -> None:
+    """Validate the metadata of an object as the API server does, and set its namespace. Raises InputError for
+    `where`."""
     meta = obj.metadata
     if not meta.name:
         raise InputError(where, "metadata.name", "is missing")

@@ -298,14 +298,15 @@ class Recorder:
             self._object(0, Namespace(Metadata(name, labels=labels)))
         for obj in cluster.others():
             self._object(0, obj)
-        changes: list[LoggedChange] = []
-        for pod in cluster.pods.values():
-            changes += [LoggedChange(change_log.POD, pod), LoggedChange(change_log.PLACED, pod, pod.node)]
-            changes.append(LoggedChange(change_log.BOUND, pod))
-        changes += [LoggedChange(change_log.POD, pod) for pod in simulation.pending]
+        for pod in (*cluster.pods.values(), *simulation.pending):
+            state = self._pods[pod.key] = PodState()
+            state.stored, state.stored_info = self._version(state, pod), pod
+            if pod.node:
+                state.placed, state.placed_info, state.node = self._version(state, pod), pod, self._name(pod.node)
+            self._show(0, pod.key, arrived=bool(pod.node))
         for name in cluster.nominator.nodes():
-            changes += [LoggedChange(change_log.NOMINATED, pod.key, name) for pod in cluster.nominator.on(name)]
-        self._apply(0, changes)
+            for pod in cluster.nominator.on(name):
+                self._row("nominated", 0, pod.key, self._name(name))
 
     # ---- changes
 

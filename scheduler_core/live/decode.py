@@ -8,21 +8,19 @@ containers of the pods of one template, are kept once. So such parts must not be
 from __future__ import annotations
 
 import copy
-import hashlib
 import re
 import sys
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from scheduler_core.api import devices, objects, text_checks, workloads
 from scheduler_core.api.objects import INT64_MAX, Metadata, Node, Object, Pod, PodSpec, Struct, Volume
+from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.errors import InputError
 from scheduler_core.live.objects import TYPES, Event
 
-_T = TypeVar("_T")
 _REGISTERS_KINDS = (devices, workloads)  # importing them adds their kinds to objects.KINDS
-MAX_SHARED = 100_000
 MAX_PROBLEM = 300  # characters of an error about an object
 _NOTHING: list[Any] = []
 _NO_SPEC = PodSpec()
@@ -92,46 +90,6 @@ class Identity(NamedTuple):
     key: str
     uid: str
     resource_version: int
-
-
-class SharedParts:
-    """Parts of objects by their encoding, each kept once.
-
-    A part that was not used while `limit` others were added is forgotten; objects that have it keep it.
-    """
-
-    def __init__(self, limit: int = MAX_SHARED) -> None:
-        self._limit = limit
-        self._recent: dict[bytes, Any] = {}
-        self._earlier: dict[bytes, Any] = {}
-        self.encode = msgspec.msgpack.Encoder().encode
-
-    def key(self, field: bytes, part: Any) -> bytes:
-        """Return the key of a part. `field`: where it occurs, because parts of two types can be encoded alike."""
-        encoded = self.encode(part)
-        return field + (encoded if len(encoded) < 64 else hashlib.blake2b(encoded, digest_size=20).digest())
-
-    def get(self, key: bytes) -> Any:
-        """Return the part with this key, or None."""
-        part = self._recent.get(key)
-        if part is None and (part := self._earlier.get(key)) is not None:
-            self.add(key, part)
-        return part
-
-    def add(self, key: bytes, part: Any) -> None:
-        """Keep a part."""
-        if len(self._recent) >= self._limit:
-            self._earlier, self._recent = self._recent, {}
-        self._recent[key] = part
-
-    def shared(self, field: bytes, part: _T) -> _T:
-        """Return an equal part that is kept; the part itself if it is the first one."""
-        key = self.key(field, part)
-        found: _T | None = self.get(key)
-        if found is None:
-            self.add(key, part)
-            return part
-        return found
 
 
 _decode_line = msgspec.json.Decoder(Line).decode
@@ -250,7 +208,7 @@ class ObjectDecoder:
                 objects.validate(obj, where)
                 self._shared.encode(obj)  # refuses numbers that nothing can store
                 if isinstance(obj, Node):
-                    self._share_node(obj)
+                    self._shared.share_node(obj)
                 elif isinstance(obj, Event):
                     self._share_event(obj)
         except _ERRORS as error:
@@ -315,13 +273,6 @@ class ObjectDecoder:
             volume.projected = self._shared.shared(b"projected ", volume.projected)
             return volume
         return self._shared.shared(b"volume ", volume)
-
-    def _share_node(self, node: Node) -> None:
-        status, shared = node.status, self._shared.shared
-        status.images = [shared(b"image ", image) for image in status.images]
-        status.conditions = shared(b"node conditions ", status.conditions)
-        status.allocatable = shared(b"quantities ", status.allocatable)
-        status.capacity = shared(b"quantities ", status.capacity)
 
     def _share_event(self, event: Event) -> None:
         event.type, event.reason = sys.intern(event.type), sys.intern(event.reason)

@@ -19,6 +19,7 @@ from typing import Literal, NoReturn
 import msgspec
 
 from scheduler_core.api.objects import Object
+from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.errors import InputError
 from scheduler_core.live import decode
 from scheduler_core.live.kinds import EVENT_REASONS, WatchedKind
@@ -200,7 +201,7 @@ class Reflector:
         emit: Callable[[Item], Awaitable[None]],
         *,
         list_lock: asyncio.Lock | None = None,
-        shared: decode.SharedParts | None = None,
+        shared: SharedParts | None = None,
         features: ServerFeatures | None = None,
         clock: Callable[[], float] = time.time,
         random_source: random.Random | None = None,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.live.decode import SharedParts
+from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.reflector import Backoff, KindHealth, Reflector, ServerFeatures
 from scheduler_core.live.transport import Transport, TransportError

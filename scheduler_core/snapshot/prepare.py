@@ -67,8 +67,35 @@ def prepare(
         filled.add([(NAMED, 1, "")], defaults.title(raw))
     for raw in raws:
         filled.add(defaults.fill(raw, release), defaults.title(raw))
-    preflight = Preflight(raws, schedulers, release, only)
-    objects = decode_all(raws)
+    return prepare_decoded(
+        decode_all(raws),
+        raws,
+        filled,
+        release=release,
+        schedulers=schedulers,
+        choices=choices,
+        seed=seed,
+        only=only,
+    )
+
+
+def prepare_decoded(
+    objects: list[Object],
+    workloads: Iterable[Raw],
+    filled: Filled,
+    *,
+    release: Release,
+    schedulers: Collection[str],
+    choices: Choices,
+    seed: int = 0,
+    only: Collection[str] | None = None,
+) -> Prepared:
+    """Prepare a single-pass run as `prepare` does, from objects that have defaults.
+
+    `workloads`: objects that make pods, as raw dicts; others among them are ignored. `filled`: the defaults. Raises
+    InputError.
+    """
+    preflight = Preflight(workloads, schedulers, release, only)
     for obj in objects:
         preflight.add(obj)
     bare = preflight.bare.workloads

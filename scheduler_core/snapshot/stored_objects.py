@@ -1,0 +1,147 @@
+"""Reads the objects of a stored snapshot, whose JSON was made of objects that `decode` accepted.
+
+The pods of a template differ in their metadata, status and node. Their specs have the same text but for the name of the
+node: it is read once, and the pods share its parts.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from sys import intern
+from typing import Any
+
+import msgspec
+
+from scheduler_core.api import text_checks
+from scheduler_core.api.objects import Metadata, Node, Object, Pod, PodSpec, PodStatus, Struct, check_metadata, decode
+from scheduler_core.api.shared_parts import SharedParts
+from scheduler_core.controllers.pod_template import KINDS
+from scheduler_core.errors import InputError
+from scheduler_core.releases import Release
+from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.defaults import Filled, Note
+
+Raw = dict[str, Any]
+MAX_PARTS = 20_000  # texts of specs, and of statuses
+MAKERS = (*KINDS, "CronJob")
+
+_POD = b'{"apiVersion":"v1","kind":"Pod",'
+_NODE = re.compile(rb'"nodeName":"([^"\\]+)"')
+_LABEL_KEYS = b"atchLabelKeys"  # these make selectors of the pod's labels
+_NO_SPEC = PodSpec()
+
+
+class _StoredPod(Struct):
+    metadata: Metadata
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_decode_pod = msgspec.json.Decoder(_StoredPod).decode
+_decode_status = msgspec.json.Decoder(PodStatus).decode
+
+
+class StoredObjects:
+    """Reads one snapshot with the defaults of a release.
+
+    `workloads`: the objects that make pods, as raw dicts. `filled`: the defaults that were applied.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.workloads: list[Raw] = []
+        self.filled = Filled()
+        self._shared = SharedParts()
+        self._statuses: dict[bytes, PodStatus] = {}
+        self._specs: dict[tuple[bytes, bool], tuple[PodSpec, list[Note]]] = {}
+
+    def decoded(self, text: bytes) -> Object | None:
+        """Return an object from its stored JSON; None if the scheduler does not use its kind. Raises InputError."""
+        pod = self._pod(text) if text.startswith(_POD) else None
+        return pod if pod is not None else self.object(msgspec.json.decode(text))
+
+    def object(self, raw: Raw) -> Object | None:
+        """Return an object, which is changed; None if the scheduler does not use its kind. Raises InputError."""
+        self.filled.add(defaults.fill(raw, self.release), defaults.title(raw))
+        obj = decode(raw)
+        if raw.get("kind") in MAKERS:
+            self.workloads.append(raw)
+        if isinstance(obj, Node):
+            self._shared.share_node(obj)
+        elif isinstance(obj, Pod):
+            self._share(obj)
+        return obj
+
+    def _pod(self, text: bytes) -> Pod | None:
+        """Return a pod, with parts that other pods have as well. None if it has nulls, which only earlier versions
+        stored, or characters or selectors that are examined in each pod."""
+        if text_checks.ESCAPED_NUL in text or _LABEL_KEYS in text:
+            return None
+        try:
+            stored = _decode_pod(text)
+            spec_text, status_text = bytes(stored.spec), bytes(stored.status)
+            status = self._statuses.get(status_text) or self._new_status(status_text, stored.metadata)
+        except msgspec.ValidationError:
+            return None
+        nodes = _NODE.findall(spec_text)
+        if len(nodes) > 1:
+            return None
+        key = _NODE.sub(b"\0", spec_text), not stored.metadata.uid and status_text == b"{}"
+        spec, notes = self._specs.get(key) or self._new_spec(key, text)
+        if nodes and not spec.node_name:
+            return None  # it is another field
+        pod = Pod(stored.metadata, msgspec.structs.replace(spec), msgspec.structs.replace(status))
+        if nodes:
+            pod.spec.node_name = intern(nodes[0].decode())
+        check_metadata(pod, f"Pod {pod.key}")
+        if notes:
+            self.filled.add(notes, "pod")
+        self._share_metadata(pod.metadata)
+        return pod
+
+    def _new_spec(self, key: tuple[bytes, bool], text: bytes) -> tuple[PodSpec, list[Note]]:
+        raw = msgspec.json.decode(text)
+        notes = defaults.fill(raw, self.release)
+        pod = decode(raw)
+        assert isinstance(pod, Pod)
+        if len(self._specs) >= MAX_PARTS:
+            self._specs.clear()
+        self._specs[key] = pod.spec, notes
+        return pod.spec, notes
+
+    def _new_status(self, text: bytes, metadata: Metadata) -> PodStatus:
+        pod = Pod(metadata, _NO_SPEC, _decode_status(text))
+        pod.check(f"Pod {pod.key}")
+        self._share_status(status := pod.status)
+        if len(self._statuses) >= MAX_PARTS:
+            self._statuses.clear()
+        self._statuses[text] = status
+        return status
+
+    def _share(self, pod: Pod) -> None:
+        self._share_metadata(pod.metadata)
+        self._share_status(pod.status)
+
+    def _share_metadata(self, metadata: Metadata) -> None:
+        shared = self._shared.shared
+        metadata.namespace = intern(metadata.namespace)
+        metadata.labels = shared(b"map ", metadata.labels)
+        if metadata.annotations:
+            metadata.annotations = shared(b"map ", metadata.annotations)
+        if metadata.owner_references:
+            metadata.owner_references = shared(b"owners ", metadata.owner_references)
+
+    def _share_status(self, status: PodStatus) -> None:
+        status.phase, status.start_time = intern(status.phase), intern(status.start_time)
+        for name in ("conditions", "container_statuses", "init_container_statuses"):
+            if part := getattr(status, name):
+                setattr(status, name, self._shared.shared(name.encode(), part))
+
+
+def without_repetition(objects: Iterable[Object]) -> Iterator[Object]:
+    """Yield the objects. Raises InputError if two of a kind have the same name."""
+    seen: set[tuple[type[Object], str]] = set()
+    for obj in objects:
+        if (type(obj), obj.key) in seen:
+            raise InputError(f"{type(obj).__name__} {obj.key}", "metadata.name", "occurs twice")
+        seen.add((type(obj), obj.key))
+        yield obj

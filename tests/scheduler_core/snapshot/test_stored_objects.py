@@ -1,0 +1,103 @@
+"""Objects of a stored snapshot are the same as objects that are decoded one by one."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.api.objects import Object, decode
+from scheduler_core.errors import InputError
+from scheduler_core.releases import get_release
+from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.stored_objects import StoredObjects, without_repetition
+
+Raw = dict[str, Any]
+RELEASE = get_release("1.34")
+
+
+def pod(name: str, node: str = "", uid: str = "", status: Raw | None = None, **spec: Any) -> Raw:
+    metadata = {"name": name, "namespace": "shop", "labels": {"app": "web"}} | ({"uid": uid} if uid else {})
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    spec = {"containers": containers, **spec} | ({"nodeName": node} if node else {})
+    made = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return made if status is None else made | {"status": status}
+
+
+def running(minute: int) -> Raw:
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": f"2026-01-01T00:{minute:02}:00Z"}
+    return {"phase": "Running", "startTime": f"2026-01-01T00:{minute:02}:00Z", "conditions": [condition]}
+
+
+def cases() -> Iterator[Raw]:
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone", "matchLabelKeys": ["app"]}
+    rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selector]}}
+    for number in range(3):
+        name = str(number)
+        yield pod(f"bound-{name}", f"node-{name}", f"u{name}", running(number))
+        yield pod(f"same-time-{name}", f"node-{name}", f"v{name}", running(7))
+        yield pod(f"pending-{name}")
+        yield pod(f"pending-with-status-{name}", status={"phase": "Pending"})
+        yield pod(f"empty-status-{name}", status={})
+        yield pod(f"labels-of-selectors-{name}", affinity=rule)
+        yield pod(f"limits-{name}", resources={"limits": {"cpu": "2"}})
+        yield pod(f"limits-of-a-stored-pod-{name}", uid=f"w{name}", resources={"limits": {"cpu": "2"}})
+        yield pod(f"selects-{name}", nodeSelector={"nodeName": name})
+        yield pod(f"selects-and-bound-{name}", f"node-{name}", nodeSelector={"nodeName": name})
+        yield pod(f"escaped-{name}", f"node\\{name}")
+        yield pod(f"null-{name}", tolerations=None)
+        yield pod(f"null-in-status-{name}", status={"phase": "Running", "conditions": None})
+    yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
+    yield {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": {"selector": {}}}
+    yield {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": {}}}}
+
+
+def decoded(raw: Raw, counts: Counter[str]) -> Object | None:
+    for what, times, _ in defaults.fill(raw, RELEASE):
+        counts[what] += times
+    return decode(raw)
+
+
+def test_stored_objects_are_decoded_objects_with_defaults() -> None:
+    counts, stored = Counter[str](), StoredObjects(RELEASE)
+    for text in (json.dumps(raw, separators=(",", ":")).encode() for raw in cases()):
+        expected, found = decoded(json.loads(text), counts), stored.decoded(text)
+        assert found == expected
+        assert found is None or msgspec.json.encode(found) == msgspec.json.encode(expected)
+    assert stored.filled.counts == counts
+    assert [raw["kind"] for raw in stored.workloads] == ["ReplicaSet", "Job"]
+
+
+def test_pods_of_a_template_share_parts_but_not_their_specs() -> None:
+    stored = StoredObjects(RELEASE)
+    one, two = (stored.decoded(msgspec.json.encode(pod(name, name, "u", running(1)))) for name in ("a", "b"))
+    assert one.spec.containers is two.spec.containers  # type: ignore[union-attr]
+    assert one.metadata.labels is two.metadata.labels  # type: ignore[union-attr]
+    assert one.status is not two.status  # type: ignore[union-attr]
+    assert (one.spec.node_name, two.spec.node_name) == ("a", "b")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"status": {"startTime": "soon"}}, "status.startTime"),
+        ({"metadata": {"name": "x%"}}, "metadata.name"),
+        ({"spec": {"overhead": {"cpu": "much"}}}, "spec.overhead"),
+    ],
+)
+def test_an_invalid_object_of_an_earlier_version_is_named(change: Raw, field: str) -> None:
+    stored = StoredObjects(RELEASE)
+    stored.decoded(msgspec.json.encode(pod("a", "n", "u", running(1))))
+    with pytest.raises(InputError) as error:
+        stored.decoded(msgspec.json.encode(pod("a", "n", "u", running(1)) | change))
+    assert error.value.field.startswith(field)
+    assert error.value.where.startswith("Pod ")
+
+
+def test_two_objects_with_a_name_are_refused() -> None:
+    one = decode(pod("a"))
+    assert one is not None
+    with pytest.raises(InputError, match="occurs twice"):
+        list(without_repetition([one, one]))
