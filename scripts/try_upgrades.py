@@ -1,10 +1,10 @@
 """Check upgrade previews of random clusters by replaying the causes that they name.
 
-    python scripts/try_upgrades.py [CLUSTERS, 1000] [FIRST SEED]
+    python scripts/try_upgrades.py [--patches] [CLUSTERS, 1000] [FIRST SEED]
 
-Previews each random cluster between each two successive releases, and replays the named causes of differences. Prints
-the number of pods that each set of behaviours explains, also when interrupted, and every difference without a
-sufficient cause. Exit code 1: there is one.
+Previews each random cluster between each two successive releases, or with --patches between pairs of patch releases,
+and replays the named causes of differences. Prints the number of pods that each set of behaviours explains, also when
+interrupted, and every difference without a sufficient cause. Exit code 1: there is one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.releases.versions import numbered  # noqa: E402
-from tests.random_clusters import random_cluster  # noqa: E402
-from tests.upgrades import check_causes, successive_releases  # noqa: E402
+from tests.random_clusters import random_cluster, with_other_hostnames  # noqa: E402
+from tests.upgrades import PATCHES, Played, check_causes, differing_runs, successive_releases  # noqa: E402
 
 
 class Totals:
@@ -30,8 +31,8 @@ class Totals:
         self.causes: Counter[tuple[str, str]] = Counter()
         self.sizes: Counter[int] = Counter()
 
-    def add(self, seed: int) -> None:
-        for a, b in successive_releases(random_cluster(seed)):
+    def add(self, seed: int, runs: Iterable[tuple[Played, Played]]) -> None:
+        for a, b in runs:
             step, wrong = check_causes(a, b)
             self.steps += 1
             self.faults += len(wrong)
@@ -50,21 +51,28 @@ class Totals:
         )
 
 
-def main(count: int = 1000, first: int = 0) -> int:
+def patch_releases(seed: int) -> Iterable[tuple[Played, Played]]:
+    """Return the runs of a random cluster in which patch releases differ. In every second one, hostnames differ."""
+    cluster = random_cluster(seed)
+    return differing_runs(with_other_hostnames(cluster) if seed % 2 else cluster, PATCHES)
+
+
+def main(count: int = 1000, first: int = 0, patches: bool = False) -> int:
     totals = Totals()
     try:
         for seed in range(first, first + count):
-            totals.add(seed)
+            totals.add(seed, patch_releases(seed) if patches else successive_releases(random_cluster(seed)))
             if totals.clusters % 50 == 0:
                 print(totals, flush=True)
     except KeyboardInterrupt:
         pass
     for (release, cause), pods in sorted(totals.causes.items(), key=lambda item: (numbered(item[0][0]), -item[1])):
-        print(f"{release:6}{pods:6}  {cause}")
+        print(f"{release:8}{pods:6}  {cause}")
     print(totals)
     print("differences by number of behaviours:", dict(sorted(totals.sizes.items())))
     return int(bool(totals.faults))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    numbers = [int(argument) for argument in sys.argv[1:] if argument != "--patches"]
+    sys.exit(main(*numbers, patches="--patches" in sys.argv))

@@ -1,5 +1,6 @@
 """Random clusters in which many behaviours of a release matter: `random_cluster(seed)`."""
 
+import copy
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -40,6 +41,19 @@ def random_cluster(seed: int) -> Raw:
         "percentage": 0 if len(nodes) > 100 else 100,
         "profile": _profile(chance) if chance.happens(0.3) else None,
     }
+
+
+def with_other_hostnames(cluster: Raw) -> Raw:
+    """Return the cluster with hostname labels that are not the names of the nodes. Local volumes name these labels."""
+    renamed = copy.deepcopy(cluster)
+    for one in renamed["objects"]:
+        if one["kind"] == "Node":
+            one["metadata"]["labels"][HOSTNAME] = f"host-{one['metadata']['name']}"
+        elif one["kind"] == "PersistentVolume" and "local" in one["spec"]:
+            for term in one["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]:
+                for expression in term["matchExpressions"]:
+                    expression["values"] = [f"host-{name}" for name in expression["values"]]
+    return renamed
 
 
 def _profile(chance: Chance) -> Raw:

@@ -1,6 +1,6 @@
 """Upgrade previews of random clusters, checked by replaying the causes that they name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from scheduler_core.debugger.compare.deltas import applied_to
 from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcomes
 from scheduler_core.debugger.compare.upgrade import UpgradeStep, step
-from scheduler_core.releases import RELEASES
+from scheduler_core.releases import RELEASES, get_release
 from tests.random_clusters import configuration
 from tests.scheduler_core.debugger.causes import inputs_of
 
@@ -29,8 +29,21 @@ def outcomes_of(inputs: Inputs) -> Outcomes:
     return outcomes(inputs, lambda: None)
 
 
+PATCHES = (
+    *(("1.19.12", "1.19.13"), ("1.21.5", "1.21.6"), ("1.22.3", "1.22.4"), ("1.25.5", "1.25.6"), ("1.27.13", "1.27.15")),
+    *(("1.29.4", "1.29.11"), ("1.30.1", "1.30.7"), ("1.31.2", "1.31.8"), ("1.33.3", "1.33.6"), ("1.34.1", "1.34.2")),
+    ("1.36.1", "1.36.2"),
+)
+"""Pairs of patch releases of the same minor release with different behaviours."""
+
+
 def successive_releases(cluster: dict[str, Any]) -> Iterator[tuple[Played, Played]]:
     """Yield the runs in each two successive releases in which a pod's outcome differs."""
+    yield from differing_runs(cluster, pairwise(RELEASES))
+
+
+def differing_runs(cluster: dict[str, Any], pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[Played, Played]]:
+    """Yield the runs in each two releases in which a pod's outcome differs. `pairs`: names of releases."""
 
     @cache
     def play(release: str, version: str) -> Played:
@@ -38,7 +51,7 @@ def successive_releases(cluster: dict[str, Any]) -> Iterator[tuple[Played, Playe
         inputs = inputs_of({**cluster, "config": config}, release)
         return Played(inputs, outcomes_of(inputs))
 
-    for older, newer in pairwise(RELEASES.values()):
+    for older, newer in ((get_release(a), get_release(b)) for a, b in pairs):
         both = (v for v in VERSIONS if v in older.api_versions and v in newer.api_versions)
         version = next(both, "") if cluster["profile"] is not None else ""
         a, b = play(older.name, version), play(newer.name, version)

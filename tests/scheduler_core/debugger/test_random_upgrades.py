@@ -6,8 +6,8 @@
 import pytest
 
 from tests.examples import selection
-from tests.random_clusters import random_cluster
-from tests.upgrades import check_causes, successive_releases
+from tests.random_clusters import random_cluster, with_other_hostnames
+from tests.upgrades import PATCHES, check_causes, differing_runs, successive_releases
 
 pytestmark = pytest.mark.slow
 
@@ -21,3 +21,11 @@ def test_causes(seed: int) -> None:
         if wrong:
             faults[b.inputs.release.name] = wrong
     assert not faults
+
+
+@pytest.mark.parametrize("seed", selection(range(40), 40))
+def test_causes_between_patch_releases(seed: int) -> None:
+    for a, b in differing_runs(with_other_hostnames(random_cluster(seed)), PATCHES):
+        step, wrong = check_causes(a, b)
+        assert step.changed
+        assert not wrong, b.inputs.release.name
