@@ -247,7 +247,8 @@ class SchedulingQueue:
         self.cycle += 1
         for one in pod.pods:
             one.attempts += 1
-            one.unschedulable_plugins.clear()
+            if self.release.attempts_forget_rejections:
+                one.unschedulable_plugins.clear()
             one.pending_plugins.clear()
             if self.with_hints:
                 self._in_flight[one.key] = self._first_event + len(self._events)
@@ -267,7 +268,7 @@ class SchedulingQueue:
     ) -> None:
         """Add a pod whose attempt failed: `plugins` rejected it, or (if empty) an error occurred."""
         assert self.get(pod.key) is None, f"{pod.key} is in the queue already"
-        pod.unschedulable_plugins.update(plugins)
+        pod.unschedulable_plugins = set(plugins) or pod.unschedulable_plugins
         pod.pending_plugins.update(pending)
         self._begin_backoff(pod, with_error=not pod.rejectors)
         if self.with_hints:

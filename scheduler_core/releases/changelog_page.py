@@ -34,7 +34,10 @@ def changes(name: str) -> list[FieldChange]:
 def page() -> str:
     """Return the text of docs/releases.md."""
     return "\n".join(
-        [*_HEAD, *_table(), *_PATCHES, *_patches(), *_UNNOTICED, *_unnoticed(), *_BETWEEN, *_changed(), ""]
+        [
+            *(*_HEAD, *_table(), *_PATCHES, *_patches(), *_WITHOUT_EFFECT, *_without_effect()),
+            *(*_UNNOTICED, *_unnoticed(), *_BETWEEN, *_changed(), ""),
+        ]
     )
 
 
@@ -72,6 +75,42 @@ _PATCHES = [
     "| what kube-scheduler does | since | until | otherwise | pull requests | shown | field |",
     "| --- | --- | --- | --- | --- | --- | --- |",
 ]
+
+_WITHOUT_EFFECT = [
+    "",
+    "### Changes of patch releases without an effect here",
+    "",
+    "| change | since | pull requests | why |",
+    "| --- | --- | --- | --- |",
+]
+
+WITHOUT_EFFECT = (
+    (
+        *("a pod whose victims are gone already is not activated at once again", "1.34.2, 1.35"),
+        *((134245, 134247), "the scheduler knows of a deletion at once"),
+    ),
+    (
+        *("SchedulerAsyncAPICalls is off by default", "1.34.2, 1.35.1", (134400, 134401, 135904)),
+        "writes take no time",
+    ),
+    (
+        *("a pod that replaces one of the same name during its attempt is not put back twice", "1.34.8, 1.35.5"),
+        *((138435, 138434), "attempts take no time"),
+    ),
+    (
+        *("a device is not allocated twice by attempts at the same time", "1.32.12, 1.33.8, 1.34.4, 1.35.1"),
+        *((136564, 136565, 136566, 136567), "there is one attempt at a time"),
+    ),
+    (
+        *("expressions of device classes have no limit of estimated cost", "1.32.3, 1.33", (129690,)),
+        "device claims are simulated from 1.34 on",
+    ),
+    (
+        *("a claim can have 32 devices again instead of 16", "1.33.1", (131679,)),
+        "device claims are simulated from 1.34 on",
+    ),
+)
+"""Changes of patch releases that decide nothing here: (change, first releases with it, pull requests, why)."""
 
 _UNNOTICED = [
     "",
@@ -117,6 +156,12 @@ def _patches() -> Iterator[str]:
         links = ", ".join(f"[{text}]({address})" for text, address in _links(made, made.picks))
         row = made.text, made.since, made.until, made.without, links, by_cases(name), f"`{name}`"
         yield f"| {' | '.join(row)} |"
+
+
+def _without_effect() -> Iterator[str]:
+    for change, since, pulls, why in WITHOUT_EFFECT:
+        links = ", ".join(f"[#{pull}]({UPSTREAM}/kubernetes/pull/{pull})" for pull in pulls)
+        yield f"| {change} | {since} | {links} | {why} |"
 
 
 def by_cases(name: str) -> str:

@@ -1234,6 +1234,14 @@ class Release:
         "pods that failed with an error are retried sooner",
         since="1.29",
     )
+    attempts_forget_rejections: bool = on(
+        "an attempt that fails with an error forgets the plugins that rejected the pod in an earlier attempt",
+        "a pod that failed with an error waits for events of the plugins that rejected it in an earlier attempt",
+        "pods that failed with an error are retried sooner",
+        since="1.25.15, 1.26.10, 1.27.7, 1.28.3, 1.29",
+        pull=120334,
+        picks=(120558, 120557, 120556, 120535),
+    )
     backoff_counts_attempts: bool = off(
         "backoff grows with every attempt; errors are not counted separately",
         "errors have a backoff of their own",

@@ -74,3 +74,21 @@ def test_activate() -> None:
     popped = bench.pop()
     bench.queue.activate([popped.key], {popped.key: popped.info})
     assert bench.reject(popped) == BACKOFF, "it was activated while in flight"
+
+
+@pytest.mark.parametrize(
+    ("release", "rejectors", "queue"),
+    [
+        *(("1.25.14", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.25.15", set(), UNSCHEDULABLE)),
+        *(("1.27.6", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.27.7", set(), UNSCHEDULABLE)),
+        *(("1.28.2", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.28.3", set(), BACKOFF), ("1.29.0", set(), BACKOFF)),
+    ],
+)
+def test_an_error_after_a_rejection(release: str, rejectors: set[str], queue: str) -> None:
+    """Before kubernetes/kubernetes#120334 the pod waits for events of the plugin that rejected it before."""
+    bench = QueueFixture(release)
+    bench.reject(bench.pop())
+    bench.queue.activate(["default/a"], {})
+    popped = bench.pop()
+    bench.queue.add_unschedulable(popped, [])
+    assert (popped.rejectors, bench.queue.parts()[popped.key]) == (rejectors, queue)

@@ -264,7 +264,7 @@ def test_queueing_hints_are_on_by_default(release: str, hints: bool) -> None:
     assert get_release(release).queueing_hints == hints
 
 
-ELSEWHERE = {"extender_rejections_requeue", "queueing_hints", "victims_of_other_qos_stay"}
+ELSEWHERE = {"attempts_forget_rejections", "extender_rejections_requeue", "queueing_hints", "victims_of_other_qos_stay"}
 ELSEWHERE |= {"class_configuration_names_requests"}
 
 
