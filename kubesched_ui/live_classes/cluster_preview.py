@@ -104,17 +104,13 @@ def _of_attempt(run: Run, position: RunPosition, row: Cycle, state: StateAtTimep
 
 
 def _verdicts(run: Run, row: Cycle, position: RunPosition) -> Verdicts:
-    """Return the verdicts at the open extension point on a pod's page, and the result of the attempt on other pages."""
+    """Return the verdicts at the extension point that the address names, else the result of the attempt."""
     trace = trace_of(row)
     matrix, preemption = matrix_of(trace, row.nodes), preemption_of(trace)
     if (headroom := headroom_of(run, row, trace)) is not None:
         headroom.add_to(matrix)
     found = slides.of_cycle(trace, matrix, preemption)
-    at = (
-        slides.at(found, position.query.get("point", ""), position.query.get("plugin", ""))
-        if position.page == "pod"
-        else 0
-    )
+    at = slides.at(found, position.query.get("point", ""), position.query.get("plugin", ""))
     if found[at].point in slides.WITHOUT_NODES or found[at].point == "nodes":
         at = len(found) - 1
     return Verdicts(found, at, matrix, trace, row.nodes, preemption)

@@ -13,6 +13,8 @@ from kubesched_ui.live_classes import answer_counts, async_parts, membership, se
 from kubesched_ui.live_classes.join_address import join_address
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.parts import lesson_of
+from kubesched_ui.models import Run
+from kubesched_ui.queries import recording_cache
 from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
@@ -69,10 +71,16 @@ def teacher_page(request: HttpRequest, key: str) -> HttpResponse:
     """Show the teacher's view: code, current step or page, answers and controls."""
     found = live_class_of(key)
     try:
-        context = {"key": key} | joining(request, found) | serializers.teacher_context(found)
+        context = {"key": key, "run": played(found)} | joining(request, found) | serializers.teacher_context(found)
     except Rejected as refused:
         return refusal(request, refused)
     return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
+
+
+def played(live_class: LiveClass) -> Run | None:
+    """Return the run that the teacher plays for the class; None for a lesson, or if there is nothing to play."""
+    run = Run.objects.filter(pk=live_class.run_id).first() if live_class.run_id and live_class.live else None
+    return run if run and recording_cache.has_recording(run) else None
 
 
 @require_GET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -109,6 +110,7 @@ def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, 
     expect(ada.locator("#seen #stepper [aria-current=step]")).to_have_count(1)
     assert ada.evaluate("document.documentElement.scrollWidth") <= 360
     attempts(page, ada, recorded["run"])
+    played(page, ada)
     removed(page, ada)
 
 
@@ -128,6 +130,26 @@ def attempts(page: Page, ada: Page, run: int) -> None:
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowRight")
     expect(ada.locator("[data-section=map]")).to_contain_text("Cycle 2 of 3")
+
+
+def played(page: Page, ada: Page) -> None:
+    """Play the run on the map of the teacher: the class follows its timepoint, and the map follows the class."""
+    place, seen = page.locator("#map [data-place]"), ada.locator("[data-section=map]")
+    page.get_by_text("Play the run for the class").click()
+    expect(place).to_have_text("cycle 2 of 3")  # where the class is
+    page.get_by_role("button", name="A step forward", exact=True).click()
+    expect(place).to_have_text("cycle 3 of 3")
+    expect(seen).to_contain_text("Cycle 3 of 3")
+    page.get_by_label("Step by").select_option("point")
+    page.get_by_role("button", name="A step forward", exact=True).click()
+    expect(page.get_by_label("Shown page")).to_have_value(re.compile("point="))
+    page.get_by_role("button", name="Previous").click()
+    expect(place).to_have_text("cycle 2 of 3")
+    page.get_by_label("Step by").select_option("cycle")
+    page.get_by_role("button", name="Play forward").click()
+    expect(place).to_have_text("after 3 cycles", timeout=60_000)
+    expect(seen).to_contain_text("The end of the run")
+    assert serious_findings(page) == []
 
 
 def removed(page: Page, ada: Page) -> None:

@@ -7,7 +7,7 @@ const forms = [...document.querySelectorAll("form[data-moves]")];
 
 async function send(body) {
   const failure = "The server cannot be reached. Try again.";
-  await fetchJson(forms[0].action, failure, { method: "POST", body }).catch(({ message }) => say(message));
+  return fetchJson(forms[0].action, failure, { method: "POST", body }).catch(({ message }) => say(message));
 }
 
 // `keys`: the buttons for the left and right arrow keys.
@@ -20,7 +20,7 @@ export function teach(keys) {
   }
   document.addEventListener("keydown", (event) => {
     // these elements use the keys themselves
-    const elsewhere = event.target.closest("input, select, textarea, summary, .scroll, dialog");
+    const elsewhere = event.target.closest("input, select, textarea, summary, .scroll, dialog, #map");
     if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const button = { ArrowLeft: keys[0], ArrowRight: keys[1] }[event.key];
     if (button && !button.disabled) button.click();
@@ -31,7 +31,7 @@ export function teach(keys) {
 export function lead(address) {
   const body = new URLSearchParams(new FormData(forms[0]));
   body.set("address", address);
-  send(body);
+  return send(body);
 }
 
 export function count(counts) {

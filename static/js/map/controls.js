@@ -146,9 +146,9 @@ export class Controls {
       const cycle = player.trace?.[which];
       if (cycle) player.to({ cycle, ...(point && { point, plugin }) });
     };
+    const { leads } = this.box.dataset; // the page of a live class uses the arrow keys itself
     onKeys({
-      ArrowLeft: by("point", -1),
-      ArrowRight: by("point", 1),
+      ...(leads ? {} : { ArrowLeft: by("point", -1), ArrowRight: by("point", 1) }),
       k: by("plugin", -1),
       j: by("plugin", 1),
       p: other("before"),

@@ -14,6 +14,7 @@ import { amount, resourceName, scarceResource } from "./quantities.js";
 import { Share } from "./share.js";
 import { tableSwitch } from "./table_switch.js";
 import { Ticker } from "./ticker.js";
+import { focusIn } from "./url_state.js";
 import { laddered, pictured } from "./verdicts.js";
 import { NOTHING, View } from "./view.js";
 import { openWhatIf } from "./what_if.js";
@@ -33,10 +34,13 @@ const already = Number(box.dataset.cycles); // cycles when the page was made
 const decisions = new Decisions(source, already, Boolean(box.dataset.live));
 const ticker = new Ticker(part("ticker"), decisions);
 const also = () => ticker.load(player.position);
+const { leads } = box.dataset; // the page of the run, for a live class that follows this map; `at`: what is shown
+const focusAt = (address) => focusIn(new URL(address, location).search);
 const home = decisions.live ? { cycle: already + 1 } : {};
 const run = document.getElementById("run");
-const clock = () => Number(run.dataset.reached) || 0;
-const player = new Player({ source, view, inTime, shown, failed, also, home, decisions, clock });
+const clock = () => Number(run?.dataset.reached) || 0;
+const quiet = leads !== undefined;
+const player = new Player({ source, view, inTime, shown, failed, also, home, quiet, decisions, clock });
 const controls = new Controls(box, player, inTime);
 const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
@@ -125,7 +129,18 @@ function failed(error) {
 function tellPosition() {
   const { position, head, second: t, playing, stopped } = player;
   const clock = player.pace !== null;
-  const detail = { position, head, ...world.outcome(), t, seq: world.moment, playing, clock, stopped };
+  const { point, plugin } = player.trace?.steps[player.step] ?? {};
+  const detail = {
+    focus: { ...player.focus, point, plugin },
+    position,
+    head,
+    ...world.outcome(),
+    t,
+    seq: world.moment,
+    playing,
+    clock,
+    stopped,
+  };
   document.dispatchEvent(new CustomEvent("timepoint", { detail }));
 }
 
@@ -187,12 +202,18 @@ document.addEventListener("moment", ({ detail: { t, end } }) => {
   if (end && player.waits) player.end();
   else player.to({ t }, { address: "later", playing: true });
 });
+document.addEventListener("led", ({ detail: { address } }) => {
+  if (!player.world) return;
+  player.pause();
+  player.to(focusAt(address));
+});
 document.addEventListener("play", ({ detail: { pace } }) => (pace ? player.play(1, pace) : player.pause()));
 
 // A run that waits for a worker has no cluster yet.
-const begun = () => Number(run.dataset.seq) > 0;
+const begun = () => Number(run?.dataset.seq ?? 1) > 0;
 
 function open() {
+  if (leads) player.home = focusAt(box.dataset.at);
   if (decisions.live)
     decisions.follow(box.dataset.live, () => {
       if (decisions.last || (decisions.over && begun())) player.followDecisions().catch(failed);
@@ -202,5 +223,5 @@ function open() {
 }
 
 // The timeline takes its first timepoint and the breakpoints from here; an active run is followed from the beginning.
-if (inTime || decisions.live) open();
+if (!leads && (inTime || decisions.live)) open();
 else whenVisible(box, open);
