@@ -5,9 +5,11 @@
 Starts the product with its own data folder, runs a workload and opens the page of the run in a headless Chromium of
 1440 by 900 pixels. The map has no groups, so that every visible node is drawn as a box. For each action: frames per
 second that Chromium started and did not drop (`frames`, including frames without a change), frames with something to
-draw (`drawn`), dropped frames (`dropped`), the 99th percentile of the gap between two frames (`gap_ms_p99`), and the
-time of scripts per frame (`script_ms`: median, p95). `control` is a page that draws almost nothing: the maximum of this
-machine at that time. `renderer` is the GPU, or the processor without a GPU. Prints one JSON line.
+draw (`drawn`), dropped frames (`dropped`), the 99th percentile of the gap between two frames (`gap_ms_p99`), the time
+of scripts per frame (`script_ms`: median, p95), and of these the processor time (`script_processor_ms`).
+`processor_ms` is the processor time of all processes of Chromium per drawn frame; a busy machine hardly changes it.
+`control` is a page that draws almost nothing: the maximum of this machine at that time. `renderer` is the GPU, or the
+processor without a GPU. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -54,14 +56,17 @@ MIDDLE = (450, 420)  # on the map, from the upper left corner of the viewport
 
 def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, Any]:
     """Return the frames in Chromium's trace during an action."""
+    before = processor_seconds(browser)
     browser.start_tracing(page=page, categories=CATEGORIES)
     act()
+    used = processor_seconds(browser) - before
     events = json.loads(browser.stop_tracing())["traceEvents"]
     begun, drawn, dropped = (
         sorted(event["ts"] / 1e3 for event in events if event["name"] == name)
         for name in ("BeginFrame", "DrawFrame", "DroppedFrame")
     )
-    frames = [event["dur"] / 1e3 for event in events if event["name"] == "FireAnimationFrame" and "dur" in event]
+    scripts = [event for event in events if event["name"] == "FireAnimationFrame" and "dur" in event]
+    frames, processor = ([event.get(key, 0) / 1e3 for event in scripts] for key in ("dur", "tdur"))
     gaps = sorted(after - before for before, after in itertools.pairwise(begun))
     if not gaps or not frames:
         return {"frames": 0}
@@ -71,8 +76,20 @@ def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, A
         "drawn": round(len(drawn) / seconds, 1),
         "dropped": round(len(dropped) / seconds, 1),
         "gap_ms_p99": round(gaps[math.floor(0.99 * (len(gaps) - 1))], 1),
-        "script_ms": [round(statistics.median(frames), 1), round(sorted(frames)[int(0.95 * len(frames))], 1)],
+        "script_ms": median_and_p95(frames),
+        "script_processor_ms": median_and_p95(processor),
+        "processor_ms": round(1e3 * used / max(1, len(drawn)), 1),
     }
+
+
+def median_and_p95(values: list[float]) -> list[float]:
+    return [round(statistics.median(values), 1), round(sorted(values)[int(0.95 * len(values))], 1)]
+
+
+def processor_seconds(browser: Browser) -> float:
+    """Return the processor time that all processes of the browser have used."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return float(sum(process["cpuTime"] for process in processes))
 
 
 def pan(page: Page, seconds: float) -> None:
@@ -149,7 +166,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4, help="of each thing that is done")
     parser.add_argument("--headed", action="store_true", help="in a window, with the GPU that there is")
     given = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     with tempfile.TemporaryDirectory() as folder, product(Path(folder)) as address, sync_playwright() as playwright:
         run = ran(address, workload(given.workload, given.nodes, given.pods))
         figures: dict[str, Any] = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload}

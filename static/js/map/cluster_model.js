@@ -163,22 +163,24 @@ export class World {
 
   /**
    * Go to a timepoint that the change stream covers. Return the changes on the way.
-   * @param {number} moment @returns {Moved[]} pods that moved or were nominated
+   * @param {number} moment @returns {Moved[]} pods that moved, were nominated or changed their state on a node
    */
   go(moment) {
     /** @type {Moved[]} */
     const moved = [];
     while (this.place < this.tape.length && this.tape[this.place].at <= moment) {
       const { redo, pod, node = "", was = "", ghost } = this.tape[this.place];
+      const state = pod?.state;
       redo();
-      if ((pod || ghost) && node !== was) moved.push({ pod, from: was, to: node, ghost });
+      if ((pod || ghost) && (node !== was || pod?.state !== state)) moved.push({ pod, from: was, to: node, ghost });
       this.place += 1;
     }
     while (this.place > 0 && this.tape[this.place - 1].at > moment) {
       this.place -= 1;
       const { undo, pod, node = "", was = "", ghost } = this.tape[this.place];
+      const state = pod?.state;
       undo();
-      if ((pod || ghost) && node !== was) moved.push({ pod, from: node, to: was, ghost });
+      if ((pod || ghost) && (node !== was || pod?.state !== state)) moved.push({ pod, from: node, to: was, ghost });
     }
     this.moment = moment;
     return moved;

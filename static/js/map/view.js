@@ -94,12 +94,12 @@ export class View {
   changed(moved, animate) {
     if (this.world.shape !== this.shape) this.arrange(this.world);
     const nodes = new Set(moved.flatMap(({ from, to }) => [from, to]).filter(Boolean));
-    if ((this.by.colour === "verdict" && moved.length) || this.world.nominated.size) this.scene.forget();
-    else this.scene.forget(nodes);
+    const any = this.world.nominated.size > 0; // a nominated pod that is placed disappears from another node
+    this.scene.forget(any ? undefined : nodes);
     this.flights = [];
     if (animate && !calm.matches && moved.length <= MOST_FLIGHTS)
-      this.flights = moved.map((move) => !move.ghost && this.flight(move)).filter(Boolean);
-    this.draw(this.by.colour === "verdict" ? null : nodes);
+      this.flights = moved.map((move) => !move.ghost && move.from !== move.to && this.flight(move)).filter(Boolean);
+    this.draw(any ? null : nodes);
   }
 
   flight({ pod, from, to }) {
