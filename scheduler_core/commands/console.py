@@ -74,6 +74,7 @@ def release_of(args: argparse.Namespace, snapshot: Snapshot) -> Release:
     The choice is printed to standard error. Raises InputError.
     """
     if args.release:
+        print_notes(cluster_remarks(snapshot.version, get_release(args.release).name))
         return with_gates(get_release(args.release), parse(args.feature_gates))
     release = with_known_gates(get_release(default_release(snapshot.version)), needed_gates(_groups(snapshot)))
     print_notes([default_release_note(release.name, snapshot.version)])

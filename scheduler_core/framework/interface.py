@@ -257,6 +257,10 @@ class Filtered(Protocol):
     def verdicts(self) -> Mapping[str, Verdict]:
         """Filter plugin -> its verdict; empty if PreFilter refused the pod."""
 
+    @property
+    def prefilter(self) -> Status | None:
+        """The status with which PreFilter rejected the pod; None if it did not."""
+
     def status_at(self, row: int) -> Status | None:
         """Return the status that decided about a node; None if there is none."""
 
@@ -294,6 +298,8 @@ class Handle(Protocol):
     def picker(self) -> Picker: ...
     @property
     def extenders(self) -> PreemptExtenders | None: ...
+    @property
+    def pre_filter(self) -> Sequence[Plugin]: ...
     @property
     def waiting_pods(self) -> Iterable[WaitingPod]: ...
     @property

@@ -31,6 +31,11 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_UNREAD = {
+    "VolumeRestrictions": 'cannot read "PreFilterVolumeRestrictions" from cycleState',
+    "PodTopologySpread": 'reading "PreFilterPodTopologySpread" from cycleState: not found',
+    "InterPodAffinity": 'error reading "PreFilterInterPodAffinity" from cycleState: not found',
+}
 NO_CANDIDATE = "no candidate node for preemption"  # extenders removed all candidates
 
 
@@ -136,6 +141,9 @@ class DefaultPreemption(fwk.PostFilterPlugin):
     ) -> tuple[list[Candidate], list[tuple[fwk.Status, npt.NDArray[np.intp]]]]:
         """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
         help."""
+        rejection = filtered.prefilter if self.cluster.release.unresolvable_prefilter_preempts else None
+        if rejection is not None and (unread := self._unread(rejection.plugin)):
+            return [], self._after_rejection(pod, unread)
         rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
             return [], self._without_victims(pod, rows)
@@ -178,6 +186,22 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
+
+    def _unread(self, rejecting: str) -> str:
+        """Return the first plugin without the state that evicting a pod changes, because PreFilter ended before."""
+        names = [plugin.name for plugin in self.handle.pre_filter]
+        later = names[names.index(rejecting) :] if rejecting in names else []
+        return next((name for name in later if name in _UNREAD), "")
+
+    def _after_rejection(self, pod: PodInfo, unread: str) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
+        """Return why no node helps after PreFilter has rejected the pod. `unread`: the plugin that fails."""
+        nodes = self.cluster.nodes
+        lower = [any(other.priority < pod.priority for other in nodes.pods_of(row)) for row in range(len(nodes))]
+        found = self._without_victims(pod, np.flatnonzero(~np.array(lower, np.bool_)))
+        if any(lower):
+            text = f'running RemovePod on PreFilter plugin "{unread}": {_UNREAD[unread]}'
+            found.append((fwk.error(text), np.flatnonzero(lower)))
+        return found
 
     def _without_victims(
         self, pod: PodInfo, rows: npt.NDArray[np.intp]

@@ -90,6 +90,8 @@ UNNOTICED: Mapping[str, str] = {
     "1.24 override_repeats_score_plugins": "no profile enables three Score plugins of multiPoint again",
     "1.26 repeated_scores_weighted_again": "no profile enables three Score plugins of multiPoint again",
     "1.26 waits_only_for_preempted_pods": "on nominated nodes, no pod terminates for another reason than preemption",
+    "1.26 unresolvable_prefilter_preempts": "no pod that PreFilter rejects may preempt",
+    "1.28 unresolvable_prefilter_preempts": "no pod that PreFilter rejects may preempt",
     "1.27 local_volumes_prefilter_nodes": "no pending pod up to 1.29 has a claim that is bound to a local volume",
     "1.28 attempts_forget_rejections": "no pod fails with an error after a rejection",
     "1.28 queueing_hints": "no scenario was recorded with 1.28",

@@ -785,6 +785,15 @@ class Release:
         "cycles are faster; decisions are equal",
         since="1.30",
     )
+    unresolvable_prefilter_preempts: bool = off(
+        "preemption is tried after PreFilter has rejected a pod, although evicting pods cannot help",
+        "preemption is not tried after PreFilter has rejected a pod as unresolvable",
+        WORDING,
+        since="1.26",
+        until="1.26.8, 1.27.5, 1.28.1",
+        pull=119778,
+        picks=(119953, 119952, 119951),
+    )
     excluded_nodes_have_status: bool = on(
         "nodes that PreFilter excluded have a status of their own",
         "nodes that PreFilter excluded have no status of their own",

@@ -1,5 +1,6 @@
 """Upgrade previews: worker, API and page."""
 
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kubesched_ui.upgrades.tasks import explain_upgrade
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES
 from tests.kubesched_ui.recordings import node, pod, scenario
+from tests.scheduler_core.releases.test_patch_releases import VICTIMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -366,6 +368,27 @@ def test_the_release_chooser(cluster: Scenario) -> None:
     assert chosen("v1.27.1") == ["1.27", names[-1]], "the patch release of its cases"
     assert chosen(f"v{RELEASES[names[-1]].version}+k3s1") == names[-2:]
     assert [one.name for one in presenters.choices(cluster) if one.own] == [names[-1]]
+
+
+def test_a_preview_between_patch_releases(client: Client) -> None:
+    """What does 1.31.8 change against 1.31.2 for these pods? Which victim violates its budget."""
+    cluster = scenario(*copy.deepcopy(VICTIMS))
+    Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.31.2")
+    form = page(client, f"/scenarios/{cluster.pk}/")
+    assert 'value="1.31.2" checked' in form
+    assert '<option value="1.31.8">1.31.8</option>' in form
+    client.post(f"/scenarios/{cluster.pk}/upgrade/", {"release": ["1.31.2"], "patches": "1.31.8,", "which": "pending"})
+    upgrade = work(Upgrade.objects.get())
+    assert upgrade.releases == ["1.31.2", "1.31.8"]
+    (step,) = upgrade.steps
+    (changed,) = [one for one in step["changed"] if one["pod"] == "default/boss"]
+    assert (changed["a"]["nominated"], changed["b"]["nominated"]) == ("w1", "w2")
+    (unit,) = [step["units"][i] for i in changed["cause"]]
+    assert (unit["path"], unit["since"]) == ("victims_by_importance", "1.31.3")
+    assert "Changed in 1.31.3" in page(client, f"/upgrades/{upgrade.pk}/")
+    wrong = {"release": ["1.31.2"], "patches": "1.31.x", "which": "pending"}
+    answer = client.post(f"/scenarios/{cluster.pk}/upgrade/", wrong, follow=True)
+    assert "&#x27;1.31.x&#x27; is not available" in answer.content.decode()
 
 
 def test_every_patch_version_belongs_to_its_release() -> None:

@@ -40,6 +40,15 @@ def test_the_release_is_that_of_most_kubelets(cli: Cli, command: list[str], run:
     assert "The release is" not in notes_of(cli.capsys, run, *argv(command, path), "--release", "1.30")
 
 
+def test_another_patch_release_is_taken_with_a_remark(cli: Cli) -> None:
+    path = cli.snapshot(versioned("n1", "v1.31.8"), pod("a"))
+    remark = "note: The cluster runs Kubernetes v1.31.8; 1.31 is simulated as 1.31.1. They differ: "
+    assert remark in notes_of(cli.capsys, main, "explain", path, "--release", "1.31")
+    assert "They differ" not in notes_of(cli.capsys, main, "explain", path)
+    assert "They differ" not in notes_of(cli.capsys, main, "explain", path, "--release", "1.31.3")
+    assert "They differ" not in notes_of(cli.capsys, main, "explain", path, "--release", "1.30")
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_without_a_version_the_release_is_the_newest(cli: Cli, command: list[str]) -> None:
     path = cli.snapshot(node("n1"), pod("a"))

@@ -63,6 +63,7 @@ EXCLUDED = [
     *(node("a", cpu="1"), node("b"), pod("low", on="b", requests={"cpu": "4"}, priority=-1)),
     pod("p", requests={"cpu": "2"}, affinity=wants("a")),
 ]
+ABSENT_CLAIM = [node("a"), node("b"), pod("p", priority=5, volumes=mounts("ghost"))]
 TAINTED = [node("a", taints=(("k", "v", "NoSchedule"),)), pod("p")]
 PORT = [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
 SIDECAR = [container("proxy", restartPolicy="Always", ports=PORT)]
@@ -165,6 +166,10 @@ SIDES = {
         *(ONE_ABSENT, lambda trace: trace.node or trace.error, NOT_FOUND, "b"),
         *("1.27.13 1.28.9 1.29.4 1.26.15", "1.27.14 1.28.10 1.29.5 1.30.0 1.29.6"),
     ),
+    "unresolvable_prefilter_preempts": Sides(
+        *(ABSENT_CLAIM, lambda trace: "2 No preemption victims found" in trace.message, True, False),
+        *("1.26.8 1.27.5 1.28.1 1.26.0", "1.26.9 1.27.6 1.28.2 1.29.0 1.25.16"),
+    ),
     "start_index_wraps_at_filtered_nodes": Sides(
         *(ALL_ABSENT, lambda trace: trace.error, "runtime error: integer divide by zero", ""),
         *("1.27.14 1.28.10 1.29.5 1.30.0 1.30.1", "1.27.15 1.28.11 1.29.6 1.30.2 1.31.0"),
@@ -223,6 +228,15 @@ def test_both_sides_of_a_patch_release(name: str) -> None:
     }
     expected = dict.fromkeys(sides.having.split(), (True, sides.with_it))
     assert found == expected | dict.fromkeys(sides.lacking.split(), (False, sides.without))
+
+
+@pytest.mark.parametrize(("release", "fails"), [("1.27.5", True), ("1.27.6", False)])
+def test_evicting_after_a_rejection_of_prefilter_fails(release: str, fails: bool) -> None:
+    """PodTopologySpread has no state, because VolumeBinding has rejected the pod before it."""
+    trace = last([*ABSENT_CLAIM[:2], pod("low", on="a", priority=-1), ABSENT_CLAIM[2]], release)
+    text = 'running RemovePod on PreFilter plugin "'
+    assert (text in trace.message) == fails
+    assert ("2 Preemption is not helpful for scheduling" in trace.message) != fails
 
 
 @pytest.mark.parametrize(
