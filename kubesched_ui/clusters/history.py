@@ -17,6 +17,7 @@ from django.db.models import Max, Min, Q, QuerySet
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
 from kubesched_ui.fields import pack, unpack
 from scheduler_core.api.objects import Object
+from scheduler_core.api.patches import merge_patch
 from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.errors import InputError
 from scheduler_core.live.decode import ObjectDecoder
@@ -54,32 +55,6 @@ def decode_changes(data: bytes | memoryview) -> list[ClusterChange]:
     return [ClusterChange(*change) for change in _read_changes.decode(unpack(data))]  # type: ignore[arg-type]
 
 
-def merge_patch(old: Raw, new: Raw) -> Raw:
-    """Return the merge patch (RFC 7396) that changes `old` to `new`. A struct's JSON contains no null, which a merge
-    patch could not set."""
-    patch: Raw = dict.fromkeys(old.keys() - new.keys())
-    for key, value in new.items():
-        before = old.get(key)
-        if before == value and key in old:
-            continue
-        nested = isinstance(before, dict) and isinstance(value, dict)
-        patch[key] = merge_patch(before, value) if nested else value  # type: ignore[arg-type]
-    return patch
-
-
-def apply_patch(target: Any, patch: Any) -> Any:
-    """Return `target` with a merge patch applied (RFC 7396). Unchanged parts are shared."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = apply_patch(result.get(key), value)
-    return result
-
-
 class State:
     """The objects of a cluster: kind -> key -> JSON, decoded if a patch changed it. `versions`: kind ->
     resourceVersion. `block`: number of the last block that it includes."""
@@ -100,7 +75,7 @@ class State:
             before = objects.get(change.key)
             if isinstance(before, msgspec.Raw):
                 before = msgspec.json.decode(before)
-            objects[change.key] = apply_patch(before, change.value)
+            objects[change.key] = merge_patch(before, change.value)
         self.versions[change.kind] = max(self.versions.get(change.kind, 0), change.resource_version)
 
     def typed(self, kind: str, shared: SharedParts | None = None) -> Iterator[Object]:

@@ -22,7 +22,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes, encode_part, merge_patch
+from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, encode_changes, encode_part
 from kubesched_ui.clusters.models import (
     ChangeBlock,
     Checkpoint,
@@ -35,6 +35,7 @@ from kubesched_ui.clusters.models import (
 from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.outages import DATABASE
 from scheduler_core.api.objects import Object
+from scheduler_core.api.patches import difference
 from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent
 
 logger = logging.getLogger(__name__)
@@ -243,7 +244,7 @@ class HistoryWriter:
         objects[event.key] = event.object
         if old is None:
             return ClusterChange(event.kind, ADD, event.key, *where, event.object)
-        patch = merge_patch(msgspec.to_builtins(old), msgspec.to_builtins(event.object))
+        patch = difference(msgspec.to_builtins(old), msgspec.to_builtins(event.object))
         return ClusterChange(event.kind, MODIFY, event.key, *where, patch)
 
     def _is_replaced(self, item: Listed) -> bool:

@@ -15,13 +15,13 @@ import msgspec
 from kubesched_ui.ingest.events import is_own, own_and_others, writer
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.api.quantity import QuantityError
+from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST, get_release
-from scheduler_core.virtual_time.object_diff_text import taint_text
 
 RELEASE = get_release(NEWEST)  # requests are shown as this release counts them
 ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")

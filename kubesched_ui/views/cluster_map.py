@@ -6,10 +6,11 @@ import msgspec
 from django.db.models import Max, Min, Q, Sum
 
 from kubesched_ui.clusters import queries
-from kubesched_ui.clusters.history import ADD, DELETE, ClusterChange, State, apply_patch, decode_changes
+from kubesched_ui.clusters.history import ADD, DELETE, ClusterChange, State, decode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster
 from kubesched_ui.scenarios.cluster_columns import EMPTY, columns_of_objects
 from scheduler_core.api.objects import Metadata, Node, NodeStatus
+from scheduler_core.api.patches import merge_patch
 
 MOST = 100_000  # changes that are sent instead of the whole map
 LATE = 10  # newest blocks that may have only changes of nodes that arrived late
@@ -88,7 +89,7 @@ def pod_changes(changes: list[ClusterChange]) -> dict[str, Any] | None:
         elif change.type == ADD:
             added[change.key] = change.value
         elif change.key in added:
-            added[change.key] = apply_patch(added[change.key], change.value)
+            added[change.key] = merge_patch(added[change.key], change.value)
         else:
             patched[change.key] = joined(patched.get(change.key), change.value)
     nodes, nominated, gated = {}, {}, {}
@@ -122,7 +123,7 @@ def pod_changes(changes: list[ClusterChange]) -> dict[str, Any] | None:
 
 
 def joined(first: Any, second: Any) -> Any:
-    """Return one merge patch for two in a row. Unlike `apply_patch`, it keeps null, which removes a field."""
+    """Return one merge patch for two in a row. Unlike `merge_patch`, it keeps null, which removes a field."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     return first | {key: joined(first.get(key), value) for key, value in second.items()}

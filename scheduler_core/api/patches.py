@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,6 +21,17 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             merged[key] = merge_patch(merged.get(key), value)
     return merged
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the merge patch from `old` to `new`, which have no null; lists are replaced as a whole."""
+    patch: dict[str, Any] = dict.fromkeys(key for key in old if key not in new)
+    for key, value in new.items():
+        before = old.get(key)
+        if before != value or key not in old:
+            nested = isinstance(before, dict) and isinstance(value, dict)
+            patch[key] = difference(before, value) if nested else value  # type: ignore[arg-type]
+    return patch
 
 
 def cordoned(node: Node, unschedulable: bool) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement
+from scheduler_core.api.objects import Node, NodeSelectorTerm, Requirement, Taint
 from scheduler_core.api.selectors import Selector
 
 NODE_NAME = "metadata.name"
@@ -24,6 +24,11 @@ def requirement(req: Requirement) -> str:
         case "DoesNotExist":
             return f"no label {req.key}"
     return f"{req.key} {'>' if req.operator == 'Gt' else '<'} {values}"
+
+
+def taint_text(taint: Taint) -> str:
+    """Return a taint as kubectl writes it: `key=value:Effect`, or `key:Effect`."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def selector_text(selector: Selector) -> str:

@@ -14,13 +14,14 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Pod, convert
+from scheduler_core.api.patches import difference
 from scheduler_core.api.selector_text import requirement, selector_text
 from scheduler_core.api.selectors import compile_selector
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.resources import amounts, is_extended
 from scheduler_core.config.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.debugger.suggestions.add_node import another
-from scheduler_core.debugger.suggestions.template_patch import Raw, containers_of, difference, patch_of
+from scheduler_core.debugger.suggestions.template_patch import Raw, containers_of, patch_of
 from scheduler_core.errors import InputError
 
 MAX_NODES = 100  # added at once

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.explain.summary import reason_text
 from scheduler_core.framework.interface import Status
 
 Rows = npt.NDArray[np.intp]
@@ -50,12 +51,12 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
 def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     """Yield {point, plugin ("" for the framework), node ("" for the pod or all nodes), said} for each result."""
     if trace.preenqueue is not None:
-        yield _step("preenqueue", trace.preenqueue.plugin, text=_words(trace.preenqueue))
+        yield _step("preenqueue", trace.preenqueue.plugin, text=reason_text(trace.preenqueue))
         return
     for plugin in trace.skipped_filter:
         yield _step("prefilter", plugin, text="is skipped for this pod")
     if trace.prefilter is not None:
-        yield _step("prefilter", trace.prefilter.plugin, text=_words(trace.prefilter))
+        yield _step("prefilter", trace.prefilter.plugin, text=reason_text(trace.prefilter))
     elif trace.subset_status is not None and trace.subset is not None and len(trace.subset) < trace.nodes:
         yield _step("prefilter", "", text=f"leaves {len(trace.subset):,} of {trace.nodes:,} nodes to evaluate")
     if trace.prefilter is None:
@@ -64,10 +65,10 @@ def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     for plugin in trace.skipped_score:
         yield _step("prescore", plugin, text="is skipped for this pod")
     for plugin, score in trace.scores.items():
-        yield _step("score", plugin, text=f"{_span(score.normalized)} points, weight {score.weight}")
+        yield _step("score", plugin, text=f"{span_text(score.normalized)} points, weight {score.weight}")
     if trace.scores:
         total = trace.total()
-        yield _step("score", "", text=f"totals: {_span(total)}")
+        yield _step("score", "", text=f"totals: {span_text(total)}")
     if trace.node:
         yield from _binding_steps(trace)
 
@@ -104,7 +105,7 @@ def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     for point in ("reserve", "permit", "prebind", "bind"):
         status: Status | None = getattr(trace, point)
         if status is not None and status.rejected:
-            yield _step(point, status.plugin, trace.node, _words(status))
+            yield _step(point, status.plugin, trace.node, reason_text(status))
             return
         if point == "permit" and trace.permit_waits:
             for plugin in trace.permit_waits:
@@ -118,11 +119,8 @@ def _step(point: str, plugin: str, node: str = "", text: str = "") -> dict[str, 
     return {"point": point, "plugin": plugin, "node": node, "said": text}
 
 
-def _words(status: Status) -> str:
-    return "; ".join(status.reasons) or status.code
-
-
-def _span(values: npt.NDArray[np.int64]) -> str:
+def span_text(values: npt.NDArray[np.int64]) -> str:
+    """Return `3`, or `0 to 100`."""
     lowest, highest = int(values.min()), int(values.max())
     return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 

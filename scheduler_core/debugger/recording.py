@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
+from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import change_log, resources
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.nodes import zone_key
@@ -43,7 +44,6 @@ from scheduler_core.debugger.cycle_index import (
 from scheduler_core.errors import InputError
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.engine import Record
-from scheduler_core.virtual_time.object_diff_text import taint_text
 
 VERSION = 1
 _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Taint
+from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import formatting, node_matching, system_taints
 from scheduler_core.cluster.node_labels import GIVEN_LABELS
 from scheduler_core.cluster.pod_info import PodInfo
@@ -26,11 +27,6 @@ OLD_NAMED = "node(s) had taint {}, that the pod didn't tolerate"
 UNNAMED = "have an untolerated taint"
 DEDICATED = 1.3  # more than an amount: the taint reserves nodes for others
 _TAINT = re.compile(r"taint \{(.*?): ?(.*?)\}")
-
-
-def taint_text(taint: Taint) -> str:
-    """Return `key=value:Effect`, or `key:Effect`."""
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def taint_obstacle(key: str, name: str, effort: float) -> Obstacle:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scheduler_core.api.objects import Node, Object, Pod, Taint
+from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 
@@ -33,11 +34,6 @@ def changes(old: Object, new: Object) -> list[Change]:
     if len(found) > MOST:
         texts[-1]["text"] = f"and {len(found) - MOST + 1} more changes"
     return texts
-
-
-def taint_text(taint: Taint) -> str:
-    """Format a taint as kubectl does: `dedicated=a:NoSchedule`."""
-    return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
 def _of_node(old: Node, new: Node) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ import msgspec
 from scheduler_core.api import patches
 from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
+from scheduler_core.api.selector_text import taint_text
 from scheduler_core.config import Configuration, Unknown
 from scheduler_core.controllers import pod_template
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
@@ -33,7 +34,6 @@ from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.snapshot.prepare import prepare_virtual_time
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.group_engine import GroupEngine
-from scheduler_core.virtual_time.object_diff_text import taint_text
 from scheduler_core.virtual_time.scenario import (
     Arrivals,
     NodeTaint,

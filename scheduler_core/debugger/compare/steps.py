@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import RunCycle
+from scheduler_core.debugger.cycle_steps import span_text
 from scheduler_core.explain.ladder import words_of
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 from scheduler_core.releases.behaviors import merged
@@ -355,7 +356,7 @@ class Pair:
         """Compare two columns. `common`: the index of each entry's node among the common nodes."""
         differs = columns[0] != columns[1]
         if not any(summary) and len(columns[0]):
-            summary = _range(columns[0]), _range(columns[1])
+            summary = span_text(columns[0]), span_text(columns[1])
         if not differs.any():
             return ComparedStep(point, plugin, part, summary=summary)
         mask = np.zeros(len(self.common), np.bool_)
@@ -364,11 +365,6 @@ class Pair:
         at = int(np.searchsorted(common, place))
         a, b = int(columns[0][at]), int(columns[1][at])
         return ComparedStep(point, plugin, part, a, b, self.common[place], int(differs.sum()), summary, SCORE)
-
-
-def _range(column: Int64) -> str:
-    low, high = int(column.min()), int(column.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _mask_of(size: int, rows: Rows | slice) -> npt.NDArray[np.bool_]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import patches
 from scheduler_core.api.objects import Node
+from scheduler_core.api.patches import difference, merge_patch
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -27,7 +27,6 @@ from scheduler_core.debugger.suggestions.placing import Placing, fewest
 from scheduler_core.debugger.suggestions.template_patch import (
     Raw,
     TemplateEdit,
-    difference,
     merged,
     of_template,
     patch_of,
@@ -153,7 +152,7 @@ class Situation:
                 return None
         if not patch:
             return None
-        apply = merged if how == "strategic" else patches.merge_patch
+        apply = merged if how == "strategic" else merge_patch
         changes, spec = [], patch.get("spec") or {}
         away = self.running if "podAntiAffinity" in (spec.get("affinity") or {}) else []
         smaller = bool({"containers", "initContainers", "resources"} & spec.keys())

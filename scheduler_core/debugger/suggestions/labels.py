@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from functools import partial
 
 from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
-from scheduler_core.api.selector_text import NODE_NAME, missing
+from scheduler_core.api.selector_text import NODE_NAME, missing, taint_text
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.spelling import likeness, nearest
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.template_patch import Edit, Raw, TemplateEdit, all_of
-from scheduler_core.virtual_time.object_diff_text import taint_text
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 KIND = "node-selector"

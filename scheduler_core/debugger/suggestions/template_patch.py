@@ -6,7 +6,7 @@ Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without on
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,28 +57,20 @@ def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
     return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
 
 
-def difference(old: Raw, new: Raw) -> Raw:
-    """Return the merge patch from `old` to `new`; lists are replaced as a whole."""
-    return strategic(old, new, {}) or {}
-
-
-def strategic(old: Raw, new: Raw, keys: Mapping[str, str] = MERGE_KEYS) -> Raw | None:
-    """Return the strategic merge patch from `old` to `new`; None if there is none that changes items alone.
-
-    `keys`: list -> the field by which its items are found.
-    """
+def strategic(old: Raw, new: Raw) -> Raw | None:
+    """Return the strategic merge patch from `old` to `new`; None if there is none that changes items alone."""
     patch: Raw = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if before == value:
             continue
         if isinstance(value, dict) and isinstance(before, dict):
-            inner: Any = strategic(before, value, keys)
-        elif key in keys and isinstance(value, list) and isinstance(before, list):
-            inner = _items(keys[key], before, value)
+            inner: Any = strategic(before, value)
+        elif key in MERGE_KEYS and isinstance(value, list) and isinstance(before, list):
+            inner = _items(MERGE_KEYS[key], before, value)
         else:
             inner = value
-        if inner is None and value is not None:
+        if inner is None:
             return None
         patch[key] = inner
     return patch

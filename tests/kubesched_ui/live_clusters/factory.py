@@ -8,10 +8,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from kubesched_ui.clusters.history import ADD, MODIFY, ClusterChange, encode_changes, merge_patch
+from kubesched_ui.clusters.history import ADD, MODIFY, ClusterChange, encode_changes
 from kubesched_ui.clusters.models import ChangeBlock, Cluster, Decision, HistoryGap, PendingPod
 from kubesched_ui.scenarios.cluster_columns import columns_of
 from kubesched_ui.scenarios.cluster_overview import cluster_view
+from scheduler_core.api.patches import difference
 from tests.kubesched_ui import clusters
 
 FIRST, LAST = 1000, 1200  # resourceVersions of the stored history
@@ -127,7 +128,7 @@ def _store_history(cluster: Cluster, objects: Sequence[dict[str, Any]]) -> None:
     for number, version in enumerate(range(FIRST + 20, LAST + 1, 20) if node else ()):
         changed = {**node, "spec": {"unschedulable": True} if number % 2 == 0 else {},
                    "metadata": {**node["metadata"], "resourceVersion": str(version)}}  # fmt: skip
-        patch = merge_patch(node, changed)
+        patch = difference(node, changed)
         node, at = changed, began + timedelta(minutes=5 * (number + 1))
         if not GAP[0] < version <= GAP[1]:
             blocks.append([ClusterChange("Node", MODIFY, key_of(node), version, at.timestamp(), patch)])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.clusters.history import apply_patch
+from scheduler_core.api.patches import merge_patch
 from tests.api_server.process import ServerProcess, api_server
 from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.instance import POSTGRES, REDIS, Instance, RedisServer, postgres_server, until
@@ -127,7 +127,7 @@ def check(instance: Instance, writes: Writes) -> list[dict[str, Any]]:
             if change["type"] == "D":
                 state.pop(key, None)
             else:
-                state[key] = change["value"] if change["type"] == "A" else apply_patch(state[key], change["value"])
+                state[key] = change["value"] if change["type"] == "A" else merge_patch(state[key], change["value"])
             position += 1
         if version < history["first"] or any(after < version < end for after, end in gaps):
             continue

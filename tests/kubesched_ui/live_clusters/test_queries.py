@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from kubesched_ui.clusters import fork, queries
-from kubesched_ui.clusters.history import apply_patch, merge_patch
 from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.models import Run, Scenario
+from scheduler_core.api.patches import difference, merge_patch
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.live_clusters.factory import FIRST, GAP, LAST, live_cluster
 
@@ -121,7 +121,7 @@ def test_a_kind_with_a_consequence_comes_first() -> None:
     ],
 )
 def test_a_merge_patch_of_two_objects_leads_from_one_to_the_other(old: dict, new: dict) -> None:
-    assert repr(apply_patch(old, merge_patch(old, new))) == repr(new)
+    assert repr(merge_patch(old, difference(old, new))) == repr(new)
 
 
 def test_a_fork_is_a_scenario_of_the_state() -> None:
