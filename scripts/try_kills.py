@@ -2,10 +2,11 @@
 
 python scripts/try_kills.py SEED KILLS
 
-Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 clients (sockets and HTTP), four active
-runs at any time. Each kill hits a web process, a worker, the broker or the database: kill -9 with its children, a
-restart as `docker restart` does it, or SIGSTOP for up to eight seconds. Prints a JSON line per kill, and one with the
-results. Exit code 1: there are problems. It keeps two processors busy; tests/deployment/test_machines.py runs a sample.
+Two web and four worker processes on PostgreSQL and Redis behind the proxy, 20 clients (sockets of events and of
+decisions, HTTP), four active runs at any time. Each kill hits a web process, a worker, the broker or the database:
+kill -9 with its children, a restart as `docker restart` does it, or SIGSTOP for up to eight seconds. Prints a JSON line
+per kill, and one with the results. Exit code 1: there are problems. It keeps two processors busy;
+tests/deployment/test_machines.py runs a sample.
 """
 
 from __future__ import annotations
@@ -48,8 +49,15 @@ def main(seed: int, kills: int) -> int:
     finally:
         machines.down()
     seen = trial.seen
-    counts = {"seed": seed, "kills": kills, "clients": CLIENTS, "runs": len(trial.runs), "watched": seen.watched}
-    counts |= {"events": seen.events, "resumed": seen.resumed, "answers": dict(sorted(seen.statuses.items()))}
+    counts: dict[str, Any] = {
+        "seed": seed,
+        "kills": kills,
+        "clients": CLIENTS,
+        "runs": len(trial.runs),
+        "watched": seen.watched,
+    }
+    counts |= {"events": seen.events, "followed": seen.followed, "decisions": seen.decisions}
+    counts |= {"resumed": seen.resumed, "answers": dict(sorted(seen.statuses.items()))}
     say(counts | {"seconds": trial.now(), "problems": seen.problems[:50], "logs": str(folder)})
     return 1 if seen.problems else 0
 

@@ -13,6 +13,8 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
+NORMAL = 1000  # close code of a socket that has sent everything
+
 
 class Browser:
     """Client with cookies. `url`: of the proxy, or of one web process, which gets `host` as its host name."""
@@ -72,10 +74,12 @@ class Browser:
 
 
 class Watcher:
-    """A socket of a run that reconnects with `since` whenever it ends early."""
+    """A socket of a run that reconnects with `since` whenever it ends early. `key`: of the number of an event."""
+
+    path, messages, key = "", "events", "seq"
 
     def __init__(self, url: str, run: int) -> None:
-        self.address = f"{url.replace('http', 'ws', 1)}/ws/runs/{run}"
+        self.address = f"{url.replace('http', 'ws', 1)}/ws/runs/{run}{self.path}"
         self.events: list[dict[str, Any]] = []
         self.codes: list[int] = []  # how sockets ended; 0: without a close frame
         self.came = 0  # number of sockets
@@ -84,12 +88,12 @@ class Watcher:
         """Watch until the run is finished. Reconnect after `silent` seconds without a message. Raise TimeoutError."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            since = self.events[-1]["seq"] if self.events else 0
+            since = self.events[-1][self.key] if self.events else 0
             try:
                 with connect(f"{self.address}?since={since}", max_size=None, open_timeout=10, close_timeout=1) as ws:
                     self.came += 1
                     while True:
-                        self.events += json.loads(ws.recv(timeout=silent))["events"]
+                        self.events += json.loads(ws.recv(timeout=silent))[self.messages]
             except ConnectionClosed as closed:
                 self.codes.append(closed.rcvd.code if closed.rcvd else 0)
                 if self.over:
@@ -106,7 +110,17 @@ class Watcher:
     @property
     def whole(self) -> bool:
         """Tell whether every event was received once and in order."""
-        return self.over and [event["seq"] for event in self.events] == list(range(1, len(self.events) + 1))
+        return self.over and [event[self.key] for event in self.events] == list(range(1, len(self.events) + 1))
+
+
+class Follower(Watcher):
+    """A socket of a run's decisions, as of a page in follow mode."""
+
+    path, messages, key = "/decisions", "decisions", "cycle"
+
+    @property
+    def over(self) -> bool:
+        return self.codes[-1:] == [NORMAL]
 
 
 def decisions(events: list[dict[str, Any]]) -> list[Any]:

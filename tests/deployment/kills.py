@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.deployment.client import Browser, Watcher
+from tests.deployment.client import Browser, Follower, Watcher
 from tests.deployment.compose import Machines
 from tests.deployment.process import Process
 from tests.kubesched_ui.instance import until
@@ -32,7 +32,11 @@ ROWS = "SELECT id, scenario_id, state, starts FROM kubesched_ui_run"
 
 def fingerprint(events: list[dict[str, Any]]) -> str:
     """Return the fingerprint of a run's events, in their order."""
-    text = json.dumps([[e["seq"], e["t"], e["type"], e["pod"], e["attempt"], e["data"]] for e in events])
+    return digest([[e["seq"], e["t"], e["type"], e["pod"], e["attempt"], e["data"]] for e in events])
+
+
+def digest(rows: list[Any]) -> str:
+    text = json.dumps(rows)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -43,6 +47,8 @@ class Observed:
     watched: int = 0
     resumed: int = 0
     events: int = 0
+    followed: int = 0
+    decisions: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
 
@@ -59,6 +65,16 @@ class Observed:
         self.watched += 1
         self.events += len(events)
 
+    def take_decisions(self, who: str, run: int, found: Follower, expected: str) -> None:
+        """Check the decisions that a follower received of a run."""
+        if not found.whole:
+            cycles = [one["cycle"] for one in found.events]
+            self.problems.append(f"{who}: cycles of run {run} are not all or not in order: {cycles}")
+        elif digest(found.events) != expected:
+            self.problems.append(f"{who}: the decisions of run {run} differ from those of an undisturbed one")
+        self.followed += 1
+        self.decisions += len(found.events)
+
 
 class Trial:
     """`say`: is called with a dict for each kill."""
@@ -67,11 +83,12 @@ class Trial:
         self.machines, self.chance, self.say = machines, random.Random(seed), say
         self.seen, self.over = Observed(), threading.Event()
         self.expected: dict[int, str] = {}  # scenario -> fingerprint
+        self.decisions: dict[int, str] = {}  # scenario -> digest of its decisions
         self.runs: dict[int, int] = {}  # run -> scenario
         self.began = time.monotonic()
         self.threads = [threading.Thread(target=self._drive, daemon=True, name="driver")]
         for n in range(clients):
-            work = self._watch if n % 2 else self._ask
+            work = (self._ask, self._watch, self._follow)[n % 3]
             self.threads.append(threading.Thread(target=work, args=(f"client {n}", random.Random(n)), daemon=True))
 
     # ---- setup
@@ -83,6 +100,7 @@ class Trial:
             scenario = visitor.api("POST", "/scenarios", text)["id"]
             run = visitor.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
             self.expected[scenario] = fingerprint(Watcher(self.machines.url, run).watch().events)
+            self.decisions[scenario] = digest(Follower(self.machines.url, run).watch().events)
 
     def start(self) -> None:
         for thread in self.threads:
@@ -143,6 +161,17 @@ class Trial:
                 self.seen.problems.append(f"{who}: {error!r}")
             self.seen.resumed += watcher.came - 1
             self.seen.take(who, run, watcher.events, self.expected[self.runs[run]])
+
+    def _follow(self, who: str, chance: random.Random) -> None:
+        """Follow the decisions of runs by websocket."""
+        for run in self._next(chance):
+            follower = Follower(self.machines.url, run)
+            try:
+                follower.watch(silent=10)
+            except (TimeoutError, KeyError, ValueError) as error:
+                self.seen.problems.append(f"{who}: {error!r}")
+            self.seen.resumed += follower.came - 1
+            self.seen.take_decisions(who, run, follower, self.decisions[self.runs[run]])
 
     def _ask(self, who: str, chance: random.Random) -> None:
         """Follow runs by HTTP requests."""

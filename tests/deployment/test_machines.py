@@ -207,3 +207,4 @@ def four_kills(machines: Machines) -> None:
     trial.finish()
     assert trial.seen.problems == []
     assert trial.seen.watched > 0
+    assert trial.seen.followed > 0

@@ -118,7 +118,7 @@ def test_the_class_moves_to_the_attempts_before_and_after(run: Run) -> None:
     part = live_class.part(ada)
     assert (part["before"], part["after"], part["at"]) == (f"{base}?cycle=2", "", "The end of the run")
     page = live_class.teacher_page()
-    assert page.count("disabled") == 1
+    assert re.findall(r'data-to="(\w+)"[^>]*\sdisabled', page) == ["after"]
     for _ in range(2):  # repeated requests move once
         live_class.move(address=f"{base}?cycle=2")
     part = live_class.part(ada)
