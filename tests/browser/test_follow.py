@@ -304,6 +304,59 @@ def test_picture_player_and_inspector_are_in_view_together(followed: tuple[Page,
         assert box["y"] + box["height"] <= 720, part
 
 
+# Returns the pods in the table of nodes and those that the page says are placed.
+TABLE = """() => {
+  const rows = [...document.querySelectorAll("#map [data-table] tbody tr")];
+  const pods = rows.map(({cells}) => Number(cells[4].textContent));
+  const placed = document.querySelector('[data-part="answer"]').textContent.match(/[\\d,]+/)[0];
+  return [pods.reduce((sum, one) => sum + one, 0), Number(placed.replaceAll(",", ""))];
+}"""
+
+
+@pytest.mark.long
+def test_the_table_shows_the_same_as_the_map_while_a_run_is_followed(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    page.emulate_media(reduced_motion="reduce")
+    page.get_by_role("button", name="As a table").click()
+    expect(page.locator("#map [data-table] tbody tr")).to_have_count(60)
+    page.locator("#map [data-speed]").select_option("50")
+    seen = set()
+    for _ in range(20):
+        page.wait_for_timeout(200)
+        pods, placed = page.evaluate(TABLE)
+        assert pods == placed + 20  # those that the scenario has
+        seen.add(placed)
+    assert len(seen) > 5
+
+
+@pytest.mark.long
+def test_all_of_the_player_is_reached_by_keyboard(followed: tuple[Page, int]) -> None:
+    page, _ = followed
+    page.keyboard.press("r")
+    expect(page.locator("#map [data-behind]")).to_contain_text("paused")
+    there = place(page)
+    page.locator("#map input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#map [data-place]")).to_contain_text(f"cycle {there + 1:,} of")
+    names = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.dataset.unit ?? ''"))
+    assert names == [
+        "Before the first cycle", "Play backward", "A step back", "A step forward", "Play forward",
+        "After the last cycle", "", "Steps per second",
+    ]  # fmt: skip
+    page.locator("#map [data-play='1']").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#map [data-play='1']")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    page.locator("#map [data-ticker]").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('[data-decision]') !== null")
+    page.keyboard.press("Enter")
+    expect(page.locator("#map .steps")).to_be_visible()
+
+
 @pytest.mark.long
 def test_axe_finds_nothing_while_a_run_is_followed(followed: tuple[Page, int]) -> None:
     page, _ = followed

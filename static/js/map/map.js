@@ -73,11 +73,11 @@ function shown() {
   tellPosition();
   legend.show();
   aside.show();
+  showTable();
   if (player.playing) {
     trial.offer();
     return;
   }
-  showTable();
   showLadder().catch(failed);
 }
 

@@ -13,8 +13,9 @@ export function tableSwitch(box, view, player) {
     else {
       const { NodeTable } = await import("./table.js");
       table ??= new NodeTable(part("table"), view, player);
-      table.show();
+      if (!player.arriving) table.show(); // else it is shown with the text
     }
   });
-  return () => table?.show();
+  // The row that a user reads does not move away during playback.
+  return () => (player.playing && part("table").contains(document.activeElement)) || table?.show();
 }

@@ -1,0 +1,110 @@
+"""Measure a tab in follow mode: memory, frames and received bytes while an active run is followed for minutes.
+
+    python benchmarks/follow_tab.py [--nodes 2000] [--pods 3000] [--minutes 10] [--speed 5]
+
+Starts the product with its own data folder, starts a run and follows it in a headless Chromium of 1440 by 900 pixels
+from the first decision, at a speed in decisions a second (2000: as fast as it runs). Prints one JSON line per minute:
+decisions shown, JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS
+and PSS), frames a second (median), bytes received since the page was opened. The last line is the peak of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from app import call, running
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+
+from scheduler_core.commands.bench import workload
+from tests.browser.chromium import CHROMIUM, FLAGS
+
+MB = 1024 * 1024
+WATCH = """() => {
+  window.gaps = [];
+  let last = performance.now();
+  const frame = (now) => {
+    gaps.push(now - last);
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}"""
+
+
+def renderer_memory(browser: Browser) -> dict[str, float]:
+    """Return the memory in MB of the largest renderer process, which has the page."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    found = []
+    for process in processes:
+        if process["type"] == "renderer":
+            text = Path(f"/proc/{process['id']}/smaps_rollup").read_text()
+            rss, pss = (int(re.search(rf"^{name}:\s+(\d+)", text, re.M)[1]) for name in ("Rss", "Pss"))  # type: ignore[index]
+            found.append({"rss_mb": round(rss / 1024, 1), "pss_mb": round(pss / 1024, 1)})
+    return max(found, key=lambda one: one["rss_mb"])
+
+
+def sample(browser: Browser, page: Page, session: CDPSession) -> dict[str, Any]:
+    gaps = page.evaluate("gaps.splice(0)")
+    session.send("HeapProfiler.collectGarbage")
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return {
+        "place": page.locator("#map [data-place]").text_content(),
+        "heap_mb": round(metrics["JSHeapUsedSize"] / MB, 1),
+        "dom_nodes": int(metrics["Nodes"]),
+        **renderer_memory(browser),
+        "frames_per_s": round(1000 / statistics.median(gaps), 1) if gaps else 0,
+    }
+
+
+def follow(browser: Browser, address: str, scenario: int, minutes: float, speed: str) -> list[dict[str, Any]]:
+    run = call(f"{address}/api/scenarios/{scenario}/runs", {})[0]["id"]
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    session = page.context.new_cdp_session(page)
+    received = [0]
+    for name in ("Performance.enable", "HeapProfiler.enable", "Network.enable"):
+        session.send(name)
+    session.on("Network.dataReceived", lambda event: received.append(event["encodedDataLength"]))
+    session.on("Network.webSocketFrameReceived", lambda event: received.append(len(event["response"]["payloadData"])))
+    page.goto(f"{address}/runs/{run}/")
+    page.locator("#map [data-decision]").first.wait_for(state="attached", timeout=120_000)
+    page.locator("#map [data-speed]").select_option(speed)
+    page.evaluate(WATCH)
+    began, rows = time.monotonic(), []
+    while time.monotonic() < began + minutes * 60:
+        page.wait_for_timeout(min(60_000, minutes * 60_000))
+        row = {"minutes": round((time.monotonic() - began) / 60, 1), **sample(browser, page, session)}
+        rows.append(row | {"received_mb": round(sum(received) / MB, 2)})
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A tab in follow mode.")
+    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--speed", default="5", help="decisions a second, one of those that the page offers")
+    given = parser.parse_args()
+    if CHROMIUM is None:
+        sys.exit("no chromium on this machine")
+    document = {"apiVersion": "v1", "kind": "List", "items": workload("basic", given.nodes, given.pods)}
+    with running() as (address, _), sync_playwright() as playwright:
+        scenario = call(f"{address}/api/scenarios", json.dumps(document).encode())[0]["id"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        rows = follow(browser, address, scenario, given.minutes, given.speed)
+        browser.close()
+    keys = ("heap_mb", "dom_nodes", "rss_mb", "pss_mb")
+    print(json.dumps({"peak": {key: max(row[key] for row in rows) for key in keys}, **vars(given)}))
+
+
+if __name__ == "__main__":
+    main()
