@@ -65,9 +65,10 @@ def add(scenario: Scenario, rows: Iterable[Row]) -> None:
     """Add objects to the scenario, one transaction per part."""
     rows = iter(rows)
     sql = f"INSERT INTO {TABLE} (scenario_id, {', '.join(COLUMNS)}) VALUES (%s, {', '.join(['%s'] * len(COLUMNS))})"
-    # Each part is built before the transaction locks the database.
+    free_until = 0.0
+    # Each part is built before the transaction locks the database, while others can write.
     while part := [(scenario.pk, *row) for row in islice(rows, PART)]:
-        write(scenario, sql, part)
+        free_until = write(scenario, sql, part, free_until)
 
 
 def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
@@ -76,19 +77,26 @@ def copy(scenario: Scenario, source: Scenario, but: ClusterObject) -> None:
     sql = f"INSERT INTO {TABLE} (scenario_id, {names}) SELECT %s, {names} FROM {TABLE}"
     sql += " WHERE scenario_id = %s AND position >= %s AND position < %s AND id <> %s"
     last = source.cluster_objects.aggregate(last=Max("position"))["last"]
+    free_until = 0.0
     for first in range(0, (last or 0) + 1, PART):
-        write(scenario, sql, [(scenario.pk, source.pk, first, first + PART, but.pk)])
+        free_until = write(scenario, sql, [(scenario.pk, source.pk, first, first + PART, but.pk)], free_until)
 
 
-def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]]) -> None:
-    """Write in a separate transaction, then pause as long, so that others can write."""
+def write(scenario: Scenario, sql: str, values: Sequence[Sequence[Any]], free_until: float) -> float:
+    """Write in a separate transaction, not before the time `free_until`. Return the time until which others can write:
+    as long as this took."""
     began = time.perf_counter()
+    if began < free_until:
+        time.sleep(free_until - began)
+        began = free_until
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         heartbeat(scenario.pk)
         cursor.executemany(sql, values)
     # SQLite has one writer at a time, and waiting writers have no queue.
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        time.sleep(min(time.perf_counter() - began, LONGEST_PAUSE_S))
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        return 0.0
+    ended = time.perf_counter()
+    return ended + min(ended - began, LONGEST_PAUSE_S)
 
 
 def heartbeat(pk: int) -> None:

@@ -18,6 +18,7 @@ from scheduler_core.snapshot.warnings import OF_SNAPSHOTS, Remark, remarks
 
 MAKERS = (*WORKLOADS, "CronJob")
 NEEDED = ("Pod", "Node", "PersistentVolumeClaim", "PriorityClass", "StorageClass")
+NAMING = (b'"persistentVolumeClaim"', b'"ephemeral"', b'"priorityClassName"')  # fields of a pod
 RELEASE = get_release(NEWEST)  # these warnings are the same in all releases
 
 
@@ -26,8 +27,18 @@ def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str
     records = list(records)
     workloads = [record.object() for record in records if record.kind in MAKERS]
     seen = needed_kinds(workloads)
-    objects = (decode_valid(record.data, record.kind) for record in records if record.kind in seen)
+    created = any(map(is_typed, workloads))  # then each pod may be one of a workload
+    objects = (
+        decode_valid(record.data, record.kind)
+        for record in records
+        if record.kind in seen and (created or _matters(record))
+    )
     return warnings_about(workloads, objects, config)
+
+
+def _matters(record: Record) -> bool:
+    """Return whether there may be a warning about an object: about a bound pod only if it names other objects."""
+    return not record.node or any(field in record.data for field in NAMING)
 
 
 def needed_kinds(workloads: Iterable[dict[str, Any]]) -> list[str]:

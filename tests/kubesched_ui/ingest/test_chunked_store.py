@@ -2,7 +2,6 @@
 
 import sqlite3
 from datetime import timedelta
-from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,11 +40,12 @@ def test_other_connections_write_between_the_chunks(monkeypatch: pytest.MonkeyPa
     written, name = chunked_store.write, connection.settings_dict["NAME"]
     others = []
 
-    def write(*given: Any) -> None:
-        written(*given)
+    def write(*given: Any) -> float:
+        free_until = written(*given)
         with sqlite3.connect(name, timeout=0) as other:
             other.execute("BEGIN IMMEDIATE")
             others.append(other.execute("SELECT COUNT(*) FROM kubesched_ui_clusterobject").fetchone()[0])
+        return free_until
 
     monkeypatch.setattr(chunked_store, "write", write)
     store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
@@ -55,14 +55,20 @@ def test_other_connections_write_between_the_chunks(monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
 def test_other_writers_get_as_much_time_as_a_chunk_took(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite serves any waiting writer. Without a pause, the same one could always be next."""
-    clock, slept = count(0, 0.25), []
-    monkeypatch.setattr(chunked_store, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append))
-    store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
-    assert slept == [0.25] * 3
-    clock = count(0, 60)
-    slept.clear()
-    store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
-    assert slept == [chunked_store.LONGEST_PAUSE_S] * 3
+    slept: list[float] = []
+
+    def stored(*times: float) -> list[float]:
+        """Return the pauses if three parts are built and written at these times."""
+        clock = iter(times)
+        monkeypatch.setattr(
+            chunked_store, "time", SimpleNamespace(perf_counter=lambda: next(clock), sleep=slept.append)
+        )
+        slept.clear()
+        store(ingested(node("n"), *(pod(f"p{i}") for i in range(5))))
+        return slept
+
+    assert stored(0, 0.25, 0.375, 0.75, 2, 3) == [0.125]  # the time in which a part is built counts
+    assert stored(0, 60, 60, 120, 120, 180) == [chunked_store.LONGEST_PAUSE_S] * 2
 
 
 def test_an_incomplete_scenario_is_invisible(client: Client) -> None:
@@ -96,9 +102,10 @@ def test_incomplete_scenarios_are_removed_in_small_steps(minutes: int, monkeypat
 def test_a_worker_that_lost_its_lease_stores_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     written = chunked_store.write
 
-    def write(scenario: Scenario, *given: Any) -> None:
-        written(scenario, *given)
+    def write(scenario: Scenario, *given: Any) -> float:
+        free_until = written(scenario, *given)
         chunked_store.remove(scenario.pk)
+        return free_until
 
     monkeypatch.setattr(chunked_store, "write", write)
     with pytest.raises(IngestError, match="took too long to be stored"):

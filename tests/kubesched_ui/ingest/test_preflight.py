@@ -71,6 +71,18 @@ def test_warnings_of_a_run_are_listed() -> None:
     assert messages["workloads"] == "1 pod is created for workloads without pods: DaemonSet default/agent (1)."
 
 
+@pytest.mark.parametrize("field", ["persistentVolumeClaim", "ephemeral"])
+def test_bound_pods_are_part_of_the_warnings(field: str) -> None:
+    volume = {"name": "v", field: {"claimName": "data"} if field == "persistentVolumeClaim" else {}}
+    messages = warnings_by_code(
+        ingested(
+            node("n1"), pod("a", nodeName="n1", volumes=[volume]), pod("b", nodeName="n1", priorityClassName="gold")
+        )
+    )
+    assert "the snapshot has no claims" in messages["absent-claims"]
+    assert messages["priority-class"].startswith("1 pod names 1 PriorityClass")
+
+
 def test_schedulers_of_the_uploaded_configuration_are_simulated() -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
