@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from kubesched_ui.event_log.best_nodes import FindBestNodes, best_nodes
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cycle_steps import ranges, status_data
 from scheduler_core.framework.interface import Status
 
 Event = dict[str, Any]
@@ -48,9 +49,9 @@ def cycle_events(
         found.append(event(type_, t, pod, trace.attempt, data))
 
     say("cycle.started")
-    say("preenqueue", status=status(trace.preenqueue))
+    say("preenqueue", status=status_data(trace.preenqueue))
     if trace.preenqueue is None:
-        say("prefilter", status=status(trace.prefilter), skipped=trace.skipped_filter)
+        say("prefilter", status=status_data(trace.prefilter), skipped=trace.skipped_filter)
         if trace.prefilter is None and not (trace.error and not trace.verdicts):
             say("filter", **filtering(trace))
         if trace.postfilter is not None:
@@ -84,7 +85,7 @@ def placing(trace: CycleTrace, nodes: Sequence[str], say: Any, points: Sequence[
     say("assume", node=node)
     for point in points:
         rejection: Status | None = getattr(trace, point)
-        say(point, node=node, status=status(rejection))
+        say(point, node=node, status=status_data(rejection))
         if point == "permit" and trace.result == "waiting":
             return
         if rejection is not None and (rejection.rejected or rejection.code == "Error"):
@@ -135,7 +136,10 @@ def filtering(trace: CycleTrace) -> dict[str, Any]:
     if trace.looked is not None:
         looked = int(np.count_nonzero(trace.looked))
     refusals.sort(key=lambda refusal: -len(refusal[1]))
-    details = [{**(status(rejection) or {}), "count": len(rows), "nodes": ranges(rows)} for rejection, rows in refusals]
+    details = [
+        {**(status_data(rejection) or {}), "count": len(rows), "nodes": ranges(rows, MAX_RANGES)}
+        for rejection, rows in refusals
+    ]
     if whole:
         _refusals_last = statuses, details
     return {"looked": looked, "feasible": feasible, "refusals": details}
@@ -150,22 +154,8 @@ def preempting(trace: CycleTrace) -> dict[str, Any]:
     found = trace.postfilter
     assert found is not None
     return {
-        "status": status(found.status),
+        "status": status_data(found.status),
         "nominated_node": found.nominated_node,
         "victims": trace.victims,
         "candidates": len(found.candidates),
     }
-
-
-def ranges(rows: Rows) -> list[list[int]]:
-    """Return ascending rows as [first, last] pairs, at most the first MAX_RANGES."""
-    breaks = np.flatnonzero(np.diff(rows) != 1)[:MAX_RANGES]
-    starts = np.concatenate((rows[:1], rows[breaks + 1]))[:MAX_RANGES]
-    ends = np.concatenate((rows[breaks], rows[-1:]))[:MAX_RANGES]
-    pairs: list[list[int]] = np.column_stack((starts, ends)).tolist()
-    return pairs
-
-
-def status(value: Status | None) -> dict[str, Any] | None:
-    """Return a status in the format of events."""
-    return None if value is None else {"plugin": value.plugin, "code": value.code, "reasons": list(value.reasons)}

@@ -12,7 +12,7 @@ from kubesched_ui.presenters.attempts import Attempt, Event
 from kubesched_ui.presenters.queue_place import QueuePlace
 from kubesched_ui.presenters.sentence_links import SentenceLink, pod_links
 from scheduler_core.api.duration import milliseconds
-from scheduler_core.cluster.formatting import count, listing
+from scheduler_core.cluster.formatting import count, some
 
 VICTIMS = 5  # named
 
@@ -56,7 +56,7 @@ def of_single_pass(
         moments.append(PodMoment(f"cycle {row.number}", what, took if last else ""))
         victims = victims_of(groups[index]) if index < len(groups) else []
         if came_to[index].nominated:
-            why = f"Preemption evicts {victims_text(victims)}." if victims else ""
+            why = f"Preemption evicts {some(victims, VICTIMS)}." if victims else ""
             links = pod_links(run, victims[:VICTIMS])
             moments.append(PodMoment(f"cycle {row.number}", f"Nominated to {came_to[index].nominated}", why, links))
     if result is not None and result.evicted_by:
@@ -78,12 +78,6 @@ def in_queue(place: QueuePlace) -> str:
 def victims_of(events: Iterable[Event]) -> list[str]:
     """Return the pods that an attempt evicts."""
     return [victim for event in events if event["type"] == "postfilter" for victim in event["data"]["victims"]]
-
-
-def victims_text(victims: Sequence[str]) -> str:
-    """Return the first victims by name, and the number of the others."""
-    rest = len(victims) - VICTIMS
-    return listing([*victims[:VICTIMS], *([count(rest, "other pod")] if rest > 0 else [])])
 
 
 def cycle_of(run: Run, pod: str, after: int) -> int:

@@ -33,9 +33,9 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
     return {
         "steps": list(steps(trace)),
         "nodes": trace.nodes,
-        "rejected": _status(trace.preenqueue or trace.prefilter),
+        "rejected": status_data(trace.preenqueue or trace.prefilter),
         "filters": [_filter(trace, plugin) for plugin in trace.verdicts],
-        "nominated": [{"row": row, "status": _status(status)} for row, status in trace.nominated.items()],
+        "nominated": [{"row": row, "status": status_data(status)} for row, status in trace.nominated.items()],
         "left_out": _left_out(trace),
         "unlooked": ranges(_unlooked(trace)),
         "feasible": ranges(trace.feasible_rows()),
@@ -125,7 +125,8 @@ def span_text(values: npt.NDArray[np.int64]) -> str:
     return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
 
-def _status(status: Status | None) -> dict[str, Any] | None:
+def status_data(status: Status | None) -> dict[str, Any] | None:
+    """Return a status as {plugin, code, reasons}."""
     return None if status is None else {"plugin": status.plugin, "code": status.code, "reasons": list(status.reasons)}
 
 
@@ -174,7 +175,7 @@ def _postfilter(trace: CycleTrace) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "status": _status(found.status),
+        "status": status_data(found.status),
         "nominated": found.nominated_node,
         "rule": found.rule,
         "any_of": found.nominated_any_of,
@@ -185,13 +186,13 @@ def _postfilter(trace: CycleTrace) -> dict[str, Any] | None:
     }
 
 
-def ranges(rows: Sequence[int] | Rows) -> list[list[int]]:
-    """Return ascending rows as [first, last] pairs."""
+def ranges(rows: Sequence[int] | Rows, most: int | None = None) -> list[list[int]]:
+    """Return ascending rows as [first, last] pairs, at most the first `most` of them."""
     column = np.asarray(rows, np.int64)
     if not len(column):
         return []
-    breaks = np.flatnonzero(np.diff(column) != 1)
-    starts = np.concatenate((column[:1], column[breaks + 1]))
-    ends = np.concatenate((column[breaks], column[-1:]))
+    breaks = np.flatnonzero(np.diff(column) != 1)[:most]
+    starts = np.concatenate((column[:1], column[breaks + 1]))[:most]
+    ends = np.concatenate((column[breaks], column[-1:]))[:most]
     pairs: list[list[int]] = np.column_stack((starts, ends)).tolist()
     return pairs

@@ -12,12 +12,13 @@ from channels.testing import WebsocketCommunicator
 
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.best_nodes import TOP, ranking
-from kubesched_ui.event_log.events import MAX_RANGES, cycle_events, ranges
+from kubesched_ui.event_log.events import MAX_RANGES, cycle_events
 from kubesched_ui.models import ClusterObject, Run
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cycle_steps import ranges
 from scheduler_core.framework.interface import Status
 from scheduler_core.simulation import Simulation
 from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
@@ -103,13 +104,13 @@ def test_a_later_rejection_undoes_the_selection(point: str) -> None:
     ("rows", "pairs"), [([0], [[0, 0]]), ([0, 1, 2], [[0, 2]]), ([1, 3, 4, 9], [[1, 1], [3, 4], [9, 9]])]
 )
 def test_ranges(rows: list[int], pairs: list[list[int]]) -> None:
-    assert ranges(np.array(rows)) == pairs
+    assert ranges(np.array(rows), MAX_RANGES) == pairs
 
 
 def test_scattered_rows_are_cut_to_the_first_ranges() -> None:
     for count in (MAX_RANGES - 1, MAX_RANGES, MAX_RANGES + 1, 2500):
         expected = [[row, row] for row in range(0, 2 * count, 2)][:MAX_RANGES]
-        assert ranges(np.arange(0, 2 * count, 2)) == expected
+        assert ranges(np.arange(0, 2 * count, 2), MAX_RANGES) == expected
 
 
 @pytest.mark.parametrize("count", [2, 3, TOP, TOP + 1, 500])
