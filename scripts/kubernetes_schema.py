@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from kubesched_ui.ingest.kinds import KINDS
 
-RELEASE = "1.36"
+RELEASE = "1.36"  # the last whose description holds pod groups of v1alpha2
 FILE = f"kubernetes_validate/kubernetes-json-schema/v{RELEASE}.0-local/_definitions.json"
 END = re.compile(r"(?<!e\.g)(?<!i\.e)\.\s")  # end of a sentence
 LONGEST = 120  # characters of a description
@@ -93,14 +93,14 @@ class Table:
         if name in self.types:
             name = "".join(part[:1].upper() + part[1:] for part in key.split(".")[3:])
         self.named[key] = name
-        self.types[name] = definition = {"fields": {}}
+        self.types[name] = made = {"fields": {}}
         for field, held in sorted(definition["properties"].items()):
             if field in WITHOUT and name not in WITH_STATUS:
-                definition["fields"][field] = ["any", ""]
+                made["fields"][field] = ["any", ""]
             else:
-                definition["fields"][field] = [self.field_type(held), sentence(held.get("description", ""))]
+                made["fields"][field] = [self.field_type(held), sentence(held.get("description", ""))]
         if required := [field for field in definition.get("required", ()) if field not in WITHOUT]:
-            definition["required"] = required
+            made["required"] = required
         return name
 
     def field_type(self, held: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Finds unknown fields such as `nodeSelectorr`, which an API server and KubeSched ignore without a warning, and
 resources of containers that an API server refuses.
 
-Source: the OpenAPI description of Kubernetes 1.34 and k8s.io/api of 1.37 (`fields.txt`), for the kinds that affect
-scheduling. Kinds of other groups with the same name have their group in the table.
+Source: the OpenAPI description of Kubernetes 1.37 (`fields.txt`), for the kinds that affect scheduling, with fields
+that older versions of their groups have. Kinds of other groups with the same name have their group in the table.
 """
 
 from __future__ import annotations
