@@ -118,6 +118,12 @@ UNNOTICED: Mapping[str, str] = {
     "1.36 all_devices_with_counters_crash": "no request for all devices gets one that consumes counters",
     "1.36 shared_devices_leave_counters": "no shared device consumes counters",
     "1.36 binding_conditions": "no device has binding conditions",
+    "1.37 nominated_pods_bypass_batching": "no nominated pod is tried right after a pod with the same signature",
+    "1.37 group_preemption_waits": "no group is tried again while its victims terminate",
+    "1.37 queueing_hint_any_anti_affinity": "no deleted pod matches only some anti-affinity terms of a waiting pod",
+    "1.37 gated_pods_hold_nominations": "no new pod is both gated and nominated",
+    "1.37 counters_of_pool_everywhere": "no node sees the counters of a pool without a device of it",
+    "1.37 fractional_capacity_ranges": "1.37.0-alpha.2 lacks them",
 }
 """Release and behaviour that no recorded case decides differently with and without -> why.
 `scripts/try_switches.py` tries all behaviours."""
