@@ -18,6 +18,7 @@ from scheduler_core.cycle.schedule_one import Scheduler, nodes_to_find
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.interface import CycleState, Int64, Plugin, ScoreError
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.score_columns import ClassScores, Score
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
@@ -28,6 +29,25 @@ from scheduler_core.shadow.group_messages import group_cycles
 
 Rows = npt.NDArray[np.intp]
 ALL = 100  # percentageOfNodesToScore that evaluates every node
+
+
+class _Scores:
+    """The scores of some nodes. `total`: their weighted sum, if it is known."""
+
+    def __init__(self, made: dict[str, Score] | ClassScores, total: Int64 | None) -> None:
+        self._made, self._total = made, total
+
+    def total(self, size: int, without: str) -> Int64:
+        """Return the weighted sum without a plugin; int64 over the nodes, of which there are `size`."""
+        if self._total is not None and not without:
+            return self._total
+        if not isinstance(self._made, dict):
+            self._made = self._made.by_plugin()
+        total = np.zeros(size, np.int64)
+        for plugin, score in self._made.items():
+            if plugin != without:
+                total += score.normalized * score.weight
+        return total
 
 
 class Evaluation:
@@ -45,7 +65,7 @@ class Evaluation:
         self.pod = pod
         self.trace = trace
         self._state = state
-        self._scored: dict[bytes, dict[str, Int64] | None] = {}  # weighted scores by plugin, of the last rows
+        self._scored: tuple[bytes, _Scores | None] = b"", None  # of the last rows
         self._without = ""
         cluster, release = framework.cluster, framework.cluster.release
         self.searched: Rows = np.arange(trace.nodes) if trace.subset is None else trace.subset
@@ -72,30 +92,21 @@ class Evaluation:
         """Return the total scores of these feasible nodes if only they are scored; None if nodes are not scored."""
         if len(rows) < 2 or not self.framework.score:
             return None
-        scores = self._scores(rows)
-        if scores is None:
-            return None
-        total = np.zeros(len(rows), np.int64)
-        for plugin, score in scores.items():
-            if plugin != self._without:
-                total += score
-        return total
-
-    def _scores(self, rows: Rows) -> dict[str, Int64] | None:
-        """Return plugin -> weighted scores of these nodes; None if PreScore or Score fails."""
         key = rows.tobytes()
-        if key not in self._scored:
-            state = self._state
-            state.skip_score = set()
-            found = None
-            if self.framework.run_pre_score(state, self.pod, rows) is None:
-                with suppress(ScoreError):
-                    scores = self.framework.run_score(state, self.pod, rows)
-                    by_plugin = scores if isinstance(scores, dict) else scores.by_plugin()
-                    found = {plugin: score.normalized * score.weight for plugin, score in by_plugin.items()}
-            self._scored.clear()
-            self._scored[key] = found
-        return self._scored[key]
+        if self._scored[0] != key:
+            self._scored = key, self._score(rows)
+        scores = self._scored[1]
+        return None if scores is None else scores.total(len(rows), self._without)
+
+    def _score(self, rows: Rows) -> _Scores | None:
+        """Return the scores of these nodes; None if PreScore or Score fails."""
+        state = self._state
+        state.skip_score, state.ranking = set(), None
+        if self.framework.run_pre_score(state, self.pod, rows) is None:
+            with suppress(ScoreError):
+                made = self.framework.run_score(state, self.pod, rows)
+                return _Scores(made, None if state.ranking is None else state.ranking + state.ranking_offset)
+        return None
 
     def without(self, plugin: str) -> Evaluation:
         """Return the evaluation without the scores of a plugin. Both share what they compute."""

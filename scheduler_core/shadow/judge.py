@@ -472,7 +472,7 @@ class Judge:
     def _verdict(self, candidate: _Candidate, judgement: Judgement, pod: PodInfo, evaluation: Evaluation) -> _Verdict:
         """Return the first outcome that agrees with the decision; advance the start index."""
         row = self.mirror.cluster.nodes.rows.get(judgement.node, -1)
-        ours = evaluation.names(evaluation.best())[:MAX_OURS]
+        ours = evaluation.names(evaluation.best()[:MAX_OURS])
         verdict = self._agreement(candidate, evaluation, row)
         used = evaluation
         if verdict is None and (after := self._batched(candidate, judgement, pod, evaluation)):
@@ -485,7 +485,7 @@ class Judge:
                     row_there = self.mirror.cluster.nodes.rows.get(judgement.node, -1)
                     found = self._agreement(candidate, other, row_there)
                     if found is not None:
-                        names = other.names(other.best())[:MAX_OURS]
+                        names = other.names(other.best()[:MAX_OURS])
                         verdict = _Verdict(state.outcome, names, state.details, found.sampled)
                         self._remember(candidate, judgement, pod, other)
                 if verdict is not None:
