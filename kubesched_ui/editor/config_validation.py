@@ -93,7 +93,7 @@ def _arguments(value: dict[str, Any], path: Path) -> Iterator[tuple[str, Any, Pa
 
 def _offered(version: str, release: Release) -> Iterable[str]:
     """Return the available plugins; those of any release if this release does not read the version."""
-    here = configurations()["releases"].get(release.name, {})
+    here = configurations()["releases"].get(release.minor, {})
     return here.get(version) or known_plugins(PLUGINS)
 
 

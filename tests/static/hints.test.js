@@ -101,6 +101,7 @@ test("plugins that the release has at that extension point", () => {
   assert.deepEqual(named(list("multiPoint", "enabled"), "1.36"), ["NodeResourcesFit", "NodeName", "ImageLocality"]);
   assert.deepEqual(named(list("filter", "disabled")), ['"*"', "NodeResourcesFit", "NodeName"]);
   assert.deepEqual(named(list("score", "enabled"), "1.22"), ["ServiceAffinity"]);
+  assert.deepEqual(named(list("score", "enabled"), "1.22.9"), ["ServiceAffinity"]);
   const second = `${CONFIG}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: A\n        weight: 2\n      - name: Im¶`;
   assert.deepEqual(named(second), ["ImageLocality"]);
   assert.deepEqual(named(`${CONFIG}profiles:\n- pluginConfig:\n  - name: ¶`), ["NodeResourcesFit"]);

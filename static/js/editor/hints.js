@@ -72,7 +72,8 @@ function versions(kind, of) {
 /** Return the plugins of the release. @param {Of} of @returns {Plugins} */
 function releaseOf({ schema, release }) {
   const releases = schema.scheduler?.releases ?? {};
-  return releases[release] ?? Object.values(releases).at(-1) ?? {};
+  const minor = /^\d+\.\d+/.exec(release)?.[0] ?? "";
+  return releases[minor] ?? Object.values(releases).at(-1) ?? {};
 }
 
 /**
