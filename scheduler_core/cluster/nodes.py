@@ -60,6 +60,7 @@ class NodeEntry:
     kind: int = 0  # the number of its allocatable, equal for equal values
     # image -> number of nodes that had it when this node was added or last changed, see `NodeTable.refresh`
     image_spread: Mapping[str, int] = field(default_factory=dict)
+    counted: int = -1  # the version of the images when they were counted
     pods: dict[str, PodInfo] = field(default_factory=dict)
 
 
@@ -104,6 +105,7 @@ class NodeTable:
         # (protocol, port) -> node -> used IPs. A set as upstream: the first of two users to leave frees the port.
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
         self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size when first added, nodes that have it)
+        self._images_version = 0  # incremented when a node gets or loses images
         self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
         self.version = 0  # incremented when a node object, a CSINode, an image count or the order of the rows changes
@@ -181,7 +183,13 @@ class NodeTable:
                 holders = self.images.setdefault(name, (image.size_bytes, set()))[1]
                 holders.add(node.name)
                 spread.setdefault(name, len(holders))
-        entry.image_spread = spread
+        self._set_spread(entry, spread)
+        self._images_version += 1
+
+    @staticmethod
+    def _set_spread(entry: NodeEntry, spread: Mapping[str, int]) -> None:
+        """Set how often images count for a node until they are counted again."""
+        entry.image_spread, entry.counted = spread, -1
 
     def _count_images(self) -> None:
         """Count the nodes that have the images of each node that changed.
@@ -191,8 +199,9 @@ class NodeTable:
         """
         for name in self._touched or ():
             entry = self.entries.get(name)
-            if entry is None or not entry.image_spread:
+            if entry is None or not entry.image_spread or entry.counted == self._images_version:
                 continue
+            entry.counted = self._images_version
             spread = {image: len(self.images[image][1]) for image in entry.image_spread}
             if spread != entry.image_spread:
                 if self._saved is not None:
@@ -211,7 +220,7 @@ class NodeTable:
         if self._touched is not None:
             self._touched.discard(name)
         if self.entries[name].image_spread != counts:
-            self.entries[name].image_spread = counts
+            self._set_spread(self.entries[name], counts)
             self.version += 1
 
     def touch(self, names: Iterable[str]) -> None:
@@ -244,7 +253,7 @@ class NodeTable:
             self.refresh()
             for name, counts in saved.counts.items():
                 if name in self.entries and self.entries[name].image_spread != counts:
-                    self.entries[name].image_spread = counts
+                    self._set_spread(self.entries[name], counts)
                     self.version += 1
             for image, size in saved.sizes.items():
                 if image in self.images:
@@ -258,6 +267,7 @@ class NodeTable:
             self._touched, self._saved = touched, outer
 
     def _drop_images(self, node: Node) -> None:
+        self._images_version += 1
         for image in node.status.images:
             for name in image.names:
                 if name in self.images:

@@ -17,6 +17,8 @@ from scheduler_core.releases import Release
 
 HostPort = tuple[str, str, int]  # ip, protocol, port
 
+_ENCODE = msgspec.msgpack.Encoder().encode
+
 EVERY_IP = "0.0.0.0"
 
 NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
@@ -66,6 +68,38 @@ class PodInfo:
         self.term_columns: tuple[TermColumn, ...] | None = None
         # the key of its class of equal pods, made of this document
         self.equivalence_key: tuple[Pod, bytes] | None = None
+
+    @property
+    def node_constraints(self) -> bytes | None:
+        """Equal values mean the same nodeSelector and node affinity; None if there is neither."""
+        spec = self.pod.spec
+        near = spec.affinity.node_affinity if spec.affinity is not None else None
+        return None if near is None and spec.node_selector is None else _ENCODE((spec.node_selector, near))
+
+    @property
+    def has_volumes(self) -> bool:
+        return bool(self.pod.spec.volumes)
+
+    @property
+    def device_requests(self) -> tuple[bool, tuple[tuple[str, int], ...]]:
+        """Whether the pod has resource claims, and the requests for which devices may be allocated."""
+        scalars = [one for one in self.requests.items() if resources.is_scalar(one[0])]
+        return bool(self.pod.spec.resource_claims), tuple(scalars)
+
+    @property
+    def images(self) -> tuple[tuple[str, ...], ...]:
+        """The images of containers, of init containers, and those that are volumes."""
+        spec = self.pod.spec
+        lists = spec.containers, spec.init_containers
+        mounted = [volume.image.reference for volume in spec.volumes if volume.image is not None]
+        return (*[tuple([container.image for container in one]) for one in lists], tuple(mounted))
+
+    @property
+    def amounts(self) -> bytes:
+        """Equal values mean the same requests and overhead, and the same init containers that run as sidecars."""
+        spec = self.pod.spec
+        sidecars = [container.restart_policy for container in spec.init_containers]
+        return _ENCODE((self.requests, self.held, self.nonzero_incoming, self.slip, spec.overhead, sidecars))
 
     @property
     def required_affinity(self) -> tuple[Term, ...]:

@@ -25,6 +25,8 @@ def pack(column: npt.NDArray[Any]) -> Packed:
     size = len(column)
     if not size:
         return 0, 0, _CONSTANT, b""
+    if not column.strides[0]:  # a view of one value
+        return size, int(column[0]), _CONSTANT, b""
     if column.dtype == np.bool_:
         column = column.view(np.uint8)
     lowest, highest = int(column.min()), int(column.max())
@@ -42,6 +44,11 @@ def pack(column: npt.NDArray[Any]) -> Packed:
         return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
     kind = next(bits for bits in _TYPES if span < 1 << bits)
     return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
+
+
+def pack_small(column: npt.NDArray[np.uint8]) -> Packed:
+    """Pack a column as it is, which is fast. Deflated, it takes about as many bytes as after `pack`."""
+    return len(column), 0, 8, column.tobytes()
 
 
 def pack_codes(column: npt.NDArray[np.uint16], rows: npt.NDArray[np.intp] | None = None) -> Packed:

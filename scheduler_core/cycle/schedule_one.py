@@ -202,14 +202,17 @@ class Scheduler:
         trace.durations["filter"] = self.timer() - start
         if not self.collects_rejectors and len(trace.feasible_rows()) and not trace.has_filter_error():
             return
-        rejectors = set()
-        for status, _ in trace.decisive_statuses():
+        found = trace.rejectors()
+        rejectors = set(found or ())
+        for status, _ in trace.decisive_statuses() if found is None else ():
             if status.code == ERROR:
                 of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
                 begin = "running" if release.filter_error_reworded else "error while running"
                 trace.error = f'{begin} "{status.plugin}" filter plugin{of_pod}: {status.message}'
-            if status.rejected and (status.plugin != EXTENDER or release.extender_rejections_requeue):
+            if status.rejected:
                 rejectors.add(status.plugin)
+        if not release.extender_rejections_requeue:
+            rejectors.discard(EXTENDER)
         if trace.error or not release.reports_unschedulable_plugins:
             trace.unschedulable_plugins = []
         elif rejectors:

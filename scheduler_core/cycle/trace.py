@@ -9,7 +9,7 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
@@ -24,6 +24,7 @@ from scheduler_core.cycle.column_packing import (
     pack_codes,
     pack_optional,
     pack_rows,
+    pack_small,
     unpack,
     unpack_optional,
 )
@@ -35,12 +36,11 @@ from scheduler_core.framework.status_merge import FIRST, merged_verdict
 VERSION = 1  # a cycle as one document
 SHARED_VERSION = 2  # a cycle with parts that cycles of equal pods have in common
 
-_OUTCOMES = 8  # of a class of pods
+_OUTCOMES = 64  # of a profile's pods
 
 Rows = npt.NDArray[np.intp]
 
 _NO_ROWS = np.zeros(0, np.intp)
-_LEAST = np.iinfo(np.int64).min
 
 
 @dataclass(slots=True)
@@ -78,35 +78,49 @@ class FilterOutcome:
     """What follows from the verdicts alone. Cycles of equal pods share it while their verdicts are the same objects."""
 
     source: dict[str, fwk.Verdict]  # those of the last cycle
-    verdicts: tuple[fwk.Verdict, ...]
-    decisive: npt.NDArray[np.uint8] | None
+    verdicts: tuple[fwk.Verdict, ...]  # those that refuse nodes
     passing: fwk.Bool | None
     rows: Rows | None  # those that pass, None for all
-    refused: Rows | None  # the others, if they are known
+    rejectors: frozenset[str]  # the plugins that are the first to refuse some node
+    decisive: npt.NDArray[np.uint8] | None = None  # once it was read
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     plugins: tuple[str, ...] = ()
     packed: bytes | None = None  # the encoded verdicts
     potential: dict[bool, Rows] = field(default_factory=dict)  # the argument of `potential_rows` -> its result
 
     @staticmethod
-    def from_verdicts(
-        source: dict[str, fwk.Verdict],
-        refusing: tuple[fwk.Verdict, ...],
-        decisive: npt.NDArray[np.uint8] | None,
-        refused: Rows | None,
-    ) -> FilterOutcome:
+    def from_verdicts(source: dict[str, fwk.Verdict]) -> FilterOutcome:
         """Return the outcome of these verdicts."""
-        passing = None if decisive is None else decisive == 0
-        rows = None if passing is None else np.flatnonzero(passing)
-        return FilterOutcome(source, refusing, decisive, passing, rows, refused, plugins=tuple(source))
+        refused, rejectors = first_refusals(source, None)
+        passing = None if refused is None else ~refused
+        rows = None if passing is None else passing.nonzero()[0]
+        refusing = tuple([verdict for verdict in source.values() if verdict.codes is not None])
+        return FilterOutcome(source, refusing, passing, rows, frozenset(rejectors), plugins=tuple(source))
+
+
+def first_refusals(
+    verdicts: Mapping[str, fwk.Verdict], considered: fwk.Bool | None
+) -> tuple[fwk.Bool | None, list[str]]:
+    """Return the nodes that a plugin refuses (bool over nodes, None for none), and the plugins that are the first to
+    refuse one of the considered nodes (None: all)."""
+    refused: fwk.Bool | None = None
+    plugins: list[str] = []
+    for plugin, verdict in verdicts.items():
+        if verdict.codes is None:
+            continue
+        mine = verdict.codes > 0
+        fresh = mine if refused is None else mine > refused
+        if (fresh if considered is None else fresh & considered).any():
+            plugins.append(plugin)
+        refused = mine if refused is None else refused | mine
+    return refused, plugins
 
 
 class Equals(Protocol):
     """What the cycles of equal pods share. `outcomes`: by the plugins and the identities of the verdicts that refuse
-    nodes; pods with equal requests share them. `latest`: that of the last cycle. `layouts`: encoded parts."""
+    nodes; all pods of a profile share them. `layouts`: encoded parts."""
 
-    outcomes: dict[tuple[str | int, ...], FilterOutcome]
-    latest: FilterOutcome | None
+    outcomes: dict[Hashable, FilterOutcome]
     layouts: dict[tuple[tuple[str, ...], ...], bytes]
 
 
@@ -270,6 +284,9 @@ class CycleTrace(msgspec.Struct, eq=False):
             if verdict.codes is not None:
                 self._decisive = np.array([0, *(numbers[s.plugin] for s in verdict.statuses)], np.uint8)[verdict.codes]
             self._decided = True
+        outcome = self._outcome
+        if not self._decided and outcome is not None and outcome.decisive is not None:
+            self._decisive, self._decided = outcome.decisive, True
         if not self._decided:
             for number, verdict in enumerate(self.verdicts.values(), 1):
                 if verdict.codes is None:
@@ -279,6 +296,8 @@ class CycleTrace(msgspec.Struct, eq=False):
                 else:
                     self._decisive[(verdict.codes > 0) & (self._decisive == 0)] = number
             self._decided = True
+            if outcome is not None:
+                outcome.decisive = self._decisive
         return self._decisive
 
     def merged(self) -> fwk.Verdict:
@@ -302,36 +321,26 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def share(self, equals: Equals) -> None:
         """Use the outcome of the same verdicts in another cycle, or add it to the outcomes. Call it after Filter."""
-        self._layouts, outcomes, latest = equals.layouts, equals.outcomes, equals.latest
-        if latest is not None and latest.source is self.verdicts:
-            self._outcome, self._decisive, self._decided = latest, latest.decisive, True
-            return
-        refusing = tuple([verdict for verdict in self.verdicts.values() if verdict.codes is not None])
-        key: tuple[str | int, ...] = (*self.verdicts, *map(id, refusing))
+        self._layouts, outcomes = equals.layouts, equals.outcomes
+        refusing = [id(verdict) for verdict in self.verdicts.values() if verdict.codes is not None]
+        key = (*self.verdicts, *refusing)
         outcome = outcomes.get(key)
         if outcome is None:
-            refused = None
-            if refusing and all(verdict.refused is not None for verdict in refusing):
-                refused = self._decide_few()
-            decisive = self.decisive()
-            outcome = FilterOutcome.from_verdicts(self.verdicts, refusing, decisive, refused)
-            if refused is None:  # few refused nodes change with each pod
-                if len(outcomes) >= _OUTCOMES:
-                    outcomes.clear()
-                outcomes[key] = outcome
+            if len(outcomes) >= _OUTCOMES:
+                outcomes.clear()
+            outcome = outcomes[key] = FilterOutcome.from_verdicts(self.verdicts)
         outcome.source = self.verdicts
-        equals.latest = outcome
-        self._outcome, self._decisive, self._decided = outcome, outcome.decisive, True
+        self._outcome = outcome
 
-    def _decide_few(self) -> Rows:
-        """Compute `decisive` of verdicts that all refuse few nodes. Return the refused rows."""
-        self._decisive, self._decided = np.zeros(self.nodes, np.uint8), True
-        refused = []
-        for number, verdict in reversed(list(enumerate(self.verdicts.values(), 1))):
-            if verdict.refused is not None:
-                self._decisive[verdict.refused] = number
-                refused.append(verdict.refused)
-        return refused[0] if len(refused) == 1 else np.unique(np.concatenate(refused))
+    def rejectors(self) -> frozenset[str] | set[str] | None:
+        """Return the plugins that decided against an evaluated node; None if this follows only from
+        `decisive_statuses`, or one of these is no rejection. Call it after Filter."""
+        statuses = [status for verdict in self.verdicts.values() for status in verdict.statuses]
+        if self.merges or self.nominated or not all(status.rejected for status in statuses):
+            return None
+        if self._outcome is not None and self.looked is None and self.subset is None:
+            return self._outcome.rejectors
+        return set(first_refusals(self.verdicts, self.looked_mask())[1])
 
     def _forget_decisions(self) -> None:
         self._outcome = None
@@ -408,9 +417,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:
         decisive = self.decisive()
         if decisive is not None:
-            refused = self._outcome.refused if self._outcome is not None else None
-            if refused is None:
-                refused = np.flatnonzero(decisive)
+            refused = np.flatnonzero(decisive)
             if self.looked is not None or self.subset is not None:
                 refused = refused[self.looked_mask()[refused]]
             if self.nominated:
@@ -520,7 +527,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             total, offset = self.total(), 0
             ties = int(np.count_nonzero(total == total[place]))
         score, others = int(total[place]), total.copy()
-        others[place] = _LEAST
+        others[place] = np.iinfo(others.dtype).min
         other = int(others.argmax())
         return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(others[other]))
 
@@ -798,8 +805,7 @@ class Layout:
             if verdict.codes is not None and len(verdict.codes) != self.shared["nodes"]:
                 raise ValueError("column length")
             named[self.plugins[i]] = verdict
-        refusing = tuple([verdict for verdict in named.values() if verdict.codes is not None])
-        return FilterOutcome.from_verdicts(named, refusing, CycleTrace("", verdicts=named).decisive(), None)
+        return FilterOutcome.from_verdicts(named)
 
 
 class DecodedScores:
@@ -902,7 +908,7 @@ def _inflated(data: bytes) -> Any:
 def pack_keyframe(keyframe: Keyframe) -> bytes:
     """Return the encoded scores of a keyframe over all nodes."""
     if keyframe.packed is None:
-        keyframe.packed = _deflated([pack(column) for column in keyframe.columns])
+        keyframe.packed = _deflated([pack_small(c) if c.dtype == np.uint8 else pack(c) for c in keyframe.columns])
     return keyframe.packed
 
 

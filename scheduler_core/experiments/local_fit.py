@@ -76,5 +76,5 @@ def _varying_filters(framework: Framework, pod: PodInfo) -> set[str] | None:
     later = (framework.reserve, framework.permit, framework.pre_bind, framework.bind, framework.pre_enqueue)
     if not {plugin.name for plugins in later for plugin in plugins} <= _INERT:
         return None
-    equivalent = framework.equivalence.find(pod) or framework.equivalence.find(pod)
+    equivalent = framework.equivalence.find(pod)
     return None if equivalent is None else {one.name for one in equivalent.filter}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +13,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 
+_MAX_RESULTS = 1024  # that a group of plugins keeps
 # The methods whose results `varies_with` describes.
 _METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
 
@@ -57,8 +60,9 @@ class PluginGroup:
         return {name: p.varies_with(pod) if declared else fwk.ANYTHING for name, (p, declared) in self._plugins.items()}
 
 
+@dataclass(slots=True, eq=False)
 class FixedResults:
-    """The results of a group of plugins for a pod that stay until an object other than a pod changes.
+    """The results of some plugins for a pod that stay until an object other than a pod changes.
 
     `varies`: plugin -> on what its results depend. `run_filter`, `run_score`: the plugins whose PreFilter or PreScore
     has to run in each cycle. `skip_filter`, `skip_score`: those that are skipped. `filter_state`, `score_state`: what
@@ -67,34 +71,57 @@ class FixedResults:
     weighted sums of the normalized scores, apart for those that are the same for all nodes.
     """
 
-    def __init__(self, group: PluginGroup, pod: PodInfo) -> None:
-        varies = self.varies = group.varies_with(pod)
+    varies: dict[str, str] = field(default_factory=dict)
+    run_filter: set[str] = field(default_factory=set)
+    skip_filter: set[str] = field(default_factory=set)
+    run_score: set[str] = field(default_factory=set)
+    skip_score: set[str] = field(default_factory=set)
+    filter_state: fwk.CycleState = field(default_factory=fwk.CycleState)
+    score_state: fwk.CycleState = field(default_factory=fwk.CycleState)
+    verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
+    columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = field(default_factory=dict)
+    total: fwk.Int64 | None = None
+    constant: int = 0
+
+    @staticmethod
+    def compute(group: PluginGroup, pod: PodInfo, varies: dict[str, str]) -> FixedResults:
+        """Return the results of a group. Raises TypeError for a plugin that states what cannot be."""
+        made = FixedResults(varies)
         every = slice(None)
-        self.filter_state, self.score_state = fwk.CycleState(), fwk.CycleState()
-        self.run_filter, self.skip_filter = set[str](), set[str]()
         for preparing in group.pre_filter:
-            outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(self.filter_state, pod)
-            _note_outcome(preparing, outcome, self.run_filter, self.skip_filter)
-        self.verdicts: dict[str, fwk.Verdict] = {}
+            outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(made.filter_state, pod)
+            _note_outcome(preparing, outcome, made.run_filter, made.skip_filter)
         for plugin in group.filter:
             by_usage = varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter)
-            if plugin.name not in self.skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
-                self.verdicts[plugin.name] = plugin.filter(self.filter_state, pod)
+            if plugin.name not in made.skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
+                made.verdicts[plugin.name] = plugin.filter(made.filter_state, pod)
         state = fwk.CycleState()
-        state.update(self.filter_state)
-        self.run_score, self.skip_score = set[str](), set[str]()
+        state.update(made.filter_state)
         for scoring in group.pre_score:
             outcome = True if varies[scoring.name] == fwk.ANYTHING else scoring.pre_score(state, pod, every)
-            _note_outcome(scoring, outcome, self.run_score, self.skip_score)
-        self.score_state.update({name: value for name, value in state.items() if name not in self.filter_state})
-        self.columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = {}
-        self.total: fwk.Int64 | None = None
-        self.constant = 0
+            _note_outcome(scoring, outcome, made.run_score, made.skip_score)
+        made.score_state.update({name: value for name, value in state.items() if name not in made.filter_state})
         for scorer in group.score:
             if varies[scorer.name] == fwk.USAGE and scorer.normalize is not None:
                 raise TypeError("a score that depends on usage is final")
-            if varies[scorer.name] == fwk.OBJECTS and scorer.name not in self.skip_score:
-                self._add_scores(scorer, group.weights[scorer.name], state, pod)
+            if varies[scorer.name] == fwk.OBJECTS and scorer.name not in made.skip_score:
+                made._add_scores(scorer, group.weights[scorer.name], state, pod)
+        return made
+
+    def add(self, other: FixedResults) -> None:
+        """Add the results of other plugins."""
+        self.varies |= other.varies
+        self.run_filter |= other.run_filter
+        self.skip_filter |= other.skip_filter
+        self.run_score |= other.run_score
+        self.skip_score |= other.skip_score
+        self.filter_state.update(other.filter_state)
+        self.score_state.update(other.score_state)
+        self.verdicts |= other.verdicts
+        self.columns |= other.columns
+        self.constant += other.constant
+        if other.total is not None:
+            self.total = other.total if self.total is None else self.total + other.total
 
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
@@ -113,6 +140,40 @@ class FixedResults:
             self.constant += int(normalized[0]) * weight if len(normalized) else 0
         else:
             self.total = normalized * weight if self.total is None else self.total + normalized * weight
+
+
+class SharedResults:
+    """The results of plugins that read one property of a pod: pods that have it in common share them. `groups`: the
+    attribute of PodInfo (`Plugin.reads`) -> its plugins."""
+
+    def __init__(self, groups: Mapping[str, PluginGroup]) -> None:
+        self._groups = [*groups.values()]
+        self._read = attrgetter(*groups) if groups else None
+        self._single = len(groups) == 1
+        self._of_groups: list[dict[Hashable, FixedResults]] = [{} for _ in self._groups]
+        self._of_all: dict[Hashable, FixedResults] = {}
+
+    def find(self, pod: PodInfo) -> FixedResults:
+        """Return the results of all these plugins. Do not change them."""
+        properties = () if self._read is None else self._read(pod)
+        found = self._of_all.get(properties)
+        if found is None:
+            if len(self._of_all) >= _MAX_RESULTS:
+                self.forget()
+            found = self._of_all[properties] = FixedResults()
+            each = (properties,) if self._single else properties
+            for group, known, read in zip(self._groups, self._of_groups, each, strict=True):
+                results = known.get(read)
+                if results is None:
+                    results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
+                found.add(results)
+        return found
+
+    def forget(self) -> None:
+        """Discard all results, after a change of an object."""
+        self._of_all.clear()
+        for known in self._of_groups:
+            known.clear()
 
 
 def _note_outcome(plugin: fwk.Plugin, outcome: object, run: set[str], skipped: set[str]) -> None:

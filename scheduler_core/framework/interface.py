@@ -353,9 +353,9 @@ class Plugin:
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.
     narrows_nodes: ClassVar[bool] = False
-    # For `varies_with`: no result of the plugin depends on the pod's labels, its affinity to other pods or its topology
-    # spread constraints. Define it in the class that defines `varies_with`.
-    ignores_labels: ClassVar[bool] = False
+    # The attribute of PodInfo from which `varies_with` and the results that stay follow, such as `tolerations`; "" if
+    # they may depend on all of the pod. Define it in the class that defines `varies_with`.
+    reads: ClassVar[str] = ""
     # Without queueing hints: whether the plugin registers only the node updates that can help. "once": only in releases
     # without `queueing_hint_any_node_update`.
     precise_node_updates: ClassVar[Literal["never", "once", "always"]] = "never"
@@ -386,7 +386,7 @@ class Plugin:
         for each pod. OBJECTS: for equal pods the results stay the same until an object other than a pod changes, and
         PreScore does not depend on the feasible nodes. USAGE: moreover the results for a node depend on its allocatable
         and requested amounts and on the requests of the pod; a score has no NormalizeScore, and the class of a
-        filter is UsageFilter. See also `ignores_labels`.
+        filter is UsageFilter. See also `reads`.
         """
         return ANYTHING
 
@@ -633,8 +633,15 @@ def default_normalize(scores: Int64, reverse: bool, max_score: int = MAX_NODE_SC
     highest = int(scores.max()) if len(scores) else 0
     if highest == 0:
         return np.full_like(scores, max_score) if reverse else scores
-    scaled: Int64 = max_score * scores // highest
+    scaled = for_each_value(scores, highest, lambda values: max_score * values // highest)
     return max_score - scaled if reverse else scaled
+
+
+def for_each_value(scores: Int64, highest: int, formula: Callable[[Int64], Int64]) -> Int64:
+    """Return `formula(scores)`, computed once for each value if these are few. `highest`: the highest score."""
+    if 0 < highest < len(scores) and int(scores.min()) >= 0:
+        return formula(np.arange(highest + 1))[scores]
+    return formula(scores)
 
 
 # The class that a plugin must implement for each extension point of a profile's configuration.

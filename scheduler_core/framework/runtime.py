@@ -146,19 +146,20 @@ class Framework:
         state.equivalent = equivalent
         state.update(equivalent.filter_state)
         state.skip_filter |= equivalent.skip_filter
-        outcome, all_ran = self._pre_filter(state, pod, equivalent.pre_filter)
-        if all_ran:
-            return outcome
-        # Plugins after the one that ended PreFilter must leave no results, so all run in order.
-        state.clear()
-        state.skip_filter.clear()
-        state.equivalent = None
-        return self._pre_filter(state, pod, self.pre_filter)[0]
+        outcome, last = self._pre_filter(state, pod, equivalent.pre_filter)
+        if last is not None:  # plugins after it leave no results
+            for name in equivalent.filter_state:
+                del state[name]
+            state.skip_filter -= equivalent.skip_filter
+            state.equivalent = None
+            before = self.pre_filter[: self.pre_filter.index(last)]
+            self._pre_filter(state, pod, [plugin for plugin in before if plugin not in equivalent.pre_filter])
+        return outcome
 
     def _pre_filter(
         self, state: fwk.CycleState, pod: PodInfo, plugins: list[fwk.PreFilterPlugin]
-    ) -> tuple[tuple[frozenset[str] | None, fwk.Status | None, list[str]], bool]:
-        """Run the plugins in order. Return the result of PreFilter, and whether all of them ran."""
+    ) -> tuple[tuple[frozenset[str] | None, fwk.Status | None, list[str]], fwk.PreFilterPlugin | None]:
+        """Run the plugins in order. Return the result of PreFilter, and the plugin that ended it before the others."""
         names: frozenset[str] | None = None
         rejected: fwk.Status | None = None
         narrowing: list[str] = []
@@ -173,7 +174,7 @@ class Framework:
                 rejected = outcome.by(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
                 if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
-                return (None, rejected, []), False
+                return (None, rejected, []), plugin
             if outcome.node_names is not None:
                 narrowing.append(plugin.name)
                 names = outcome.node_names if names is None else names & outcome.node_names
@@ -183,8 +184,8 @@ class Framework:
                     text = f"node(s) didn't satisfy plugin {narrowing[0]}"
                 newer = self.cluster.release.prefilter_continues_after_rejection
                 status = fwk.unresolvable(text) if newer else fwk.unschedulable(text)
-                return (names, status, narrowing), False
-        return (names, rejected, narrowing), True
+                return (names, status, narrowing), plugin
+        return (names, rejected, narrowing), None
 
     # ---- Filter
 

@@ -5,7 +5,7 @@ A cycle that is not recorded needs none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,21 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Rows = slice | npt.NDArray[np.intp]
 
-_SMALL = np.dtype(np.uint8)
 _MAX_SMALL = np.iinfo(np.uint8).max
 
 
-def holds(dtype: np.dtype[Any], values: Int64) -> bool:
-    """Return whether uint8 holds the values; int64 holds all."""
-    return dtype != np.uint8 or not values.size or (int(values.min()) >= 0 and int(values.max()) <= _MAX_SMALL)
-
-
-def compact(columns: Int64) -> npt.NDArray[Any]:
-    """Return a copy of the columns as uint8 if it holds the values, as most scores are, else as int64."""
-    return columns.astype(np.uint8 if holds(_SMALL, columns) else np.int64)
+def compact(columns: Sequence[Int64], size: int) -> npt.NDArray[Any]:
+    """Return columns of this size as one array: uint8 if it holds the values, as most scores are, else int64."""
+    small = all(0 <= np.bitwise_or.reduce(column) <= _MAX_SMALL for column in columns)
+    found = np.empty((len(columns), size), np.uint8 if small else np.int64)
+    for i, column in enumerate(columns):
+        found[i] = column
+    return found
 
 
 class Keyframe:
-    """Columns of scores over nodes at some time, and the rows that changed since then. `patches`: (row, its values as
-    int64) in order.
+    """Columns of scores over nodes at some time, and the rows that changed since then. `patches`: (row, its values) in
+    order.
 
     The arrays never change, and patches are only appended. So a cycle keeps its columns by remembering the number of
     patches that preceded it. `packed`: the encoded columns, set by the encoder.
@@ -40,7 +38,7 @@ class Keyframe:
 
     def __init__(self, columns: npt.NDArray[Any]) -> None:
         self.columns = columns
-        self.patches: list[tuple[int, Int64]] = []
+        self.patches: list[tuple[int, npt.NDArray[Any]]] = []
         self.packed: bytes | None = None
         self._packed_patches = bytearray()
         self._ends: list[int] = [0]

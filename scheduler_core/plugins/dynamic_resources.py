@@ -74,7 +74,7 @@ class DynamicResources(
     best = "the one with the devices that the pod's claims prefer"
     args_class = DynamicResourcesArgs
     pod_fields = ("resourceClaims",)
-    ignores_labels = True
+    reads = "device_requests"
     phrases = {
         REFUSALS[CANNOT].message: "lack devices that the pod's claims request",
         ELSEWHERE.message: "cannot use the devices of its claim",

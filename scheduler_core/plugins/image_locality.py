@@ -41,7 +41,7 @@ class ImageLocality(fwk.ScorePlugin):
     name = "ImageLocality"
     best = "the one with most of the pod's images"
     pod_fields = ("image",)
-    ignores_labels = True
+    reads = "images"
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
@@ -52,9 +52,7 @@ class ImageLocality(fwk.ScorePlugin):
         return self.cluster.nodes.memo(key, lambda: self._scores((*images, *volumes), containers))[rows]
 
     def varies_with(self, pod: PodInfo) -> str:
-        # the number of nodes with an image is taken again when the pods of a node change
-        images = map(normalized_image_name, (*self._images(pod), *self._volumes(pod)))
-        return fwk.OBJECTS if self.cluster.nodes.images.keys().isdisjoint(images) else fwk.ANYTHING
+        return fwk.OBJECTS  # `NodeTable.version` changes with the number of nodes with an image
 
     def _counted(self, images: Sized, volumes: Sized) -> int:
         """Return how often the upper threshold counts: once for each container, or once."""
@@ -80,9 +78,10 @@ class ImageLocality(fwk.ScorePlugin):
         largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
-            for holder in holders:
-                spread = nodes.entries[holder].image_spread[image] / len(nodes)
-                total[nodes.rows[holder]] += min(int(float(size) * spread), largest)
+            if holders:
+                counts = np.array([nodes.entries[holder].image_spread[image] for holder in holders])
+                points = (float(size) * (counts / len(nodes))).astype(np.int64)
+                total[[nodes.rows[holder] for holder in holders]] += np.minimum(points, largest)
         np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
         return self.max_score * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
 

@@ -209,7 +209,7 @@ class NodeAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin, fw
     pod_fields = ("nodeSelector", "nodeAffinity")
     precise_node_updates = "once"
     kubelet_admits = True
-    ignores_labels = True
+    reads = "node_constraints"
     narrows_nodes = True
     phrases = {
         NOT_MATCHED.message: "do not match its node selector or affinity",

@@ -31,7 +31,6 @@ def required_features(spec: PodSpec) -> frozenset[str]:
 
 class NodeDeclaredFeatures(fwk.PreFilterPlugin, fwk.FilterPlugin):
     name = "NodeDeclaredFeatures"
-    ignores_labels = True
     phrases = {REJECTED.message: "lack a feature that it needs"}
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:

@@ -22,7 +22,7 @@ class NodeName(fwk.FilterPlugin):
     effort = 3.0
     pod_fields = ("nodeName",)
     kubelet_admits = True
-    ignores_labels = True
+    reads = "pod.spec.node_name"
     phrases = {REJECTED.message: "are not the node that it names"}
     rejected = REJECTED
 

@@ -66,7 +66,7 @@ class NodePorts(fwk.PreFilterPlugin, fwk.FilterPlugin):
     effort = 1.15
     pod_fields = ("hostPort",)
     kubelet_admits = True
-    ignores_labels = True
+    reads = "host_ports"
     phrases = {REJECTED.message: "have its host port taken"}
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:

@@ -65,7 +65,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     best = "the most balanced"
     args_class = NodeResourcesBalancedAllocationArgs
     pod_fields = ("requests", "overhead")
-    ignores_labels = True
+    reads = "amounts"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -79,12 +79,15 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE
 
-    @np.errstate(invalid="ignore")  # overflowed sums give shares beyond int64; Go also ignores this
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - standard deviation of the used shares) over the resources that the node has.
 
         With `balanced_allocation_scores_change`: 50 + (50 + score with the pod - score without the pod) / 2.
         """
+        with np.errstate(invalid="ignore"):  # overflowed sums give shares beyond int64; Go also ignores this
+            return self._score(pod, rows)
+
+    def _score(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
         default_requests = self.cluster.release.balanced_uses_default_requests

@@ -101,7 +101,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     reasons_name_resources = True
     precise_node_updates = "once"
     kubelet_admits = True
-    ignores_labels = True
+    reads = "amounts"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -194,11 +194,13 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         capacity = nodes.capacity[: len(least)]
         free = on_rows(capacity, rows) - on_rows(nodes.used[: len(least)], rows)
         lacking = (free if freed is None else free + freed[: len(least)]) < enough
-        for name, _ in wanted:
+        for name, _ in wanted if self.cluster.device_classes else ():
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
                 lacking[nodes.places[name]] &= self._has(name)[rows]
-        codes = np.full(lacking.shape[1], everywhere, np.int64)
+        codes = np.zeros(lacking.shape[1], np.int64)
+        if everywhere:
+            codes += everywhere
         few = lacking.any(axis=0).nonzero()[0]
         if len(few):
             lacking = lacking[:, few]

@@ -23,7 +23,7 @@ class NodeUnschedulable(fwk.FilterPlugin):
     effort = 1.0
     pod_fields = ("tolerations",)
     precise_node_updates = "once"
-    ignores_labels = True
+    reads = "tolerations"
     phrases = {REJECTED.message: "are cordoned"}
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:

@@ -63,7 +63,7 @@ def _limit_text(limit: int) -> str:
 class NodeVolumeLimits(VolumeLimits):
     name = "NodeVolumeLimits"
     pod_fields = ("volumes",)
-    ignores_labels = True
+    reads = "has_volumes"
     phrases = {TOO_MANY.message: "have reached their volume limit"}
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:

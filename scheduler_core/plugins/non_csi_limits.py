@@ -35,7 +35,7 @@ class NonCSILimits(VolumeLimits):
 
     plugin: ClassVar[str]
     resource: ClassVar[str]
-    ignores_labels = True
+    reads = "has_volumes"
 
     def disk(self, source: VolumeSource) -> str | None:
         """Return the id of a volume that counts; None for other volumes."""

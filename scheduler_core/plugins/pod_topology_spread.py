@@ -108,6 +108,15 @@ class HardConstraint:
     minimum: int
 
 
+Float64 = npt.NDArray[np.float64]
+
+# a constraint, the column of the pods that it counts, and the nodes that count (None: all)
+_Counted = tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None]
+# of a ScheduleAnyway constraint: its topology, the numbers of pods by domain (None: by node), the column that counts
+# them, the weight of its topology key, and what is added
+_Part = tuple[Topology, fwk.Int64 | None, SelectorColumn, float, float]
+
+
 class DefaultConstraint(Strict, frozen=True, kw_only=True):
     """A default constraint. It has no selector, because the selector is deduced for each pod."""
 
@@ -300,21 +309,27 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         """Count matching pods in every domain; skip if there are no DoNotSchedule constraints."""
-        counted = state.of_class((self.name, "hard"), lambda: self._counted(pod))
+        counted = state.of_class((self.name, "hard"), lambda: self._filtered(pod))
         if not counted and self.cluster.release.prefilter_skips:
             return fwk.SKIPPED
         state[self.name] = [self._spread(*one) for one in counted]
         return None
 
-    def _counted(self, pod: PodInfo) -> list[tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None, int]]:
-        """Return each DoNotSchedule constraint with the column of counted pods, the nodes that count (None: all), and 1
-        if the pod itself counts."""
+    def _filtered(
+        self, pod: PodInfo
+    ) -> list[tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None, fwk.Bool | None, int]]:
+        """Return each DoNotSchedule constraint with the column of counted pods, the nodes that count (None: all), the
+        domains of these (None: all), and 1 if the pod itself counts."""
         constraints = self._constraints(pod, "DoNotSchedule")
         base = self._with_all_keys(constraints) if constraints else None
-        return [
-            (c, self._column(c, pod), self._eligible(c, pod, base), int(c.selector.matches(pod.labels)))
-            for c in constraints
-        ]
+        found = []
+        for one in constraints:
+            eligible, present = self._eligible(one, pod, base), None
+            if eligible is not None:
+                present = np.zeros(len(one.topology.values), np.bool_)
+                present[one.topology.ids[eligible]] = True
+            found.append((one, self._column(one, pod), eligible, present, int(one.selector.matches(pod.labels))))
+        return found
 
     def varies_with(self, pod: PodInfo) -> str:
         release = self.cluster.release
@@ -325,16 +340,17 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return fwk.ANYTHING if defaulted else fwk.OBJECTS
 
     def _spread(
-        self, constraint: CompiledConstraint, column: SelectorColumn, eligible: fwk.Bool | None, own: int
+        self,
+        constraint: CompiledConstraint,
+        column: SelectorColumn,
+        eligible: fwk.Bool | None,
+        present: fwk.Bool | None,
+        own: int,
     ) -> HardConstraint:
         everywhere = self.cluster.release.spread_counts_excluded_nodes
         counts = self._domain_counts(constraint, column, None if everywhere else eligible)
-        present: fwk.Bool | None = None
-        if eligible is not None:
-            present = np.zeros(len(counts), np.bool_)
-            present[constraint.topology.ids[eligible]] = True
-            if everywhere:
-                counts = np.where(present, counts, 0)
+        if present is not None and everywhere:
+            counts = np.where(present, counts, 0)
         return HardConstraint(constraint, column, eligible, counts, present, own, _minimum(constraint, counts, present))
 
     @property
@@ -407,55 +423,72 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway
         constraints."""
-        constraints = self._constraints(pod, "ScheduleAnyway")
-        if not constraints and self.cluster.release.prescore_skips:
+        counted, base = state.of_class((self.name, "soft"), lambda: self._scored(pod))
+        if not counted and self.cluster.release.prescore_skips:
             return fwk.SKIPPED
-        # System defaults still spread by hostname over nodes without a zone.
-        require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
-        base = self._with_all_keys(constraints) if require_all and constraints else None
         scored = None if base is None else base[rows]
-        raw_scores = self._matching_around if self.cluster.release.spread_scores_by_share else self._weighted
-        raw = raw_scores(constraints, pod, rows, base)
+        if self.cluster.release.spread_scores_by_share:
+            raw = self._matching_around(counted, rows)
+        else:
+            raw = self._weighted(counted, rows, base)
         if scored is not None:
             raw[~scored] = 0
         state[f"{self.name}/score"] = (raw, scored)
         return None
 
-    def _weighted(
-        self, constraints: list[CompiledConstraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
-    ) -> fwk.Int64:
-        """Return the weighted numbers of matching pods in each feasible node's domains."""
-        size = len(self.cluster.nodes.pod_count[rows])
-        total = np.zeros(size, np.float64)
-        for constraint in constraints:
-            column, topology = self._column(constraint, pod), constraint.topology
-            domain = topology.ids[rows]
-            considered = domain if base is None else domain[base[rows]]
+    def _scored(self, pod: PodInfo) -> tuple[list[_Counted], fwk.Bool | None]:
+        """Return each ScheduleAnyway constraint with the column of counted pods and the nodes that count (None: all),
+        and the nodes that have every topology key, None for all."""
+        constraints = self._constraints(pod, "ScheduleAnyway")
+        # System defaults still spread by hostname over nodes without a zone.
+        require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
+        base = self._with_all_keys(constraints) if require_all and constraints else None
+        return [(one, self._column(one, pod), self._eligible(one, pod, base)) for one in constraints], base
+
+    def _weighted(self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None) -> fwk.Int64:
+        """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
+        every topology key, None for all."""
+        nodes = self.cluster.nodes
+        size = len(nodes.pod_count[rows])
+        parts: list[_Part] = []
+        for constraint, column, eligible in counted:
+            topology = constraint.topology
+            sums: fwk.Int64 | None = None
             if constraint.topology_key == HOSTNAME:
-                found = len(considered)
-                none = self._counts_no_pods(constraint) or self.cluster.nodes.is_bare
-                counts = np.zeros(size, np.int64) if none else column.counts[rows]
+                found = size if base is None else int(np.count_nonzero(base[rows]))
+                if self._counts_no_pods(constraint) or nodes.is_bare:
+                    sums = np.zeros(len(topology.values), np.int64)
             else:
                 # Upstream counts a missing label as an additional (empty) value here.
                 seen = np.zeros(len(topology.values) + 1, np.bool_)
-                seen[considered] = True
-                found = int(seen.sum())
-                sums = self._domain_counts(constraint, column, self._eligible(constraint, pod, base))
-                counts = topology.over_nodes(sums)[rows]
-            weight = math.log(found + 2)
-            points = counts * weight + float(constraint.max_skew - 1)
-            total += points if topology.missing is None else np.where(domain >= 0, points, 0.0)
-        return round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
+                seen[topology.ids[rows] if base is None else topology.ids[rows][base[rows]]] = True
+                found = int(np.count_nonzero(seen))
+                sums = self._domain_counts(constraint, column, eligible)
+            parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
+        points = _points_of_domains(parts, rows, size)
+        if points is None:
+            return self._rounded(_points(parts, rows, size))
+        raw: fwk.Int64 = self._rounded(points[0])[points[1]]
+        occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
+        if occupied:
+            at = np.fromiter(occupied, np.intp, len(occupied))
+            if not isinstance(rows, slice):
+                at.sort()
+                place = np.minimum(rows.searchsorted(at), size - 1)
+                place = place[rows[place] == at]
+                at = rows[place]
+            raw[at if isinstance(rows, slice) else place] = self._rounded(_points(parts, at, len(at)))
+        return raw
 
-    def _matching_around(
-        self, constraints: list[CompiledConstraint], pod: PodInfo, rows: fwk.Rows, base: fwk.Bool | None
-    ) -> fwk.Int64:
+    def _rounded(self, points: Float64) -> fwk.Int64:
+        return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
+
+    def _matching_around(self, counted: list[_Counted], rows: fwk.Rows) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
         keys."""
         counts: fwk.Int64 = np.zeros(len(self.cluster.nodes), np.int64)
-        for constraint in constraints:
-            sums = self._domain_counts(constraint, self._column(constraint, pod), self._eligible(constraint, pod, base))
-            counts = counts + constraint.topology.over_nodes(sums)
+        for constraint, column, eligible in counted:
+            counts = counts + constraint.topology.over_nodes(self._domain_counts(constraint, column, eligible))
         return counts[rows]
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
@@ -475,7 +508,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if highest == 0:
             result = np.full_like(scores, fwk.MAX_NODE_SCORE)
         else:
-            result = fwk.MAX_NODE_SCORE * (highest + lowest - scores) // highest
+            most, span = fwk.MAX_NODE_SCORE, highest + lowest
+            result = fwk.for_each_value(scores, highest, lambda values: most * (span - values) // highest)
         if scored is not None:
             result[~scored] = 0
         return result
@@ -705,6 +739,38 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return had or has
         moved = any(old.metadata.labels.get(key) != new.metadata.labels.get(key) for key in keys)
         return has and (moved or old.spec.taints != new.spec.taints)
+
+
+def _points_of_domains(parts: list[_Part], rows: fwk.Rows, size: int) -> tuple[Float64, npt.NDArray[np.intp]] | None:
+    """Return the points of each domain, and the domain of each of the rows, as if no node had a matching pod itself.
+
+    None if many nodes have one, or if several topologies or many domains take part.
+    """
+    topologies = [topology for topology, sums, *_ in parts if sums is not None]
+    if len(topologies) > 1 or any(len(topology.values) > _FEW_DOMAINS for topology in topologies):
+        return None
+    for topology, sums, column, *_ in parts:
+        if sums is None and (topology.missing is not None or len(column.rows()) * 4 > size):
+            return None
+    domains = topologies[0].ids[rows] if topologies else np.zeros(size, np.intp)
+    points = [0.0] * (1 + sum(len(topology.values) for topology in topologies))  # the last for a missing label
+    for _, sums, _, weight, least in parts:
+        if sums is None:
+            points = [one + least for one in points]
+        else:
+            more = (*[count * weight + least for count in sums.tolist()], 0.0)
+            points = [one + other for one, other in zip(points, more, strict=True)]
+    return np.array(points), domains
+
+
+def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:
+    """Return the points of the rows, of which there are `size`."""
+    total = np.zeros(size, np.float64)
+    for topology, sums, column, weight, least in parts:
+        counts = column.counts[rows] if sums is None else topology.over_nodes(sums)[rows]
+        points = counts * weight + least
+        total += points if topology.missing is None else np.where(topology.ids[rows] >= 0, points, 0.0)
+    return total
 
 
 def _matching(spread: HardConstraint, pod: PodInfo, others: Sequence[PodInfo]) -> int:

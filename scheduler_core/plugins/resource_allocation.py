@@ -500,7 +500,7 @@ class StrategyPlugin(fwk.ScorePlugin):
     """A plugin whose score is one scoring strategy, named by `strategy_type`. NodeResourcesFit replaced them all."""
 
     strategy_type: ClassVar[str]
-    ignores_labels = True
+    reads = "amounts"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

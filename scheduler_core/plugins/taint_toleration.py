@@ -61,7 +61,7 @@ class TaintToleration(fwk.FilterPlugin, fwk.PreScorePlugin, fwk.HighestNormalize
     best = "the one with the fewest PreferNoSchedule taints that the pod does not tolerate"
     pod_fields = ("tolerations",)
     precise_node_updates = "once"
-    ignores_labels = True
+    reads = "tolerations"
     reverse = True
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:

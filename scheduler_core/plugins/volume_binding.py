@@ -149,7 +149,7 @@ class VolumeBinding(
     args_class = VolumeBindingArgs
     pod_fields = ("volumes",)
     precise_node_updates = "always"
-    ignores_labels = True
+    reads = "has_volumes"
     narrows_nodes = True
     phrases = {
         _REASONS[_AFFINITY]: "cannot reach its volume",

@@ -140,7 +140,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
     effort = 1.5
     pod_fields = ("volumes",)
     precise_node_updates = "always"
-    ignores_labels = True
+    reads = "has_volumes"
     phrases = {
         DISK_CONFLICT.message: "have its disk in use",
         CLAIM_IN_USE.message: "have a pod that uses its volume exclusively",

@@ -58,7 +58,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
     cause = causes.VOLUME_ZONE
     pod_fields = ("volumes",)
     precise_node_updates = "always"
-    ignores_labels = True
+    reads = "has_volumes"
     phrases = {CONFLICT.message: "are outside its volume's zone"}
 
     @property

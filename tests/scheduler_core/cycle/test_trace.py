@@ -139,7 +139,7 @@ def test_cycles_of_equal_pods_decode_unchanged() -> None:
         data = trace.encode()
         versions.append(data[0])
         assert_same(CycleTrace.decode(data), trace)
-    assert versions == [trace_module.VERSION, *[trace_module.SHARED_VERSION] * 5]
+    assert set(versions) == {trace_module.SHARED_VERSION}
     assert CycleTrace.decode(SHARED).golden(names) == traces[-1].golden(names)
 
 

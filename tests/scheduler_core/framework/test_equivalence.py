@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.framework.equivalence import EquivalenceClass
 from scheduler_core.framework.interface import OBJECTS, CycleState, Status, Verdict
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.node_name import NodeName
@@ -145,26 +146,30 @@ def test_cycles_are_those_of_pods_without_equals(release: str, seed: int, percen
         assert trace.golden(names) == CycleTrace.decode(trace.encode()).golden(names) == expected
 
 
-def test_classes_are_found_and_dropped_when_an_object_changes() -> None:
+def test_equal_pods_have_a_class_until_an_object_changes() -> None:
     simulation = Simulation([node("n1"), node("n2")], release="1.36")
     framework = next(iter(simulation.scheduler.profiles.values()))
-    cache = framework.equivalence
 
-    def found(name: str, **spec: Any) -> bool:
+    def found(name: str, **spec: Any) -> EquivalenceClass:
         decoded = decode(pod(name, **spec))
         assert isinstance(decoded, Pod)
-        return cache.find(PodInfo(decoded, simulation.release)) is not None
+        equivalent = framework.equivalence.find(PodInfo(decoded, simulation.release))
+        assert equivalent is not None
+        return equivalent
 
     simulation.cluster.nodes.refresh()
-    assert [found("a"), found("b")] == [False, True]
-    assert found("c", labels={"x": "y"})  # pods with equal requests have a class
-    more = {"requests": {"cpu": "1"}}
-    assert [found("d", **more), found("e", **more)] == [False, True]
+    first = found("a")
+    assert found("b") is first
+    other = found("c", labels={"x": "y"})
+    assert other is not first
+    assert other.usage is first.usage  # pods with equal requests share their columns
+    assert found("d", requests={"cpu": "1"}).usage is not first.usage
     simulation.cluster.apply(decode(node("n1", cpu="9")))
-    assert [found("e"), found("f")] == [False, True]
+    second = found("e")
+    assert found("f") is second is not first
     service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
     simulation.cluster.apply(decode(service))
-    assert [found("g"), found("h")] == [False, True]
+    assert found("g") is not second
 
 
 def _enabling(plugin: str) -> Raw:
