@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 
 from scheduler_core.cycle.column_packing import (
     Packed,
@@ -627,7 +628,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             ],
             None if self.postfilter is None else _pack_postfilter(self.postfilter),
         )
-        return bytes((VERSION,)) + zlib.compress(_ENCODER.encode(document), 1)
+        return bytes((VERSION,)) + isal_zlib.compress(_ENCODER.encode(document), 1)
 
     def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> bytes:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
@@ -898,7 +899,7 @@ _SHORT = 200  # bytes that are not worth deflating
 
 def _deflated(value: Sequence[Any]) -> bytes:
     data = _ENCODE(value)
-    return data if len(data) < _SHORT else zlib.compress(data, 1)
+    return data if len(data) < _SHORT else isal_zlib.compress(data, 1)
 
 
 def _inflated(data: bytes) -> Any:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from isal import isal_zlib
 
 from scheduler_core.cycle.trace import CycleTrace, FilterOutcome, Layout, pack_keyframe, trace_from, unpack_keyframe
 from scheduler_core.errors import InputError
@@ -110,7 +111,7 @@ class TraceBatchEncoder:
 
 def deflate(batch: bytes) -> bytes:
     """Return an encoded batch as it is stored."""
-    return bytes((VERSION,)) + zlib.compress(batch, 1)
+    return bytes((VERSION,)) + isal_zlib.compress(batch, 1)
 
 
 class TraceBatch:

@@ -16,7 +16,7 @@ from scheduler_core.releases.feature_gates import GATES
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
-LIBRARIES = {"numpy", "msgspec", "yaml", "cel_expr_python", "scheduler_core"}
+LIBRARIES = {"numpy", "msgspec", "isal", "yaml", "cel_expr_python", "scheduler_core"}
 # Only these files need these libraries; other processes never import them.
 FILE_LIBRARIES = {
     "experiments/linear_program.py": {"highspy"},
