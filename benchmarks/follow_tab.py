@@ -4,8 +4,9 @@
 
 Starts the product with its own data folder, starts a run and follows it in a headless Chromium of 1440 by 900 pixels
 from the first decision, at a speed in decisions a second (2000: as fast as it runs). Prints one JSON line per minute:
-decisions shown, JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS
-and PSS), frames a second (median), bytes received since the page was opened. The last line is the peak of each.
+decisions shown, JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS, and without what it
+shares with other processes), frames a second (median), bytes received since the page was opened. The last line is the
+peak of each.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ def renderer_memory(browser: Browser) -> dict[str, float]:
     for process in processes:
         if process["type"] == "renderer":
             text = Path(f"/proc/{process['id']}/smaps_rollup").read_text()
-            rss, pss = (int(re.search(rf"^{name}:\s+(\d+)", text, re.M)[1]) for name in ("Rss", "Pss"))  # type: ignore[index]
-            found.append({"rss_mb": round(rss / 1024, 1), "pss_mb": round(pss / 1024, 1)})
+            sizes = {name: int(kb) / 1024 for name, kb in re.findall(r"^(\w+):\s+(\d+) kB", text, re.M)}
+            private = sizes["Private_Clean"] + sizes["Private_Dirty"]
+            found.append({"rss_mb": round(sizes["Rss"], 1), "private_mb": round(private, 1)})
     return max(found, key=lambda one: one["rss_mb"])
 
 
@@ -70,8 +72,9 @@ def follow(browser: Browser, address: str, scenario: int, minutes: float, speed:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     session = page.context.new_cdp_session(page)
     received = [0]
-    for name in ("Performance.enable", "HeapProfiler.enable", "Network.enable"):
+    for name in ("Performance.enable", "HeapProfiler.enable"):
         session.send(name)
+    session.send("Network.enable", {"maxTotalBufferSize": 1, "maxResourceBufferSize": 1})  # else bodies stay in memory
     session.on("Network.dataReceived", lambda event: received.append(event["encodedDataLength"]))
     session.on("Network.webSocketFrameReceived", lambda event: received.append(len(event["response"]["payloadData"])))
     page.goto(f"{address}/runs/{run}/")
@@ -102,7 +105,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         rows = follow(browser, address, scenario, given.minutes, given.speed)
         browser.close()
-    keys = ("heap_mb", "dom_nodes", "rss_mb", "pss_mb")
+    keys = ("heap_mb", "dom_nodes", "rss_mb", "private_mb")
     print(json.dumps({"peak": {key: max(row[key] for row in rows) for key in keys}, **vars(given)}))
 
 

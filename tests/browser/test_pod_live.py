@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from tests.kubesched_ui.instance import CHECKOUT, Instance, until
 
 pytestmark = pytest.mark.long
 PODS = 60
-# Python imports this module at its start. Each cycle takes a quarter of a second in all processes of the instance.
+# Python imports this module at its start. Each cycle takes a quarter of a second in all processes of the instance; in
+# virtual time, each record from the creation of the pod `late` of story.yaml on two seconds.
 SLOW = """
 import time
 from scheduler_core.simulation import Simulation
@@ -26,6 +28,13 @@ def slow(self):
         time.sleep(0.25)
         yield trace
 Simulation.run = slow
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
+quick = ScenarioRun.run
+def slow_clock(self):
+    for record in quick(self):
+        time.sleep(2 if record.time >= 120 else 0)
+        yield record
+ScenarioRun.run = slow_clock
 """
 # Notes each number of pods ahead, and the visible steps at each change of the page.
 WATCH = """() => {
@@ -112,3 +121,16 @@ def test_a_key_shows_all_steps_at_once_and_reduced_motion_does_not_move(
         page.keyboard.press("Shift")
         expect(page.locator("#stepper .coming")).to_have_count(0)
         expect(page.locator("#pod .answer")).to_contain_text("Placed on")
+
+
+def test_in_virtual_time_a_waiting_pod_shows_its_queue_then_its_steps(browser: Browser, slow_site: Instance) -> None:
+    story = (Path(__file__).parent / "story.yaml").read_bytes()
+    scenario = slow_site.api("POST", "/scenarios", story)["id"]
+    run = slow_site.api("POST", f"/scenarios/{scenario}/runs", {})["id"]
+    with new_page(browser, slow_site) as page:
+        address = f"/runs/{run}/pods/default/late/"
+        until(lambda: page.goto(address).status == 200, "the creation of the pod")  # type: ignore[union-attr]
+        expect(page.locator("#timeline")).to_contain_text("unschedulable", timeout=90_000)
+        assert slow_site.api("GET", f"/runs/{run}")["state"] == "running"
+        page.locator("#stepper .arriving").first.wait_for(timeout=90_000)
+        expect(page.locator("#pod .answer")).to_contain_text("Placed on n2", timeout=90_000)
