@@ -34,8 +34,8 @@ from scheduler_core.api.objects import decode  # noqa: E402
 from scheduler_core.commands.bench import workload  # noqa: E402
 from scheduler_core.simulation import Simulation  # noqa: E402
 
-WORKLOADS, NODES = ("basic", "spread", "antiaffinity"), (100, 1000, 5000)
-MEASURED = {"basic": NODES, "spread": NODES, "antiaffinity": (5000,)}
+WORKLOADS, NODES = ("mixed", "basic", "spread", "antiaffinity"), (100, 1000, 5000)
+MEASURED = {"mixed": (1000, 5000), "basic": NODES, "spread": NODES, "antiaffinity": (5000,)}
 SETTINGS: dict[str, Any] = {"release": "1.34", "percentage": 100, "seed": 1}
 
 
