@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from kubesched_ui.ingest.kinds import KINDS
 
-RELEASE = "1.36"  # the last whose description holds pod groups of v1alpha2
-FILE = f"kubernetes_validate/kubernetes-json-schema/v{RELEASE}.0-local/_definitions.json"
+RELEASE = "1.37"
+OLDER = "1.36"  # has API versions that are gone since, such as pod groups of v1alpha2
+FILE = "kubernetes_validate/kubernetes-json-schema/v{}.0-local/_definitions.json"
 END = re.compile(r"(?<!e\.g)(?<!i\.e)\.\s")  # end of a sentence
 LONGEST = 120  # characters of a description
 PLAIN = {"Quantity": "quantity", "IntOrString": "int-or-text", "Time": "text", "MicroTime": "text"}
@@ -33,7 +34,8 @@ WITH_STATUS = {"Node": "NodeStatus", "Pod": "PodStatus", "PersistentVolumeClaim"
 
 def main(wheel: str) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        definitions: dict[str, Any] = json.loads(archive.read(FILE))["$defs"]
+        older, newer = (json.loads(archive.read(FILE.format(release)))["$defs"] for release in (OLDER, RELEASE))
+    definitions: dict[str, Any] = {**older, **newer}
     table = Table(definitions)
     for key in definitions:
         table.kind(key)
