@@ -270,12 +270,13 @@ def why_pending(request: HttpRequest, cluster_id: int, namespace: str, name: str
 def pending_ladder(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
     """Return all nodes by the number of changes that a pending pod needs to run there, fewest first.
 
-    `ladder` is empty if no node was looked at, or if the nodes have changed since. Status 404: no pod with this name is
-    pending.
+    `ladder` is empty if no pod with this name is pending, if no node was looked at, or if the nodes have changed since.
     """
-    found, cluster = why_pending(request, cluster_id, namespace, name), find(Cluster, cluster_id)
-    ladder = node_summaries.ladder_of_pod(cluster, found.key) or []
-    return encoded({"pod": found.key, "sentence": found.sentence, "ladder": msgspec.to_builtins(ladder)})
+    cluster, key = find(Cluster, cluster_id), f"{namespace}/{name}".replace("\0", "")
+    row = queries.pending_pod(cluster, key)
+    ladder = node_summaries.ladder_of_pod(cluster, key) or []
+    sentence = row.sentence if row is not None else ""
+    return encoded({"pod": key, "sentence": sentence, "ladder": msgspec.to_builtins(ladder)})
 
 
 @router.get("/clusters/{int:cluster_id}/history", response={200: HistoryOut, **REFUSALS})

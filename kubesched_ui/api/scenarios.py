@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, USERS, VISITORS, permission
@@ -22,6 +22,7 @@ from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.cluster_columns import columns_of
 from kubesched_ui.scenarios.stored_cluster import cluster_of_scenario
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Answer
 
 router = Router(tags=["scenarios"])
 
@@ -124,11 +125,13 @@ def scenario_map(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @router.get("/scenarios/{int:scenario_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **REFUSALS})
 def scenario_pod_ladder(request: HttpRequest, scenario_id: int, namespace: str, name: str) -> HttpResponse:
-    """Return all nodes by the number of changes that a pending pod needs to run there, fewest first, before any run."""
-    answer = ladder_of_pod(find(Scenario, scenario_id), f"{namespace}/{name}")
-    if answer is None:
-        raise Http404(f"No pod {namespace}/{name} is pending in scenario {scenario_id}.")
-    return encoded({"pod": answer.pod, "sentence": answer.sentence, "ladder": msgspec.to_builtins(answer.ladder)})
+    """Return all nodes by the number of changes that a pending pod needs to run there, fewest first, before any run.
+
+    `ladder` is empty if no pod with this name is pending.
+    """
+    key = f"{namespace}/{name}"
+    answer = ladder_of_pod(find(Scenario, scenario_id), key) or Answer(key, "", "")
+    return encoded({"pod": key, "sentence": answer.sentence, "ladder": msgspec.to_builtins(answer.ladder)})
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})

@@ -41,11 +41,13 @@ def of_scenario(scenario: Scenario, name: str) -> str:
 
 def ladder_of_pod(scenario: Scenario, key: str) -> Answer | None:
     """Return the answer about a pending pod (namespace/name) of a scenario as it is, with its whole ladder; None if no
-    such pod waits. Raises InputError."""
+    such pod waits for a profile. Raises InputError."""
     with _lock:
         simulation = _of_pods(scenario)
         pod = next((pod for pod in simulation.pending if pod.key == key and not pod.node), None)
-        return None if pod is None else answer_now(simulation, pod, whole_ladder=True)
+        if pod is None or pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:
+            return None
+        return answer_now(simulation, pod, whole_ladder=True)
 
 
 def node_answer(scenario: Scenario, key: str, node: str) -> NodeAnswer:

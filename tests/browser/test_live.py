@@ -296,6 +296,24 @@ def test_the_map_follows(watched: Watched, live: LiveCluster) -> None:
     remove(live, "mapped")
 
 
+def test_the_map_shows_what_a_pending_pod_needs_on_each_node(watched: Watched, live: LiveCluster) -> None:
+    page = watched.page
+    too_large(live, "huge")
+    watched.shows("huge", "never", "cpu; the largest node has")
+    page.locator("#live-map canvas").scroll_into_view_if_needed()
+    expect(page.locator("#live-map [data-shades]")).to_contain_text("never: 2", timeout=WITHIN_MS)
+    page.get_by_role("button", name="Try huge on a node").press("Enter")
+    dialog = page.get_by_role("dialog", name="default/huge on a node")
+    dialog.get_by_label("Node").fill("n1")
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("n1 cannot take the pod: it is smaller than the request of 64 cpu")
+    page.keyboard.press("Escape")
+    remove(live, "huge")
+    expect(page.get_by_role("button", name="Try huge on a node")).to_have_count(0, timeout=WITHIN_MS)
+    expect(page.locator("#live-map [data-shades]")).not_to_contain_text("never")
+    page.evaluate("scrollTo(0, 0)")
+
+
 def test_a_busy_cluster_causes_at_most_sixty_updates_a_minute(watched: Watched, live: LiveCluster) -> None:
     page = watched.page
     page.wait_for_timeout(3000)

@@ -90,6 +90,7 @@ def stops(
         Stop("scenario, node", f"{scene}nodes/delta/"),
         Stop("scenario, pods", f"{scene}pods/"),
         Stop("scenario, objects", f"{scene}objects/"),
+        Stop("scenario, why not a node", f"{scene}object/Pod/shop/search-1/why/?node=alpha"),
         Stop("object", f"{scene}object/Node/delta/"),
         Stop("object, text refused", f"{scene}object/Node/delta/", _wrong_object),
         Stop("join a class", "/join/"),
@@ -136,6 +137,7 @@ def stops(
         Stop("upgrade, words", f"/upgrades/{upgrade}/?show=words", _click(".others > summary")),
         Stop("run in virtual time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
+        Stop("pod, tried on a node", f"{pod}/search-1/", _try_on_alpha),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
         Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
         Stop("pod, placed", f"{pod}/front-3/"),
@@ -226,6 +228,15 @@ def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
 
 def _open_details(page: Page) -> None:
     page.evaluate("for (const one of document.querySelectorAll('#live details')) one.open = true")
+
+
+def _try_on_alpha(page: Page) -> None:
+    page.locator("#pod-map").scroll_into_view_if_needed()
+    page.get_by_role("button", name="Try search-1 on a node").press("Enter")
+    dialog = page.get_by_role("dialog", name="shop/search-1 on a node")
+    dialog.get_by_label("Node").fill("alpha")
+    page.keyboard.press("Enter")
+    expect(dialog.locator(".answer")).to_contain_text("alpha")
 
 
 def _search(page: Page) -> None:

@@ -7,6 +7,7 @@ import { laddered } from "./verdicts.js";
 import { NOTHING } from "./view.js";
 
 const OFFERED = 200; // pods, one of each workload
+const TRIED = 5; // pods to find one that has a ladder
 const OFTEN = 5000; // milliseconds between requests about the same pod while its cluster changes
 
 export class PendingLadder {
@@ -17,25 +18,35 @@ export class PendingLadder {
     this.source = new Source(box.dataset.ladders);
     this.trial = new PodTrial(box, map.view);
     this.pod = "";
+    this.chosen = false; // by the user
+    this.without = new Set(); // pods that no node was looked at for, such as those of other schedulers
     this.asked = { pod: "", at: 0 };
   }
 
-  // Shows the nodes for the chosen pod, by default for the first pending one.
+  // Shows the nodes for the chosen pod, by default for the first pending one that nodes were looked at for.
   async show() {
-    const pods = this.pods();
-    const keys = pods.map(({ key }) => key);
-    if (!keys.includes(this.pod)) this.pod = keys[0] ?? "";
+    const keys = this.pods().map(({ key }) => key);
+    if (!keys.includes(this.pod)) {
+      this.chosen = false;
+      this.pod = keys.find((key) => !this.without.has(key)) ?? keys[0] ?? "";
+    }
     const { pod, asked } = this;
-    const others = pods.map(({ key }) => ({ pod: key }));
+    const others = keys.map((key) => ({ pod: key }));
     this.trial.offer(pod, 0, others, (other) => {
       this.pod = other;
+      this.chosen = true;
       this.show();
     });
     if (!pod) this.draw([]);
     if (!pod || (asked.pod === pod && performance.now() < asked.at + OFTEN)) return;
     this.asked = { pod, at: performance.now() };
     const found = await this.source.ladder(pod, null, true).catch(() => null); // without an answer there are no colours
-    if (this.pod === pod) this.draw(found?.ladder ?? []);
+    if (this.pod !== pod) return;
+    this.draw(found?.ladder ?? []);
+    if (found?.ladder.length || this.chosen || this.without.has(pod) || this.without.size >= TRIED) return;
+    this.without.add(pod);
+    this.pod = "";
+    await this.show();
   }
 
   draw(ladder) {

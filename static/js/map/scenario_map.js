@@ -10,10 +10,12 @@ const wait = box.querySelector("[data-wait]");
 const shown = { world: null, focus: {}, trace: null };
 const map = new StillMap(box, choose, 0.62);
 const aside = new Aside(box, shown, map.view);
-const ladder = new PendingLadder(box, map, (pod) => {
+const ladder = box.dataset.ladders && new PendingLadder(box, map, tellPod); // pods come later in virtual time
+
+function tellPod(pod) {
   shown.pod = pod;
   aside.showNode();
-});
+}
 
 function choose(node) {
   shown.focus = { node };
@@ -31,7 +33,7 @@ async function load() {
     map.show(await fetchJson(box.dataset.src, "The cluster could not be loaded."));
     shown.world = map.view.world;
     wait.hidden = true;
-    ladder.show();
+    if (ladder) ladder.show();
   } catch (error) {
     wait.textContent = error.message;
   }

@@ -31,13 +31,14 @@ def ladder(client: Client, address: str, status: int = 200) -> Any:
 
 
 def test_a_pod_of_a_scenario_is_tried_on_its_nodes(client: Client) -> None:
-    full = pod("old", "2", nodeName="n2")
-    made = scenario(node("n1"), node("n2"), node("n3", taints=[DEDICATED]), full, pod("web"), pod("big", "9"))
+    full, other = pod("old", "2", nodeName="n2"), pod("other", schedulerName="volcano")
+    made = scenario(node("n1"), node("n2"), node("n3", taints=[DEDICATED]), full, pod("web"), pod("big", "9"), other)
     found = ladder(client, f"scenarios/{made.pk}/pods/default/web")
     assert {rung["changes"]: rung["nodes"] for rung in found["ladder"]} == {0: ["n1", "n2"], 1: ["n3"]}
     assert "n3" not in found["sentence"]
     assert [rung["changes"] for rung in ladder(client, f"scenarios/{made.pk}/pods/default/big")["ladder"]] == [None]
-    ladder(client, f"scenarios/{made.pk}/pods/default/old", 404)
+    assert ladder(client, f"scenarios/{made.pk}/pods/default/old")["ladder"] == [], "not pending"
+    assert ladder(client, f"scenarios/{made.pk}/pods/default/other")["ladder"] == [], "of another scheduler"
     why = f"/scenarios/{made.pk}/object/Pod/default/web/why/?node="
     assert "n3 could take the pod after one change: it has the untolerated taint" in get(client, f"{why}n3").flat
     assert "Why n1?" in get(client, f"{why}n1").flat
@@ -69,7 +70,7 @@ def test_a_pod_of_a_live_cluster_is_tried_on_its_nodes(client: Client) -> None:
         (None, ["n0", "n2"], "is small"),
     ]
     assert found["sentence"] == PendingPod.objects.get(key="default/waiting-0").sentence
-    ladder(client, f"clusters/{cluster.pk}/pods/default/bound-0", 404)
+    assert ladder(client, f"clusters/{cluster.pk}/pods/default/bound-0")["ladder"] == [], "not pending"
     why = f"/{base}/why/?node="
     assert "n1 cannot take the pod: it is smaller than the request of 64 cpu" in get(client, f"{why}n1").flat
     assert "Not known: Node n9: does not exist" in get(client, f"{why}n9", 400).flat
