@@ -84,7 +84,7 @@ def test_a_scenario_of_an_old_release_has_no_form(client: Client, cluster: Scena
     assert f'"{link}#t-document"' in text
     example = example_document(client, link)
     assert client.post("/experiments/", {"document": example}).status_code == 302
-    body = example.replace(NEWEST, "1.20")
+    body = example.replace(NEWEST, "1.20.4")
     refused = client.post("/api/experiments", body, content_type="application/yaml")
     assert (refused.status_code, problem in refused.json()["error"]) == (400, True)
     assert cluster.experiments.count() == 1
