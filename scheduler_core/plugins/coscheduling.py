@@ -149,6 +149,7 @@ class Coscheduling(
         """Return the free amount of a resource, as if no pod of the group were placed; int64 over nodes."""
         nodes = self.cluster.nodes
         nodes.refresh()
+        left: npt.NDArray[np.int64]
         if name == PODS:
             left = nodes.allowed_pods - nodes.pod_count
         elif name in nodes.allocatable:

@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from scheduler_core.api.objects import Object
+from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.cluster.formatting import count
 from scheduler_core.config import Configuration
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.live import discovery
 from scheduler_core.live.cluster_mirror import ClusterMirror
-from scheduler_core.live.decode import ObjectDecoder, SharedParts, decode_page, shortened
+from scheduler_core.live.decode import ObjectDecoder, decode_page, shortened
 from scheduler_core.live.kinds import KINDS, WatchedKind
 from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
