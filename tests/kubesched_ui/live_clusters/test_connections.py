@@ -152,12 +152,12 @@ def test_in_a_pod_its_cluster_is_named_without_settings(
 
 @pytest.mark.usefixtures("kubeconfig")
 def test_contexts_are_offered_on_this_machine_alone(settings: Any) -> None:
-    assert queries.offered_contexts() == []
+    assert connections.offered() == []
     settings.CONTEXTS = True
-    assert queries.offered_contexts() == ["one", "two"]
+    assert connections.offered() == ["one", "two"]
     assert names() == []  # offering makes and contacts nothing
-    chosen = queries.choose_context("two")
-    assert queries.offered_contexts() == ["one"]
+    chosen = connections.choose("two")
+    assert connections.offered() == ["one"]
     assert connections.connection_of(chosen).context == "two"
     assert "undercover-token" not in str(vars(chosen))
 
@@ -167,11 +167,11 @@ def test_with_accounts_only_administrators_choose_contexts(settings: Any) -> Non
     settings.CONTEXTS = settings.ACCOUNTS = True
     ada, root = User.objects.create_user("ada"), User.objects.create_superuser("root")
     with current_viewer.as_viewer(access.viewer_of(ada)):
-        assert queries.offered_contexts() == []
+        assert connections.offered() == []
         with pytest.raises(InputError, match="is not offered"):
-            queries.choose_context("one")
+            connections.choose("one")
     with current_viewer.as_viewer(access.viewer_of(root)):
-        assert queries.choose_context("one").name == "one"
+        assert connections.choose("one").name == "one"
 
 
 @pytest.mark.parametrize("name", ["three", "../one", "https://203.0.113.1", "", "/etc/passwd", "o" * 300])
@@ -179,14 +179,14 @@ def test_with_accounts_only_administrators_choose_contexts(settings: Any) -> Non
 def test_nothing_but_a_listed_context_can_be_chosen(settings: Any, name: str) -> None:
     settings.CONTEXTS = True
     with pytest.raises(InputError, match="is not offered"):
-        queries.choose_context(name)
+        connections.choose(name)
     assert names() == []
 
 
 def test_an_unreadable_kubeconfig_offers_nothing(settings: Any, kubeconfig: Path) -> None:
     settings.CONTEXTS = True
     kubeconfig.write_text("contexts: {")
-    assert queries.offered_contexts() == []
+    assert connections.offered() == []
 
 
 # ---- who sees a cluster
