@@ -40,8 +40,10 @@ def test_the_map_shows_the_tried_nodes(page: Page, groups: int) -> None:
 def test_the_start_form_has_the_gates_that_the_cluster_needs(page: Page, groups: int) -> None:
     page.goto(f"/runs/{groups}/")
     page.locator(".crumbs a").nth(1).click()
-    expect(page.get_by_label("Feature gates")).to_have_value(re.compile("GangScheduling=true,GenericWorkload=true"))
+    expect(page.get_by_label("Feature gates")).to_have_value(
+        "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    )
     page.get_by_label("Feature gates").fill("")
     page.get_by_role("button", name="Start run").click()
     expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("this run schedules each pod individually")
-    expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("set the feature gates GangScheduling=true")
+    expect(page.locator(".notice.warn:not([data-link])")).to_contain_text("set the feature gates GenericWorkload=true")

@@ -51,7 +51,7 @@ FAINT = """() => {
     const element = walker.currentNode.parentElement;
     const text = walker.currentNode.textContent.trim();
     if (!text || element.closest("script, svg, .visually-hidden, [aria-hidden], noscript")) continue;
-    if (!element.checkVisibility() || element.matches(":disabled")) continue;
+    if (!element.checkVisibility() || element.closest(":disabled")) continue;
     const style = getComputedStyle(element);
     let opacity = 1;
     for (let e = element; e; e = e.parentElement) opacity *= Number(getComputedStyle(e).opacity);
