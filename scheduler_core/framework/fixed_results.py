@@ -53,7 +53,7 @@ class PluginGroup:
         self.filter = [plugin for plugin in framework.filter if plugin.name in self._plugins]
         self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self._plugins]
         self.score = [plugin for plugin in framework.score if plugin.name in self._plugins]
-        self.weights = framework.weights
+        self.weights = dict(framework.weights)  # a trial that skips a plugin changes them in place
 
     def varies_with(self, pod: PodInfo) -> dict[str, str]:
         """Return plugin -> on what its results depend."""

@@ -248,6 +248,10 @@ def test_a_trial_leaves_the_simulation_as_it_was(release: str) -> None:
         check_trial(seed, release, seed)
 
 
+def test_a_trial_after_one_that_skips_a_plugin_that_scores() -> None:
+    check_trial(0, "1.34", 428_647)
+
+
 @pytest.mark.long
 @settings(max_examples=1500, deadline=None)
 @given(st.integers(0, 100_000), st.sampled_from(RELEASES), st.integers(0, 1_000_000))
