@@ -90,7 +90,6 @@ class UsageColumns:
         self._position = -1
         self._verdicts: dict[str, fwk.Verdict] | None = None
         self._merged: dict[tuple[tuple[str, int], ...], dict[str, fwk.Verdict]] = {}
-        self.more: dict[str, Any] = {}
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
         """Compute the rows that changed since the last update."""

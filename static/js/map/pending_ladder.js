@@ -20,7 +20,7 @@ export class PendingLadder {
     this.pod = "";
     this.chosen = false; // by the user
     this.without = new Set(); // pods that no node was looked at for, such as those of other schedulers
-    this.asked = { pod: "", at: 0 };
+    this.requested = { pod: "", at: 0 };
   }
 
   // Shows the nodes for the chosen pod, by default for the first pending one that nodes were looked at for.
@@ -30,7 +30,7 @@ export class PendingLadder {
       this.chosen = false;
       this.pod = keys.find((key) => !this.without.has(key)) ?? keys[0] ?? "";
     }
-    const { pod, asked } = this;
+    const { pod, requested } = this;
     const others = keys.map((key) => ({ pod: key }));
     this.trial.offer(pod, 0, others, (other) => {
       this.pod = other;
@@ -38,8 +38,8 @@ export class PendingLadder {
       this.show();
     });
     if (!pod) this.draw([]);
-    if (!pod || (asked.pod === pod && performance.now() < asked.at + OFTEN)) return;
-    this.asked = { pod, at: performance.now() };
+    if (!pod || (requested.pod === pod && performance.now() < requested.at + OFTEN)) return;
+    this.requested = { pod, at: performance.now() };
     const found = await this.source.ladder(pod, null, true).catch(() => null); // without an answer there are no colours
     if (this.pod !== pod) return;
     this.draw(found?.ladder ?? []);
