@@ -5,8 +5,9 @@
 Starts the product with its own data folder, starts a run and follows it in a headless Chromium of 1440 by 900 pixels
 from the first decision, at a speed in decisions a second (2000: as fast as it runs). Prints one JSON line per minute:
 decisions shown, JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS, and without what it
-shares with other processes), frames a second (median), bytes received since the page was opened. The last line is the
-peak of each.
+shares with other processes), bytes received since the page was opened, and of the frames until the last decision was
+shown: how many, frames a second (median), and how many took longer than at 55 a second. The last line is the peak of
+each.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from scheduler_core.commands.bench import workload
 from tests.browser.chromium import CHROMIUM, FLAGS
 
 MB = 1024 * 1024
-WATCH = """() => {
+WATCH = """(end) => {
   window.gaps = [];
+  const place = document.querySelector("#map [data-place]");
   let last = performance.now();
   const frame = (now) => {
-    gaps.push(now - last);
+    if (place.textContent !== end) gaps.push(now - last);
     last = now;
     requestAnimationFrame(frame);
   };
@@ -63,11 +65,13 @@ def sample(browser: Browser, page: Page, session: CDPSession) -> dict[str, Any]:
         "heap_mb": round(metrics["JSHeapUsedSize"] / MB, 1),
         "dom_nodes": int(metrics["Nodes"]),
         **renderer_memory(browser),
-        "frames_per_s": round(1000 / statistics.median(gaps), 1) if gaps else 0,
+        "frames": len(gaps),
+        "frames_per_s": round(1000 / statistics.median(gaps), 1) if gaps else None,
+        "slow_frames": sum(gap > 1000 / 55 for gap in gaps),
     }
 
 
-def follow(browser: Browser, address: str, scenario: int, minutes: float, speed: str) -> list[dict[str, Any]]:
+def follow(browser: Browser, address: str, scenario: int, minutes: float, speed: str, end: str) -> list[dict[str, Any]]:
     run = call(f"{address}/api/scenarios/{scenario}/runs", {})[0]["id"]
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     session = page.context.new_cdp_session(page)
@@ -80,7 +84,7 @@ def follow(browser: Browser, address: str, scenario: int, minutes: float, speed:
     page.goto(f"{address}/runs/{run}/")
     page.locator("#map [data-decision]").first.wait_for(state="attached", timeout=120_000)
     page.locator("#map [data-speed]").select_option(speed)
-    page.evaluate(WATCH)
+    page.evaluate(WATCH, end)
     began, rows = time.monotonic(), []
     while time.monotonic() < began + minutes * 60:
         page.wait_for_timeout(min(60_000, minutes * 60_000))
@@ -103,7 +107,7 @@ def main() -> None:
     with running() as (address, _), sync_playwright() as playwright:
         scenario = call(f"{address}/api/scenarios", json.dumps(document).encode())[0]["id"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        rows = follow(browser, address, scenario, given.minutes, given.speed)
+        rows = follow(browser, address, scenario, given.minutes, given.speed, f"after {given.pods:,} cycles")
         browser.close()
     keys = ("heap_mb", "dom_nodes", "rss_mb", "private_mb")
     print(json.dumps({"peak": {key: max(row[key] for row in rows) for key in keys}, **vars(given)}))
