@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import Object, decode_all
 from scheduler_core.cluster.change_log import BOUND, GONE, TRIED
-from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.cluster import START_OF_2026_FEBRUARY, Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration, Unknown
 from scheduler_core.cycle.schedule_one import Scheduler
@@ -31,7 +31,7 @@ from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
 from scheduler_core.releases import NEWEST, Release, get_release
 
-START_TIME_BASE = 1769904000.0  # 2026-02-01T00:00:00Z: the k-th placed pod has a start time k seconds later
+START_TIME_BASE = START_OF_2026_FEBRUARY  # the k-th placed pod has a start time k seconds later
 
 
 class _WaitingPod(NamedTuple):
@@ -108,6 +108,8 @@ class Simulation:
         self._first_tried: dict[str, int] = {}  # pods of groups, in the order of their first attempt
         self._scheduled_groups: dict[str, dict[str, str]] = {}  # group -> its condition, once it is scheduled
         self.placed = 0  # cycles that placed a pod
+        self.activated: dict[str, list[str]] = {}  # waiting pod -> the pods that Permit activated with it
+        self.timing_out = False  # all pods were tried; those that still wait time out
         self._retry_preemptors = retry_preemptors
         self._retry_groups = retry_groups
         self.group: GroupTrace | None = None  # the group whose member cycles `run` yields
@@ -234,8 +236,12 @@ class Simulation:
         if trace.result == "waiting":
             framework.waiting_pods.add(pod, trace.node, trace.permit_waits)
             self._waiting[pod.key] = _WaitingPod(framework, state, pod, trace)
+            if state.to_activate:
+                self.activated[pod.key] = state.to_activate
         else:
             if trace.result == "scheduled":
+                if self._waiting:  # the pods that it releases are bound before it
+                    yield from self._decided()
                 self.scheduler.binding_cycle(framework, state, pod, trace)
             self._settle(pod, trace)
             yield trace
@@ -316,14 +322,18 @@ class Simulation:
                     yield trace
 
     def _time_out(self) -> Iterator[CycleTrace]:
-        """Time out the waiting pods after all pods were tried; the pod that has waited longest comes first."""
+        """Time out the waiting pods after all pods were tried: the earliest deadline first, then the pod that has waited
+        longest."""
+        self.timing_out = True
         while self._waiting:
-            key, held = next(iter(self._waiting.items()))
+            key = min(self._waiting, key=lambda one: min(self._waiting[one].trace.permit_waits.values()))
+            held = self._waiting[key]
             waiting = held.framework.waiting_pods.get(key)
             assert waiting is not None
             plugin = min(waiting.pending, key=lambda name: (held.trace.permit_waits[name], name))
             waiting.reject(plugin, timeout_message(plugin, held.trace.permit_waits[plugin]))
             yield from self._decided()
+        self.timing_out = False
 
     def _settle(self, pod: PodInfo, trace: CycleTrace) -> None:
         nominator = self.cluster.nominator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from scheduler_core.api import devices, workloads
@@ -21,6 +21,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
 
 _O = TypeVar("_O", bound=Object)
+
+START_OF_2026_FEBRUARY = 1769904000.0  # 2026-02-01T00:00:00Z, in seconds since 1970
 
 
 class Cluster:
@@ -42,6 +44,8 @@ class Cluster:
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
+        # the time in seconds since 1970; it does not pass in a run in a single pass
+        self.now: Callable[[], float] = lambda: START_OF_2026_FEBRUARY
         self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
         self._tables: dict[type[Object], ObjectTable[Any]] = {}
         self.services = self._table(kinds.Service)

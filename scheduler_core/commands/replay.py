@@ -12,15 +12,18 @@ import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.extender_server import serve_extenders
-from scheduler_core.config.policy import is_policy
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.errors import InputError
+from scheduler_core.framework.interface import WAIT, Status
+from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.golden import golden as legacy_golden
+from scheduler_core.plugins import PLUGINS
 from scheduler_core.pod_groups.trace import GroupTrace
+from scheduler_core.queue.heap_order import heap_order
 from scheduler_core.releases import Release, get_release, with_gates
-from scheduler_core.simulation import Simulation
+from scheduler_core.simulation import START_TIME_BASE, Simulation
 
 
 def read_lines(path: str) -> Iterator[bytes]:
@@ -57,19 +60,73 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the decisions of a case in the golden format. This process answers for its extenders. Raises
     InputError."""
     try:
-        simulation = simulation_of(case, retry_groups=True)
+        configuration = load(case.get("config"), release_of(case), PLUGINS)
     except InputError as problem:
-        if not is_policy(case.get("config") or {}):
-            raise
         return {"name": case["name"], "kubernetes": case["kubernetes"], "refused": str(problem), "cycles": []}
+    simulation = simulation_of(case, config=configuration, retry_groups=True)
+    answer = {"name": case["name"], "kubernetes": case["kubernetes"], "node_order": list(simulation.nodes)}
+    if (order := _queue_order(simulation)) is not None:
+        answer["queue_order"] = order
     with _extenders(simulation, case.get("extenders")):
-        cycles = [_golden(trace, simulation) | _claims(simulation, trace.pod) for trace in simulation.attempts()]
-    return {
-        "name": case["name"],
-        "kubernetes": case["kubernetes"],
-        "node_order": list(simulation.nodes),
-        "cycles": cycles,
-    }
+        answer["cycles"], end = _cycles(simulation)
+    return answer | end
+
+
+def _queue_order(simulation: Simulation) -> list[str] | None:
+    """Return the order in which the pods leave activeQ, if the profile sorts by an out-of-tree plugin; else None."""
+    sort = None if simulation.release.predicates else next(iter(simulation.scheduler.profiles.values())).queue_sort
+    if sort is None or sort.in_tree:
+        return None
+    keys = [sort.sort_key(pod, START_TIME_BASE + index) for index, pod in enumerate(simulation.to_try)]
+    return [simulation.to_try[index].key for index in heap_order(keys)]
+
+
+def _cycles(simulation: Simulation) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Run the simulation. Return the cycles in the order of the pods, and {end: ...} if a pod waited in Permit."""
+    cycles: list[tuple[int, dict[str, Any]]] = []
+    released: dict[int, list[str]] = {}  # number of a cycle -> pods
+    rejected: dict[int, dict[str, Any]] = {}
+    waited: dict[str, str] = {}  # pods that waited after the last cycle
+    timed_out: dict[str, Any] = {}
+    ever_waited = False
+    for trace in simulation.attempts():
+        number = now = simulation.scheduler.cycles
+        golden = _golden(trace, simulation) | _claims(simulation, trace.pod)
+        if isinstance(trace, CycleTrace):
+            number = trace.number
+            golden |= _permit(trace)
+            if trace.permit_waits:
+                ever_waited = True
+                golden |= {"activates": sorted(simulation.activated.get(trace.pod, ()))}
+                if simulation.timing_out:
+                    waited[trace.pod], timed_out[trace.pod] = trace.node, _status(trace.permit)
+                elif trace.result == "scheduled":
+                    released.setdefault(now, []).append(trace.pod)
+                elif trace.permit is not None:
+                    rejected.setdefault(now, {})[trace.pod] = _status(trace.permit)
+        cycles.append((number, golden))
+    cycles.sort(key=lambda one: one[0])
+    for number, golden in cycles:
+        if number in released:
+            golden["released"] = released[number]
+        if number in rejected:
+            golden["waiting_rejected"] = rejected[number]
+    if not ever_waited:
+        return [golden for _, golden in cycles], {}
+    bound = {key: simulation.cluster.pods[key].node for key in simulation.pods if key in simulation.cluster.pods}
+    return [golden for _, golden in cycles], {"end": {"bound": bound, "waiting": waited, "timed_out": timed_out}}
+
+
+def _permit(trace: CycleTrace) -> dict[str, Any]:
+    """Return {permit: the status that Permit plugins returned}; {} if all of them approved."""
+    if trace.permit_waits:
+        reason = f'one or more plugins asked to wait and no plugin rejected pod "{trace.pod.rpartition("/")[2]}"'
+        return {"permit": {"code": WAIT, "reasons": [reason], "wait_seconds": trace.permit_waits}}
+    return {"permit": _status(trace.permit)} if trace.permit is not None else {}
+
+
+def _status(status: Status | None) -> dict[str, Any]:
+    return {} if status is None else {"plugin": status.plugin, "code": status.code, "reasons": list(status.reasons)}
 
 
 def _golden(trace: CycleTrace | GroupTrace, simulation: Simulation) -> dict[str, Any]:

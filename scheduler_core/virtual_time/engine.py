@@ -95,6 +95,7 @@ class Engine:
         self.scheduler.use_extenders(extenders)
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
+        cluster.now = lambda: self.clock.unix
         release = simulation.release
         groups = release.pod_groups and release.groups_are_queued
         make = OldQueue if release.legacy_queue else GroupQueue if groups else SchedulingQueue

@@ -17,7 +17,9 @@ FIELDS = (
     *("pod", "preenqueue", "prefilter", "skipped_filter", "filter", "filter_all", "feasible", "skipped_score", "score"),
     *("total", "best", "selected", "reserve", "fit_error", "unschedulable_plugins", "postfilter", "error"),
     *("extender_score", "claims", "batch_hint", "group", "preempt"),
+    *("permit", "activates", "released", "waiting_rejected"),
 )
+IN_ORDER = ("victims", "released", "queue_order")  # lists whose order counts
 # The kinds of cases of all releases, and those that were added or removed.
 KINDS = {
     *("affinity", "images", "mixed", "podaffinity", "ports", "preemptaff", "preemption", "resources", "sampling"),
@@ -33,12 +35,12 @@ def by_text(value: Any) -> bytes:
 
 
 def plain(value: Any, key: str = "") -> Any:
-    """Return the form to compare: without empty values, and lists without order, except for victims."""
+    """Return the form to compare: without empty values, and lists without order, except for IN_ORDER."""
     if isinstance(value, dict):
         compared = {k: plain(v, k) for k, v in value.items()}
         return {k: v for k, v in compared.items() if v not in (None, "", [], {})}
     if isinstance(value, list):
-        return value if key == "victims" else sorted(map(plain, value), key=by_text)
+        return value if key in IN_ORDER else sorted(map(plain, value), key=by_text)
     return value
 
 
@@ -47,7 +49,7 @@ def differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
     assert set(expected) <= set(FIELDS), "a field that is not compared"
     found = []
     for field in FIELDS:
-        want, have = plain(expected.get(field)), plain(actual.get(field))
+        want, have = plain(expected.get(field), field), plain(actual.get(field), field)
         if field == "error":  # whether there is one; its text is not compared
             want, have = bool(want), bool(have)
         if field in ("postfilter", "preempt") and want and have:
@@ -67,8 +69,10 @@ def cycles_that_differ(case: dict[str, Any], want: dict[str, Any]) -> int:
     except InputError:
         return len(want["cycles"])
     if "refused" in want:  # whether it is set; the text is not compared
-        return int(not have["refused"])
+        return int("refused" not in have)
     if have["node_order"] != want["node_order"] or len(have["cycles"]) != len(want["cycles"]):
+        return len(want["cycles"])
+    if any(plain(have.get(field), field) != plain(want.get(field), field) for field in ("queue_order", "end")):
         return len(want["cycles"])
     return sum(bool(differences(*pair)) for pair in zip(want["cycles"], have["cycles"], strict=True))
 
