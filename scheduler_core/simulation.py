@@ -322,8 +322,10 @@ class Simulation:
                     yield trace
 
     def _time_out(self) -> Iterator[CycleTrace]:
-        """Time out the waiting pods after all pods were tried: the earliest deadline first, then the pod that has waited
-        longest."""
+        """Time out the waiting pods after all pods were tried.
+
+        The earliest deadline comes first, then the pod that has waited longest.
+        """
         self.timing_out = True
         while self._waiting:
             key = min(self._waiting, key=lambda one: min(self._waiting[one].trace.permit_waits.values()))

@@ -53,7 +53,7 @@ OUTER_NAMES_IN_TEMPLATES = {
     "preemption.html": "said",
 }
 # Upstream uses these names twice: for a type of the API or of a configuration, and for a plugin or a type of a CRD.
-OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "ServiceAffinity", "WaitingPod"}
+OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "PodState", "ServiceAffinity", "WaitingPod"}
 
 
 @cache

@@ -1,4 +1,7 @@
-"""The in-tree plugins, one file for each, named as upstream names them. `PLUGINS` maps names to plugin classes."""
+"""The plugins, one file for each, named as upstream names them. `PLUGINS` maps names to plugin classes.
+
+`contrib/` has those of sigs.k8s.io/scheduler-plugins, the others are part of kube-scheduler.
+"""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -6,13 +9,15 @@ from pkgutil import iter_modules
 
 from scheduler_core.config.profile import PluginInfo
 from scheduler_core.framework import interface as fwk
+from scheduler_core.plugins import contrib
 from scheduler_core.releases import NEWEST, RELEASES
 
 
 def _classes() -> Iterator[type[fwk.Plugin]]:
-    """Yield the plugin classes of the modules of this package."""
-    for info in iter_modules(__path__):
-        module = import_module(f"{__name__}.{info.name}")
+    """Yield the plugin classes of the modules of this package and of `contrib`."""
+    found = (*iter_modules(__path__, f"{__name__}."), *iter_modules(contrib.__path__, f"{contrib.__name__}."))
+    for info in found:
+        module = import_module(info.name)
         for cls in vars(module).values():
             if isinstance(cls, type) and issubclass(cls, fwk.Plugin) and cls.__module__ == module.__name__ and cls.name:
                 yield cls

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/frame
 
 from collections.abc import Callable
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from scheduler_core.preemption.pick_one_node import (
     SUM_OF_PRIORITIES,
     choose,
 )
-from scheduler_core.preemption.victims import Candidate, compile_budgets
+from scheduler_core.preemption.victims import Budgets, Candidate, Fits, compile_budgets
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 
@@ -59,6 +59,11 @@ class DefaultPreemption(fwk.PostFilterPlugin):
     name = "DefaultPreemption"
     args_class = DefaultPreemptionArgs
     pod_fields = ("priority", "priorityClassName", "preemptionPolicy")
+    # How its messages begin; whether it waits for victims of preemption only; and whether the pods of lower priority
+    # are those that it may evict. Plugins that preempt by other rules replace them.
+    prefix: ClassVar[str] = "preemption: "
+    waits_for_victims_only: ClassVar[bool] = True
+    evicts_lower_priority: ClassVar[bool] = True
 
     def post_filter(
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
@@ -76,7 +81,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         if not candidates:
             if errors := [status.message for status, _ in rejected if status.code == fwk.ERROR]:
                 text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-                return found, fwk.error(f"preemption: {text}")
+                return found, fwk.error(f"{self.prefix}{text}")
             reasons: dict[str, int] = {}
             for status, rows in rejected:
                 for reason in status.reasons:
@@ -95,9 +100,9 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         if self.handle.extenders:
             candidates, problem = self.handle.extenders.preempt(pod, candidates)
             if problem is not None:
-                return found, fwk.error(f"preemption: {problem.message}")
+                return found, fwk.error(f"{self.prefix}{problem.message}")
             if not candidates:
-                return found, fwk.unschedulable(f"preemption: {NO_CANDIDATE}")
+                return found, fwk.unschedulable(f"{self.prefix}{NO_CANDIDATE}")
         best, found.rule = choose(candidates)
         found.nominated_any_of = best
         found.nominated_node = self.handle.picker.pick(best)
@@ -107,7 +112,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
     def _unschedulable(self, why: str) -> fwk.Status:
         """Return the status for a pod that preemption does not help. Old releases omit why the pod may not preempt."""
         return (
-            fwk.unschedulable(f"preemption: {why}")
+            fwk.unschedulable(f"{self.prefix}{why}")
             if self.cluster.release.reports_postfilter_message
             else fwk.unschedulable()
         )
@@ -131,7 +136,8 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         ):
             return ""
         for other in self.cluster.nodes.pods_of(row):
-            by_whom = not release.waits_only_for_preempted_pods or terminates_by_preemption(other)
+            any_counts = not (self.waits_for_victims_only and release.waits_only_for_preempted_pods)
+            by_whom = any_counts or terminates_by_preemption(other)
             if other.priority < pod.priority and other.terminating and by_whom:
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
@@ -145,10 +151,10 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         if rejection is not None and (unread := self._unread(rejection.plugin)):
             return [], self._after_rejection(pod, unread)
         rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
-        if not len(rows) or all(priority >= pod.priority for priority in self.cluster.priorities):
+        if not len(rows) or not self.may_evict(pod):
             return [], self._without_victims(pod, rows)
         budgets = compile_budgets(self.cluster)
-        nodes, handle = self.cluster.nodes, self.handle
+        handle = self.handle
         wanted = min(
             len(rows),
             max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
@@ -163,7 +169,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             return handle.check_node_with_nominated(state, pod, verdicts, change)
 
         dry_run = None
-        if not handle.merges:
+        if not handle.merges and self.evicts_lower_priority:
             dry_run = VictimSelection(self.cluster, state, pod, handle.deciding(state, pod, verdicts), verdicts)
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
@@ -175,7 +181,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 known = dry_run.select(order[place:end])
             found = known.get(row)
             if found is None:
-                found = victims.select_victims(pod, nodes.names[row], row, nodes.pods_of(row), budgets, fits)
+                found = self.select_victims(state, pod, row, budgets, fits)
             if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             elif not found.victims:
@@ -186,6 +192,18 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
+
+    def may_evict(self, pod: PodInfo) -> bool:
+        """Return whether the cluster has any pod that may be evicted for this one."""
+        return any(priority < pod.priority for priority in self.cluster.priorities)
+
+    def select_victims(
+        self, state: fwk.CycleState, pod: PodInfo, row: int, budgets: Budgets, fits: Fits
+    ) -> Candidate | fwk.Status:
+        """Return the candidate for a node, or why evicting pods does not help. `fits`: see
+        `preemption.victims.select_victims`."""
+        nodes = self.cluster.nodes
+        return victims.select_victims(pod, nodes.names[row], row, nodes.pods_of(row), budgets, fits)
 
     def _unread(self, rejecting: str) -> str:
         """Return the first plugin without the state that evicting a pod changes, because PreFilter ended before."""

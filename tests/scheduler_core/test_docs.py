@@ -8,15 +8,15 @@ import pytest
 
 from scheduler_core.__main__ import main
 from scheduler_core.framework.interface import Status
-from scheduler_core.plugins import REGISTRY, known_plugins
+from scheduler_core.plugins import PLUGINS, REGISTRY, known_plugins
 from scheduler_core.releases import FRAMEWORK
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def sections():
-    """Return heading -> text below it, of docs/plugins.md."""
-    parts = re.split(r"^## +(.+)$", (DOCS / "plugins.md").read_text(), flags=re.M)
+def sections(page="plugins.md"):
+    """Return heading -> text below it, of a page of the documentation."""
+    parts = re.split(r"^## +(.+)$", (DOCS / page).read_text(), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -29,10 +29,15 @@ def test_headings_and_plugins_agree():
     assert set(sections()) == set(REGISTRY)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+def test_every_plugin_of_scheduler_plugins_is_described():
+    assert set(sections("scheduler-plugins.md")) == set(PLUGINS) - set(REGISTRY)
+
+
+@pytest.mark.parametrize("name", PLUGINS)
 def test_every_extension_point_is_described(name):
-    described = set(re.findall(r"^\* \*\*(\w+)\*\*", sections()[name], flags=re.M))
-    assert described == {point[0].upper() + point[1:] for point in known_plugins(REGISTRY)[name].points}
+    text = sections("plugins.md" if name in REGISTRY else "scheduler-plugins.md")[name]
+    described = set(re.findall(r"^\* \*\*(\w+)\*\*", text, flags=re.M))
+    assert described == {point[0].upper() + point[1:] for point in known_plugins(PLUGINS)[name].points}
 
 
 @pytest.mark.parametrize("name", [name for name, plugin in REGISTRY.items() if plugin.args_class])

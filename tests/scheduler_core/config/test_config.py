@@ -851,7 +851,7 @@ def test_a_plugin_of_another_project_with_a_known_name_is_left_out() -> None:
 def test_a_left_out_queue_sort_is_replaced_where_defaults_are_disabled() -> None:
     plugins = {
         "multiPoint": {"enabled": entries("Coscheduling")},
-        "queueSort": {"enabled": entries("QOSSort"), "disabled": STAR},
+        "queueSort": {"enabled": entries("KusciaSort"), "disabled": STAR},
     }
     (profile,) = load_configuration(with_profile(plugins), NEW, known=ALL, unknown="leave_out").profiles
     assert names(profile, "queueSort") == ["PrioritySort"]

@@ -94,7 +94,7 @@ def test_messages_of_the_real_scheduler(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", golden_sets())
+@pytest.mark.parametrize("name", [name for name in golden_sets() if not name.startswith("plugins/")])
 def test_all_messages_of_the_real_scheduler(name: str) -> None:
     for release, message, cycle in messages_of(name, whole=True):
         check(release, message, cycle)

@@ -1,0 +1,39 @@
+"""Scores that are scaled linearly from the lowest one (0) to the highest one (100).
+
+Source: sigs.k8s.io/scheduler-plugins, pkg/noderesources, pkg/podstate (NormalizeScore).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.framework import interface as fwk
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.scores import extreme, max_node_score
+from scheduler_core.provenance.tree import Tree, constant, divide_int, multiply, subtract
+
+
+class LinearlyNormalized(fwk.ScorePlugin):
+    """A plugin whose scores are scaled by the lowest and the highest one; equal scores become 0."""
+
+    in_tree = False
+
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+        lowest = scores.min()
+        span = scores.max() - lowest
+        if not span:
+            return np.zeros_like(scores)
+        scaled: fwk.Int64 = (scores - lowest) * fwk.MAX_NODE_SCORE // span
+        return scaled
+
+    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
+        least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
+        if most.value == least.value:
+            text = f"0: all {len(scores)} feasible nodes have the same raw score"
+            return constant(0, "MinNodeScore").with_text(text)
+        above = multiply(subtract(raw, least, "above the lowest"), max_node_score())
+        tree = divide_int(above, subtract(most, least, "highest less lowest"))
+        return tree.with_text(
+            f"{tree.value} = {raw.value} between {least.value}, the lowest raw score, and {most.value}, the highest"
+        )
