@@ -54,6 +54,15 @@ def span(seconds: float) -> str:
     return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
 
 
+def go_text(seconds: float) -> str:
+    """Format a duration as Go does: `1.5s`, `1m0s`, `1h0m7.25s`, `250ms`."""
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.15g}ms"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{rest:.15g}s"
+
+
 def milliseconds(seconds: float) -> str:
     """Format a short duration: `0.41 ms`, `12 ms`, `1,200 ms`; at least `0.01 ms`."""
     value = seconds * 1000

@@ -140,6 +140,16 @@ def nano_value(quantity: str | int | float) -> int:
     return _nano(quantity if isinstance(quantity, str) else _text(quantity))
 
 
+def parsed(quantity: str | int | float) -> tuple[int, int, str]:
+    """Return (value, scale, format): the quantity is value x 10^scale; the format is Go's name, such as BinarySI.
+    Raises QuantityError."""
+    text = quantity if isinstance(quantity, str) else _text(quantity)
+    number, scale, _ = _parse(text)
+    binary = text[-1:] == "i"
+    exponent = not binary and _EXPONENT.search(text) is not None
+    return number, scale, "BinarySI" if binary else "DecimalExponent" if exponent else "DecimalSI"
+
+
 def from_nano(nano: int, scale: int) -> int:
     """Return billionths in units of 10^scale as Go converts the shortest text of that quantity."""
     digits = str(nano)

@@ -44,7 +44,8 @@ class Cluster:
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
         self.nominator = Nominator(self.journal)
-        # the time in seconds since 1970; it does not pass in a run in a single pass
+        # the start and the time of the run in seconds since 1970; time does not pass in a run in a single pass
+        self.epoch = START_OF_2026_FEBRUARY
         self.now: Callable[[], float] = lambda: START_OF_2026_FEBRUARY
         self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
         self._tables: dict[type[Object], ObjectTable[Any]] = {}

@@ -23,7 +23,7 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue.heap_order import heap_order
 from scheduler_core.releases import Release, get_release, with_gates
-from scheduler_core.simulation import START_TIME_BASE, Simulation
+from scheduler_core.simulation import Simulation
 
 
 def read_lines(path: str) -> Iterator[bytes]:
@@ -77,7 +77,7 @@ def _queue_order(simulation: Simulation) -> list[str] | None:
     sort = None if simulation.release.predicates else next(iter(simulation.scheduler.profiles.values())).queue_sort
     if sort is None or sort.in_tree:
         return None
-    keys = [sort.sort_key(pod, START_TIME_BASE + index) for index, pod in enumerate(simulation.to_try)]
+    keys = [sort.sort_key(pod, float(index)) for index, pod in enumerate(simulation.to_try)]
     return [simulation.to_try[index].key for index in heap_order(keys)]
 
 

@@ -10,7 +10,7 @@ from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.explain.summary import reason_text
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP, Coscheduling, least_of
+from scheduler_core.plugins.contrib.coscheduling import POD_GROUP, Coscheduling
 from scheduler_core.simulation import Simulation
 
 MOST = 200  # members that are tried together
@@ -55,7 +55,8 @@ def _members(simulation: Simulation, key: str) -> list[PodInfo]:
 def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
     """Return how many members the group needs; None if it does not exist."""
     if not pod.group:
-        return least_of(simulation.cluster, pod, key)
+        found = simulation.cluster.pod_groups.get(key)
+        return found.spec.min_member if found is not None else None
     group = simulation.cluster.scheduling_groups.get(key)
     if group is None:
         return None
@@ -94,4 +95,4 @@ def group_of(pod: PodInfo) -> str:
 def may_have_group(pod: Pod) -> bool:
     """Return whether the pod may belong to a group."""
     labels = pod.metadata.labels
-    return pod.spec.scheduling_group is not None or any(labels.get(key) for key in (*POD_GROUP, GROUP))
+    return pod.spec.scheduling_group is not None or bool(labels.get(POD_GROUP))

@@ -21,7 +21,7 @@ from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.explain.summary import reason_text
-from scheduler_core.plugins.coscheduling import Coscheduling
+from scheduler_core.plugins.contrib.coscheduling import Coscheduling
 from scheduler_core.plugins.volumes import BIND_COMPLETED, claim_name
 from scheduler_core.simulation import Simulation
 

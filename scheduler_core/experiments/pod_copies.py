@@ -26,7 +26,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import CapacityPod
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import OF_ONE_POD, workloads
-from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE, POD_GROUP
+from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.plugins.volumes import BIND_COMPLETED
 from scheduler_core.releases import Release
 from scheduler_core.snapshot import defaults
@@ -118,7 +118,7 @@ def _decoded(raw: dict[str, Any], where: str, field: str, release: Release) -> P
 
 def _stripped(pod: Pod) -> Pod:
     """Return the pod without its node, state and pod group."""
-    gone = (*POD_GROUP, GROUP, MIN_AVAILABLE, *OF_ONE_POD)
+    gone = (POD_GROUP, *OF_ONE_POD)
     metadata = Metadata(
         name=pod.name,
         namespace=pod.namespace,

@@ -409,8 +409,12 @@ class PreEnqueuePlugin(Plugin):
 
 
 class QueueSortPlugin(Plugin):
+    # Whether the timestamp is that of the first attempt, not that of the last change.
+    by_first_attempt: ClassVar[bool] = False
+
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
-        """Return the sort key. Pods leave activeQ in ascending order of it."""
+        """Return the sort key. Pods leave activeQ in ascending order of it. `timestamp`: seconds since
+        `Cluster.epoch`."""
         raise NotImplementedError
 
 

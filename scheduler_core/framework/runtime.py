@@ -281,7 +281,8 @@ class Framework:
                 return outcome, status
             if status.code == fwk.UNRESOLVABLE or not status.rejected:
                 return outcome, status.by("" if self.cluster.release.postfilter_status_without_plugin else plugin.name)
-            result = outcome if outcome is not None else result
+            if outcome is not None and (result is None or outcome.nominated_node is not None):
+                result = outcome
             reasons.extend(status.reasons)
         name = "" if self.cluster.release.postfilter_status_without_plugin else self.post_filter[0].name
         return result, fwk.Status(fwk.UNSCHEDULABLE, tuple(reasons), name)

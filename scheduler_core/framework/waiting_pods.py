@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from scheduler_core.api.duration import go_text
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 
 
 def timeout_message(plugin: str, seconds: float) -> str:
     """Return the message for a pod whose wait timed out."""
-    return f"rejected due to timeout after waiting {seconds:g}s at plugin {plugin}"
+    return f"rejected due to timeout after waiting {go_text(seconds)} at plugin {plugin}"
 
 
 @dataclass(slots=True)

@@ -101,6 +101,12 @@ class SchedulingQueue:
         def order(pod: QueuedPod) -> tuple[Any, int]:
             return sort.sort_key(pod.info, pod.timestamp), pod.stamp
 
+        def order_by_first_attempt(pod: QueuedPod) -> tuple[Any, int]:
+            since = pod.timestamp if pod.first_attempt is None else pod.first_attempt
+            return sort.sort_key(pod.info, since), pod.stamp
+
+        if sort.by_first_attempt:
+            order = order_by_first_attempt
         self.active = KeyedHeap(order)
         self.backoff = BackoffQueue(
             clock,

@@ -28,7 +28,7 @@ from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.pod_groups.serialize import result_of
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue import QueuedPod, SchedulingQueue
-from scheduler_core.queue.clock import Clock
+from scheduler_core.queue.clock import EPOCH, Clock
 from scheduler_core.queue.group_queue import GroupQueue
 from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD
 from scheduler_core.simulation import Simulation
@@ -95,7 +95,7 @@ class Engine:
         self.scheduler.use_extenders(extenders)
         self.cluster = cluster = simulation.cluster
         self.clock = Clock()
-        cluster.now = lambda: self.clock.unix
+        cluster.epoch, cluster.now = EPOCH, lambda: self.clock.unix
         release = simulation.release
         groups = release.pod_groups and release.groups_are_queued
         make = OldQueue if release.legacy_queue else GroupQueue if groups else SchedulingQueue

@@ -91,12 +91,13 @@ def of_workloads(client: Client) -> Run:
 
 def gang_timeout(client: Client) -> Run:
     """Fork a run after a gang timed out at Permit. The next pod must not find it still waiting."""
-    group = "pod-group.scheduling.sigs.k8s.io"
-    labels = {f"{group}/name": "g", f"{group}/min-available": "3"}
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "spec": {"minMember": 3}}
+    group["metadata"] = {"name": "g", "namespace": "default"}
+    labels = {"scheduling.x-k8s.io/pod-group": "g"}
     some = [pod(f"g{i}") for i in range(3)]
     for one in some:
         one["metadata"]["labels"] = labels
-    run = ran(client, as_list(node("n1"), *some[:2], pod("alone")), config=GANG)
+    run = ran(client, as_list(node("n1"), group, *some[:2], pod("alone")), config=GANG)
     assert run.placed == 1
     return forked(client, run, at=run.cycles_done + 1, changes=[{"create": some[2]}])
 

@@ -17,7 +17,7 @@ from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.parameters import MovesParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.framework.interface import CycleState
-from scheduler_core.plugins.coscheduling import GROUP, POD_GROUP
+from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, node, pod, selector, static_pod
 
@@ -361,14 +361,13 @@ def test_other_reasons_than_full_nodes_are_named() -> None:
     assert preempts["answer"] == ("default/new fits without moves: the scheduler evicts pods of lower priority on a.")
 
 
-@pytest.mark.parametrize("label", [*POD_GROUP, GROUP])
-def test_a_gang_is_placed_as_a_whole(label: str) -> None:
+def test_a_gang_is_placed_as_a_whole() -> None:
     group = {
         "kind": "PodGroup",
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "metadata": {"name": "g", "namespace": "default"},
     }
-    labels = {label: "g"}
+    labels = {POD_GROUP: "g"}
     members = [pod(f"g-{i}", labels=labels, requests={"cpu": 3}) for i in range(2)]
     running = [owned(pod(f"web-{name}", on=name, requests={"cpu": 2})) for name in "ab"]
     objects = [node("a"), node("b"), node("c", cpu=4, pods=2), {**group, "spec": {"minMember": 2}}, *running, *members]

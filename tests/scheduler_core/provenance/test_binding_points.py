@@ -48,15 +48,6 @@ def test_permit_has_the_waiting_time_of_a_pod(timeout: int | None, source: str, 
     assert tree["args"][1]["op"] == source
 
 
-def test_the_older_labels_are_fields_of_the_pod() -> None:
-    labels = {f"pod-group.scheduling.sigs.k8s.io/{k}": v for k, v in (("name", "g"), ("min-available", "2"))}
-    members = [pod("a", labels=labels), pod("b", labels=labels)]
-    tree = first([node("n1"), *members], "permit", "Coscheduling", config=COSCHEDULING)
-    assert tree["value"] == 60
-    wanted = tree["args"][0]["args"][1]
-    assert (wanted["value"], wanted["op"]) == (2, "field")
-
-
 def test_permit_rejects_pods_of_a_missing_group() -> None:
     settings = {"config": COSCHEDULING}
     tree = first([node("n1"), pod("a", labels=GROUP)], "permit", "Coscheduling", **settings)

@@ -5,7 +5,7 @@ Source: pkg/scheduler/schedule_one.go, pkg/scheduler/framework/runtime/waiting_p
 
 from typing import Any
 
-from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE
+from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
@@ -26,13 +26,19 @@ def created(at: float, raw: Raw) -> Raw:
     return {"at": at, "create": raw}
 
 
+def group(least: int) -> Raw:
+    meta = {"name": f"of-{least}", "namespace": "default"}
+    kind = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    return {**kind, "metadata": meta, "spec": {"minMember": least}}
+
+
 def member(name: str, least: int = 3, cpu: str = "1") -> Raw:
-    return pod(name, labels={GROUP: "g", MIN_AVAILABLE: str(least)}, requests={"cpu": cpu})
+    return pod(name, labels={POD_GROUP: f"of-{least}"}, requests={"cpu": cpu})
 
 
 def test_a_group_is_bound_when_it_is_complete() -> None:
     timeline = [created(0, member("a")), created(5, member("b")), created(9, member("c"))]
-    played = PlayedScenario(node("n1"), config=GANG, timeline=timeline)
+    played = PlayedScenario(node("n1"), group(2), group(3), config=GANG, timeline=timeline)
     assert played.times("permit.waiting") == [0, 5]
     assert played.times("pod.bound") == [9, 9, 9]
     assert played.run.api.lifecycle.assumed() == []
@@ -40,7 +46,7 @@ def test_a_group_is_bound_when_it_is_complete() -> None:
 
 def test_an_incomplete_group_releases_its_nodes() -> None:
     timeline = [created(0, member("a")), created(5, member("b"))]
-    played = PlayedScenario(node("n1"), config=GANG, timeline=timeline, until=33)
+    played = PlayedScenario(node("n1"), group(2), group(3), config=GANG, timeline=timeline, until=33)
     first = played.records_of("permit.rejected")
     assert [(r.time, r.data["pod"]) for r in first] == [(30, "default/a"), (30, "default/b")]
     assert first[0].data["message"] == "rejected due to timeout after waiting 30s at plugin Coscheduling"
@@ -51,14 +57,14 @@ def test_an_incomplete_group_releases_its_nodes() -> None:
 
 def test_waiting_pods_hold_their_resources_and_release_them() -> None:
     timeline = [created(0, member("a", 2, cpu="4")), created(1, pod("other", requests={"cpu": "4"}))]
-    played = PlayedScenario(node("n1", cpu="4"), config=GANG, timeline=timeline, until=40)
+    played = PlayedScenario(node("n1", cpu="4"), group(2), group(3), config=GANG, timeline=timeline, until=40)
     assert [r.data["result"] for r in played.records_of("attempt", "other")] == ["unschedulable", "scheduled"]
     assert played.times("pod.bound", "other") == [30]
 
 
 def test_a_deleted_waiting_pod_does_not_return() -> None:
     gone = {"at": 7, "delete": {"kind": "Pod", "name": "a", "namespace": "default"}}
-    played = PlayedScenario(node("n1"), config=GANG, timeline=[created(0, member("a")), gone])
+    played = PlayedScenario(node("n1"), group(2), group(3), config=GANG, timeline=[created(0, member("a")), gone])
     assert played.times("permit.rejected") == [7]
     assert len(played.records_of("attempt")) == 1
     assert played.run.api.cluster.pods == {}

@@ -1,12 +1,8 @@
 """Coscheduling: binds either enough pods of a group or none of them.
 
-This plugin is not part of kube-scheduler; it is the only out-of-tree plugin that is built in. A pod names its group in
-the label `scheduling.x-k8s.io/pod-group`, and the PodGroup of that name sets how many pods must be placed
-(`minMember`). The older form uses two labels, `pod-group.scheduling.sigs.k8s.io/name` and `/min-available`. A pod that
-is placed early waits in Permit and keeps its place. If one pod of the group fits nowhere or has waited too long, all
-waiting pods of the group release their places.
-
-Not simulated: `podGroupBackoffSeconds`, and the cache of groups that have passed the check of `minResources`.
+A pod names its group in the label `scheduling.x-k8s.io/pod-group`, and the PodGroup of that name sets how many pods
+must be placed (`minMember`). A pod that is placed early waits in Permit and keeps its place. If one pod of the group
+fits nowhere or has waited too long, all waiting pods of the group release their places.
 
 Source: sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 """
@@ -14,37 +10,53 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api import quantity
+from scheduler_core.api.objects import Quantities
+from scheduler_core.api.objects import timestamp as parse_time
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.args import Complain, Int32, Int64, PluginArgs
 from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, total
+from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, subtract, total
 
-POD_GROUP = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
-GROUP = "pod-group.scheduling.sigs.k8s.io/name"
-MIN_AVAILABLE = "pod-group.scheduling.sigs.k8s.io/min-available"
+POD_GROUP = "scheduling.x-k8s.io/pod-group"
 PODS = "pods"
-DEFAULT_WAIT_SECONDS = 60.0
-SMALL_GAP = 0.1  # share of the group; PostFilter does not reject the group while at most this share is missing
+DEFAULT_WAIT_SECONDS = 60
+AGES = 1e10  # seconds, longer than any run
+SHORTEST_PASS = 3.0  # seconds for which a group counts as checked if the configuration says 0
 
 
-def least_of(cluster: Cluster, pod: PodInfo, group: str) -> int | None:
-    """Return how many pods of a pod's group must be placed; None if the PodGroup does not exist."""
-    found = cluster.pod_groups.get(group)
-    if found is not None:
-        return found.spec.min_member
-    if GROUP not in pod.labels:
-        return None
-    text = pod.labels.get(MIN_AVAILABLE, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 1
+class CoschedulingArgs(PluginArgs, frozen=True, kw_only=True):
+    """How long pods wait for their group and a group is not tried again, in seconds, and which share of it may lack."""
+
+    permit_waiting_time_seconds: Int64 = DEFAULT_WAIT_SECONDS
+    pod_group_backoff_seconds: Int64 = 0
+    pod_group_reject_percentage: Int32 = 10
+    # of older releases of the plugin
+    denied_pg_expiration_time_seconds: Int64 | None = msgspec.field(default=None, name="deniedPGExpirationTimeSeconds")
+    kube_master: str | None = None
+    kube_config_path: str | None = None
+
+    def finish(self, complain: Complain) -> Self:
+        for field, value in (
+            ("permitWaitingTimeSeconds", self.permit_waiting_time_seconds),
+            ("podGroupBackoffSeconds", self.pod_group_backoff_seconds),
+        ):
+            if value < 0:
+                complain(field, f"Invalid value: {value}: must be greater than 0")
+        share = self.pod_group_reject_percentage
+        if not 0 <= share <= 100:
+            complain("podGroupRejectPercentage", f"Invalid value: {share}: must be between 0 and 100")
+        return self
 
 
 class Coscheduling(
@@ -55,70 +67,104 @@ class Coscheduling(
     fwk.PermitPlugin,
     fwk.PostBindPlugin,
 ):
-    """The argument `permitWaitingTimeSeconds` sets how long a pod waits for the other pods of its group."""
+    """Counts the assigned pods of a group. Times are in seconds since 1970."""
 
     name = "Coscheduling"
+    args_class = CoschedulingArgs
     cause = causes.POD_GROUP
     in_tree = False
+    by_first_attempt = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
-        wait = args.get("permitWaitingTimeSeconds") if isinstance(args, dict) else None
-        self.wait = float(wait) if isinstance(wait, int | float) and wait > 0 else DEFAULT_WAIT_SECONDS
-        self._came: dict[str, float] = {}  # group -> timestamp of its first pod
+        self.wait = float(args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS)
+        # group -> until when `minResources` is not checked again; until when the group is not tried; last failure
+        self._checked: dict[str, float] = {}
+        self._backed_off: dict[str, float] = {}
+        self._failed: dict[str, float] = {}
 
     # ---- groups
 
     @staticmethod
     def group_of(pod: PodInfo) -> str:
         """Return `namespace/name` of the pod's group, or "" if the pod has none."""
-        labels = pod.labels
-        name = next((labels[key] for key in (*POD_GROUP, GROUP) if labels.get(key)), "")
+        name = pod.labels.get(POD_GROUP)
         return f"{pod.namespace}/{name}" if name else ""
 
-    def least(self, pod: PodInfo, group: str) -> int | None:
-        return least_of(self.cluster, pod, group)
+    def least(self, group: str) -> int | None:
+        """Return how many pods of the group must be placed; None if the PodGroup does not exist."""
+        found = self.cluster.pod_groups.get(group) if group else None
+        return found.spec.min_member if found is not None else None
 
     def placed(self, group: str) -> int:
         """Return how many pods of the group are bound or assumed."""
         return sum(self.group_of(pod) == group for pod in self.cluster.pods.values())
 
+    def _members(self, group: str) -> list[PodInfo]:
+        """Return all pods of the group, with or without a node."""
+        return [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
+
     # ---- extension points, in the order of a cycle
 
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[int, float, str]:
-        """Sort by priority, then by the timestamp of the group (or of a pod without one), so that pods of a group are
-        adjacent."""
+        """Sort by priority, then by the creation of the PodGroup, or by its last failure if it failed. Of a pod without
+        PodGroup, the first attempt counts."""
         group = self.group_of(pod)
-        came = self._came.setdefault(group, timestamp) if group else timestamp
-        return -pod.priority, came, group or pod.key
+        found = self.cluster.pod_groups.get(group) if group else None
+        since = timestamp
+        if group in self._failed:
+            since = self._failed[group] - self.cluster.epoch
+        elif found is not None:
+            since = parse_time(found.metadata.creation_timestamp) - self.cluster.epoch
+            if since > timestamp:  # of a snapshot that is newer than the time of the run
+                since -= AGES
+        return -pod.priority, since, pod.key
 
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
-        """Reject the pod if too few pods of its group exist, or if the cluster has too few free resources for the
-        group."""
+        """Reject the pod if its group failed recently, if too few of its pods exist or may be scheduled, or if the
+        cluster has too few free resources for the group."""
         group = self.group_of(pod)
-        least = self.least(pod, group) if group else None
+        least = self.least(group)
         if least is None:
             return None
-        there = sum(self.group_of(other) == group for other in self.handle.list_pods())
-        if there < least:
+        now = self.cluster.now()
+        if self._backed_off.get(group, now) > now:
+            return fwk.unresolvable(f"podGroup {group} failed recently")
+        members = self._members(group)
+        if len(members) < least:
             return fwk.unresolvable(
                 f"pre-filter pod {pod.name} cannot find enough sibling pods, "
-                f"current pods number: {there}, minMember of group: {least}"
+                f"current pods number: {len(members)}, minMember of group: {least}"
             )
-        gap = self._resource_gap(group, least)
-        return fwk.unresolvable(f"resource gap: {gap}") if gap else None
+        if sum(not other.pod.spec.scheduling_gates for other in members) < least:
+            text = f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup"
+            return fwk.unresolvable(text)
+        wanted = self._wanted(group, least)
+        if not wanted or self._checked.get(group, now) > now:
+            return None
+        if gap := self._resource_gap(group, wanted):
+            return fwk.unresolvable(f"resource gap: {gap}")
+        self._checked[group] = now + (self.args.permit_waiting_time_seconds or SHORTEST_PASS)
+        return None
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group exist, or if too little of a resource is free for the group."""
         group = self.group_of(view.pod)
-        least = self.least(view.pod, group) if group else None
+        least = self.least(group)
         if least is None:
             return constant(False, "the pod is in no group").with_text("The pod is in no group")
-        members = [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
+        members = self._members(group)
         there = view.long_count([partial(view.holds, p, "metadata", "labels", label=p.key) for p in members], "pods")
         wanted = self._explain_least(view, group, least)
         parts = [less(there.with_label(f"pods of {group}"), wanted, "too few pods of the group exist")]
-        for name, amount in self._wanted(group, least).items():
+        if gated := [pod for pod in members if pod.pod.spec.scheduling_gates]:
+            held = [partial(view.holds, p, "spec", "schedulingGates", label=f"{p.key} is gated") for p in gated]
+            free = subtract(constant(len(members), f"pods of {group}"), view.long_count(held, "pods", "gated pods"))
+            parts.append(less(free, self._explain_least(view, group, least), "too many pods of the group are gated"))
+        now = self.cluster.now()
+        resources_wanted = {} if self._checked.get(group, now) > now else self._wanted(group, least)
+        for name, quantity_wanted in resources_wanted.items():
+            amount = amount_of(name, quantity_wanted)
             left = np.cumsum(self._left(name, group))
             most = over(
                 "max", int(left.max()) if len(left) else 0, len(left), f"{name} left on nodes, without the group"
@@ -127,23 +173,29 @@ class Coscheduling(
         text = next((part.label for part in parts if part.value), "the group can be scheduled")
         return some(parts).with_text(f"{group}: {text}")
 
-    def _wanted(self, group: str, least: int) -> dict[str, int]:
+    def _wanted(self, group: str, least: int) -> Quantities:
         """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
         found = self.cluster.pod_groups.get(group)
         if found is None or not found.spec.min_resources:
             return {}
-        wanted = {name: resources.amount(name, quantity.nano_value(q)) for name, q in found.spec.min_resources.items()}
-        return wanted | {PODS: least}
+        return found.spec.min_resources | {PODS: str(least)}
 
-    def _resource_gap(self, group: str, least: int) -> str:
-        """Return by how much `minResources` exceeds the free resources of all nodes, not counting the group's own pods;
-        "" if it does not."""
-        gaps = {}
-        for name, amount in self._wanted(group, least).items():
-            left = np.cumsum(self._left(name, group))
-            if not len(left) or left.max() < amount:  # upstream stops at the first node at which the sum is sufficient
-                gaps[name] = amount - int(left[-1]) if len(left) else amount
-        return ", ".join(f"{name} {amount}" for name, amount in sorted(gaps.items()))
+    def _resource_gap(self, group: str, wanted: Quantities) -> str:
+        """Return by how much the requests exceed the free resources of all nodes, not counting the group's own pods, as
+        Go prints a ResourceList; "" if they do not."""
+        gaps = []
+        for name, amount in sorted(wanted.items()):
+            left = self._left(name, group)
+            nano = quantity.nano_value(amount)
+            unit = 10**6 if name == resources.CPU else 10**9
+            # a resource is settled at the first node at which the sum is sufficient
+            if not len(left) or int(np.cumsum(left).max()) * unit < nano:
+                number, scale, form = quantity.parsed(amount)
+                if left.any():
+                    scale = min(scale, -3 if name == resources.CPU else 0)
+                missing = (nano - int(left.sum()) * unit) // 10 ** (9 + scale) if len(left) else number
+                gaps.append(f"{name}:{{{{{missing} {scale}}} {{<nil>}}  {form}}}")
+        return f"map[{' '.join(gaps)}]" if gaps else ""
 
     def _left(self, name: str, group: str) -> npt.NDArray[np.int64]:
         """Return the free amount of a resource, as if no pod of the group were placed; int64 over nodes."""
@@ -167,13 +219,17 @@ class Coscheduling(
         """Reject the waiting pods of the group if the pod has no feasible node, because the rest probably would not fit
         either."""
         group = self.group_of(pod)
-        least = self.least(pod, group) if group else None
+        least = self.least(group)
         if least is None:
             return fwk.PostFilterResult(), fwk.unschedulable("can not find pod group")
         placed = self.placed(group)
-        if placed >= least or (least - placed) / least <= SMALL_GAP:
+        if placed >= least or (least - placed) / least <= self.args.pod_group_reject_percentage / 100:
             return fwk.PostFilterResult(), fwk.unschedulable()
         self._reject(group, "optimistic rejection in PostFilter")
+        now, backoff = self.cluster.now(), self.args.pod_group_backoff_seconds
+        if backoff and self._backed_off.get(group, now) <= now and len(self._members(group)) >= least:
+            self._backed_off[group] = now + backoff
+        self._fail(group)
         text = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
         return fwk.PostFilterResult(), fwk.unschedulable(text)
 
@@ -192,16 +248,16 @@ class Coscheduling(
         group = self.group_of(pod)
         if not group:
             return None, 0.0
-        least = self.least(pod, group)
+        least = self.least(group)
         if least is None:
             return fwk.unschedulable("PodGroup not found"), 0.0
         placed = self.placed(group)
         if placed < least:
-            if placed <= 1:
+            if placed == 1:
                 # The group can start: activate its pods that were rejected earlier.
-                others = (other for other in self.handle.list_pods() if other.key != pod.key)
-                state.to_activate = [other.key for other in others if self.group_of(other) == group]
+                state.to_activate = [other.key for other in self._members(group) if other.key != pod.key]
             return fwk.WAITING, self._timeout(group)
+        self._failed.pop(group, None)
         for waiting in self.handle.waiting_pods:
             if self.group_of(waiting.pod) == group:
                 waiting.allow(self.name)
@@ -219,10 +275,9 @@ class Coscheduling(
         pod, group = view.pod, self.group_of(view.pod)
         if not group:
             return constant(False, "the pod is in no group").with_text("The pod is in no group")
-        least = self.least(pod, group)
+        least = self.least(group)
         if least is None:
-            label = next(key for key in (*POD_GROUP, GROUP) if pod.labels.get(key))
-            named = view.field(pod, "metadata", "labels", label)
+            named = view.field(pod, "metadata", "labels", POD_GROUP)
             there = [key.partition("/")[2] for key in self.cluster.pod_groups if key.startswith(f"{pod.namespace}/")]
             groups = constant(sorted(there), "PodGroups of the namespace")
             return opposite(contains(groups, named), "there is no such PodGroup").with_text(
@@ -241,13 +296,7 @@ class Coscheduling(
         return tree.with_text(f"{text}: it waits for the other pods, {seconds.value:g} s at most")
 
     def _explain_least(self, view: View, group: str, least: int) -> Tree:
-        found = self.cluster.pod_groups.get(group)
-        if found is None:
-            leaf = view.field(view.pod, "metadata", "labels", MIN_AVAILABLE, missing=least)
-            if isinstance(leaf.value, str) and leaf.value.isdecimal():
-                leaf.value = int(leaf.value)
-            return leaf if leaf.value == least else constant(least, "of a group without this field")
-        return view.field(found, "spec", "minMember", missing=least)
+        return view.field(self.cluster.pod_groups[group], "spec", "minMember", missing=least)
 
     def _explain_timeout(self, view: View, group: str) -> Tree:
         """Return the timeout of the group, or that of the configuration if the group has none."""
@@ -260,28 +309,35 @@ class Coscheduling(
     def _timeout(self, group: str) -> float:
         found = self.cluster.pod_groups.get(group)
         own = found.spec.schedule_timeout_seconds if found is not None else None
-        return self.wait if own is None else float(own)
+        return (self.wait if own is None else float(own)) or self.wait
 
     def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
         """Reject the waiting pods of the group when one of its pods releases its place."""
-        if group := self.group_of(pod):
+        group = self.group_of(pod)
+        if self.least(group) is not None:
             self._reject(group, "rejection in Unreserve", but=pod.key)
+            self._fail(group)
 
     def _reject(self, group: str, why: str, but: str = "") -> None:
         for waiting in self.handle.waiting_pods:
             if waiting.pod.key != but and self.group_of(waiting.pod) == group:
                 waiting.reject(self.name, why)
 
+    def _fail(self, group: str) -> None:
+        """Check `minResources` again for the next pod, and move the group back in the queue."""
+        self._checked.pop(group, None)
+        self._failed[group] = self.cluster.now()
+
     def post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
-        """Do nothing. Older releases of the plugin counted bound pods here, but nothing depends on it."""
+        """Do nothing. Older releases of the plugin count bound pods here, and their manifests enable it."""
 
     def events_to_register(self) -> list[events.EventHint]:
         return [
-            events.registered(events.POD, events.ADD, events.DELETE, hint=self._after_pod_change),
-            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_ALLOCATABLE),
+            events.registered(events.POD, events.ADD),
             events.registered("PodGroup", events.ADD, events.UPDATE),
         ]
 
-    def _after_pod_change(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """Return whether a pod of the same group was added, or any pod was deleted."""
-        return old is not None or (new is not None and self.group_of(new) == self.group_of(pod))
+
+def amount_of(name: str, text: str | float) -> int:
+    """Return a quantity in scheduler units."""
+    return resources.amount(name, quantity.nano_value(text))

@@ -1,4 +1,4 @@
-"""Coscheduling as a single pass and in virtual time, with PodGroups and with the older labels."""
+"""Coscheduling as a single pass and in virtual time."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
-from scheduler_core.plugins.coscheduling import GROUP, MIN_AVAILABLE, POD_GROUP
+from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.virtual_time_runs import PlayedScenario
@@ -36,7 +36,7 @@ def group(least: int, **spec: Any) -> Raw:
     return {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": meta, "spec": spec}
 
 
-def member(name: str, cpu: str = "1", label: str = POD_GROUP[0], **more: Any) -> Raw:
+def member(name: str, cpu: str = "1", label: str = POD_GROUP, **more: Any) -> Raw:
     return pod(name, labels={label: "g"}, requests={"cpu": cpu}, **more)
 
 
@@ -50,9 +50,8 @@ def run(*objects: Raw, **more: Any) -> dict[str, CycleTrace]:
     return {trace.pod.partition("/")[2]: trace for trace in traces}
 
 
-@pytest.mark.parametrize("label", POD_GROUP)
-def test_a_feasible_group_is_bound_together(label: str) -> None:
-    traces = run(node("n1"), group(3), *(member(name, label=label) for name in "abc"), pod("other"))
+def test_a_feasible_group_is_bound_together() -> None:
+    traces = run(node("n1"), group(3), *(member(name) for name in "abc"), pod("other"))
     assert {name: trace.result for name, trace in traces.items()} == dict.fromkeys(
         ("a", "b", "c", "other"), "scheduled"
     )
@@ -83,13 +82,19 @@ def test_running_pods_count() -> None:
 
 
 def test_waiting_pods_are_rejected_at_the_end_as_after_a_timeout() -> None:
-    gated = member("c", schedulingGates=[{"name": "later"}])
-    traces = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), gated)
+    late = member("c", schedulerName="another")
+    traces = run(node("n1"), group(3, scheduleTimeoutSeconds=45), member("a"), member("b"), late)
     assert (
         traces["a"].message
         == "0/1 nodes are available: 1 rejected due to timeout after waiting 45s at plugin Coscheduling."
     )
     assert traces["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
+
+
+def test_gated_pods_do_not_count() -> None:
+    gated = member("c", schedulingGates=[{"name": "later"}])
+    traces = run(node("n1"), group(3), member("a"), member("b"), gated)
+    assert "pre-filter pod a cannot proceed due to gated pods in the same PodGroup" in traces["a"].message
     assert traces["c"].result == "gated"
 
 
@@ -100,31 +105,46 @@ def test_a_missing_pod_group() -> None:
     assert "PodGroup not found" in run(node("n1"), other, member("a"))["a"].message
 
 
-def test_the_older_labels_need_no_pod_group() -> None:
-    pods = [pod(name, labels={GROUP: "g", MIN_AVAILABLE: "2"}) for name in "ab"]
-    assert {trace.result for trace in run(node("n1"), *pods).values()} == {"scheduled"}
+def test_other_labels_name_no_group() -> None:
+    labels = {"pod-group.scheduling.sigs.k8s.io/name": "g", "pod-group.scheduling.sigs.k8s.io": "g"}
+    traces = run(node("n1"), group(2), pod("a", labels=labels), pod("b", labels=labels))
+    assert [(trace.result, trace.permit_waits) for trace in traces.values()] == [("scheduled", {})] * 2
 
 
 def test_resources_that_the_cluster_does_not_have_left() -> None:
     traces = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "9"}), member("a"))
-    assert "resource gap: cpu 1000" in traces["a"].message
+    assert "resource gap: map[cpu:{{1000 -3} {<nil>}  DecimalSI}]" in traces["a"].message
     traces = run(node("n1", cpu="4"), node("n2", cpu="4"), group(1, minResources={"cpu": "8"}), member("a"))
     assert traces["a"].result == "scheduled"
 
 
 def test_a_preempted_waiting_pod_rejects_its_group() -> None:
-    gated = member("c", schedulingGates=[{"name": "later"}])
+    late = member("c", schedulerName="another")
     big = pod("big", requests={"cpu": "3"}, priority=9)
     order = ["default/a", "default/b", "default/big"]
-    traces = run(node("n1", cpu="4"), group(3), member("a"), member("b"), gated, big, pods=order)
+    traces = run(node("n1", cpu="4"), group(3), member("a"), member("b"), late, big, pods=order)
     assert (traces["big"].nominated_node, traces["big"].victims) == ("n1", ["default/a"])
     assert traces["a"].message == "0/1 nodes are available: 1 preempted."
     assert traces["b"].message == "0/1 nodes are available: 1 rejection in Unreserve."
 
 
 def test_a_group_stays_together_in_the_queue() -> None:
-    objects = [node("n1"), group(2), member("a"), pod("between"), member("b"), member("late", priority=3)]
+    objects = [node("n1"), group(2), member("b"), pod("between"), member("a"), member("late", priority=3)]
     assert Simulation(objects, config=config()).pods == ["default/late", "default/a", "default/b", "default/between"]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "gap"),
+    [
+        ("9500m", "cpu:{{1500 -3} {<nil>}  DecimalSI}"),
+        ("9.5", "cpu:{{1500 -3} {<nil>}  DecimalSI}"),
+        ("9500001u", "cpu:{{1500001 -6} {<nil>}  DecimalSI}"),
+        ("95e-1", "cpu:{{1500 -3} {<nil>}  DecimalExponent}"),
+    ],
+)
+def test_a_gap_has_the_scale_of_the_finer_quantity(quantity: str, gap: str) -> None:
+    traces = run(node("n1", cpu="8"), group(1, minResources={"cpu": quantity}), member("a"))
+    assert f"resource gap: map[{gap}]" in traces["a"].message
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
