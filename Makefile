@@ -20,12 +20,13 @@ run: $(VENV)/.run
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
-# What is installed comes from two places, so both at once. Tests use two processors, the other checks one each. Browser
-# tests run last, with a product for each worker: while others run, they miss their time limits on two processors.
+# What is installed comes from two places, so both at once. Lint is done long before the types, so tests begin beside
+# them. Browser tests run last, with a product for each worker: while others run, they miss their time limits on two
+# processors.
 test:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.dev system
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types
-	@$(MAKE) --no-print-directory unit browser
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types unit
+	@$(MAKE) --no-print-directory browser
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .

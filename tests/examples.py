@@ -10,7 +10,7 @@ from hypothesis import settings
 Item = TypeVar("Item")
 
 # The share of the examples that each profile tries: `make check`, `make test`, `make long`.
-SHARES = {"fast": Fraction(1, 10), "short": Fraction(1, 4), "long": Fraction(1)}
+SHARES = {"fast": Fraction(1, 10), "short": Fraction(1, 6), "long": Fraction(1)}
 
 
 def examples(count: int, profile: str = "") -> int:

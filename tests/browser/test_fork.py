@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.examples import selection
+
 
 def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/")
@@ -41,7 +43,9 @@ def test_from_a_pending_pod_by_a_suggested_fix_to_its_node(page: Page, recorded:
     expect(page.locator(".answer")).to_contain_text("Placed on")
 
 
-@pytest.mark.parametrize(("pod", "node"), [("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")])
+@pytest.mark.parametrize(
+    ("pod", "node"), selection([("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")], 3)
+)
 def test_why_not_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
     """A node with a lower score, a filtered node, a node of a pending pod: the fix leads there."""
     page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
@@ -64,6 +68,7 @@ def test_the_fixes_of_a_run_are_loaded_after_its_page(page: Page, recorded: dict
     expect(page.locator(".answer")).to_contain_text("placed")
 
 
+@pytest.mark.long
 def test_two_releases_are_compared_on_the_page_of_the_scenario(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/scenarios/{recorded['scenario']}/")
     page.get_by_text("Two releases, or ready configurations").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -346,8 +347,7 @@ def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Ins
     assert total + singles == 59
 
 
-@pytest.mark.parametrize("width", [390, 800, 1440, 2560])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), selection([*product(["light", "dark"], [390, 800, 1440, 2560])], 5))
 def test_virtual_time_pages_at_every_width(
     browser: Browser, site: Instance, story: dict[str, Any], width: int, scheme: Any
 ) -> None:

@@ -24,7 +24,7 @@ from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.instance import until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -49,13 +49,11 @@ def upload(name: str = "name", number: int = 1, token: str = "") -> Scenario:
     return uploads.store_upload(files, name, token=token).scenario
 
 
-def test_a_worker_reads_and_stores_an_upload() -> None:
+def test_a_worker_reads_and_stores_an_upload_or_returns_its_error(tmp_path: Path) -> None:
     scenario = upload()
     assert scenario.counts == {"Node": 1, "Pod": 1}
     assert [o["kind"] for o in scenario.objects_of()] == ["Node", "Pod"]
-
-
-def test_an_error_is_returned_unchanged(tmp_path: Path) -> None:
+    # An error is returned unchanged.
     (tmp_path / "file").write_bytes(b"{")
     for content in (b"{", tmp_path / "file"):
         with pytest.raises(

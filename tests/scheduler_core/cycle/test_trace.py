@@ -21,7 +21,7 @@ from scheduler_core.framework.interface import Status, Verdict
 from scheduler_core.framework.score_columns import Score
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.examples import selection
+from tests.examples import sample, selection
 from tests.scheduler_core.build import PREFERRED, node, pod, selector
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def assert_same(one: CycleTrace, other: CycleTrace) -> None:
 
 
 def traces(release: str) -> Iterator[tuple[list[str], CycleTrace]]:
-    for case in golden_cases(release):
+    for case in sample(golden_cases(release), 300):
         options = {key: case.get(key) for key in ("config", "percentage", "pods")}
         preempt = case.get("preempt", False)
         simulation = Simulation(case["objects"], release=release[1:], preemption=preempt, **options)
