@@ -3,7 +3,7 @@
 The content of a slide depends only on the slides up to it, so that later results are never sent early.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -106,6 +106,37 @@ def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
     if not places and wanted in ("filter", "score"):  # a plugin that passed all nodes
         places = [i for i, one in enumerate(slides) if one.point == {"filter": "fits", "score": "total"}[wanted]]
     return places[0] if places else 0
+
+
+def steps_until(steps: Sequence[Mapping[str, str]], slides: Sequence[Slide], here: int) -> int:
+    """Return how many steps of the cycle (scheduler_core/debugger/cycle_steps.py) the slides tell, up to this one."""
+    shown = 0
+    for slide, following in zip(slides[: here + 1], [*slides[1:], None], strict=False):
+        ends = [number for number, step in enumerate(steps, 1) if slide.point == "result" or _tells(slide, step)]
+        if slide.point == "filter" and following is not None and following.point == "fits":
+            # The nodes that nominated pods fill are counted for the plugin that rejects them.
+            ends += [number for number, step in enumerate(steps, 1) if step["point"] == "filter" and not step["plugin"]]
+        shown = max([shown, *ends])
+    return shown
+
+
+def _tells(slide: Slide, step: Mapping[str, str]) -> bool:
+    """Return whether a slide tells the result of a step."""
+    point, plugin = step["point"], step["plugin"]
+    match slide.point:
+        case "filter" if slide.plugin == PREFILTER:
+            return point == "prefilter" and not plugin
+        case "filter" | "score":
+            return (point, plugin) == (slide.point, slide.plugin)
+        case "fits":
+            return point == "filter"
+        case "candidates":
+            return point == "postfilter" and bool(step["node"])
+        case "victims":
+            return point == "postfilter"
+        case "total":
+            return point == "score"
+    return point == slide.point
 
 
 def out_by(verdicts: Matrix, plugin: str) -> list[MatrixGroup]:

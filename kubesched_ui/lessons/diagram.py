@@ -1,7 +1,7 @@
 """Data of the diagram next to a step: the cluster and the pod; after the step is revealed, also what the cycle
 recorded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -10,15 +10,17 @@ from kubesched_ui.lessons.feedback import leaf_value
 from kubesched_ui.lessons.formatting import Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.object_flow import STAGES, walks
+from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Attempted
-from kubesched_ui.presenters import capacity_bars
+from kubesched_ui.presenters.cycle_stages import stages_of
 from kubesched_ui.scenarios.cluster_columns import view_at
 from kubesched_ui.scenarios.cluster_overview import NodeLine
 from scheduler_core.api.duration import seconds
 from scheduler_core.cluster.formatting import amount
+from scheduler_core.debugger.change_stream import cluster_columns
+from scheduler_core.debugger.cycle_steps import steps
 from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
-from scheduler_core.explain.matrix import matrix_of
 from scheduler_core.explain.preemption import in_order, preemption_of, rejected_nodes
 from scheduler_core.explain.scores import ranking
 from scheduler_core.provenance.tree import Tree
@@ -43,12 +45,10 @@ def given(facts: Facts) -> dict[str, Any]:
     view = view_at(facts.run.state(moment))
     there = list(view.nodes.values())[:MAX_NODES]
     resources = ["cpu", "memory", *sorted({name for node in there for name in node.allocatable} - UNLISTED)]
-    asks = view.requests_of(facts.pod_key(facts.focus.pod)) if facts.focus.pod else None
     picture: dict[str, Any] = {
         "resources": resources,
         "nodes": [_node(facts, node, resources, moment) for node in there],
         "more": len(view.nodes) - len(there),
-        "shelf": capacity_bars.bar_row(there, asks),
     }
     picture["release"] = facts.run.release_name
     picture["objects"] = other_objects(facts)
@@ -78,8 +78,42 @@ def _moment(facts: Facts) -> int:
     return facts.moment()
 
 
-def revealed(facts: Facts) -> dict[str, Any]:
-    """Return what the cycle in focus recorded at the extension point in focus."""
+def stages(facts: Facts, shows_cycle: bool, whole: bool) -> dict[str, Any]:
+    """Return the cluster of `given` for a map, and with `shows_cycle` the cycle in focus: all of it if `whole`, else
+    up to the result in focus."""
+    pod, trace, names, shown = "", None, [], 0
+    if facts.focus.pod:
+        pod = facts.pod_key(facts.focus.pod)
+        if shows_cycle and facts.focus.point not in ("", "queue", "walk"):
+            cycle = facts.focused
+            trace, names = cycle.trace, cycle.nodes
+            shown = steps_until(list(steps(trace)), facts.focus, whole)
+    return {"picture": cluster_columns(facts.run.state(_moment(facts))), **stages_of(pod, trace, names, shown)}
+
+
+def steps_until(cycle: Sequence[Mapping[str, str]], focus: Focus, whole: bool) -> int:
+    """Return how many steps of a cycle a revealed step of the lesson may show."""
+    if whole:
+        return len(cycle)
+
+    def tells(point: str, plugin: str, node: str) -> bool:
+        match focus.point:
+            case "filter":
+                return point in ("preenqueue", "prefilter", "filter")
+            case "postfilter":
+                return point in ("prefilter", "filter") or (point == "postfilter" and bool(node))
+            case "raw":  # the normalized scores are on the map
+                return point in ("prefilter", "filter", "prescore")
+            case "normalized" | "weighted":
+                return point in ("prefilter", "filter", "prescore") or (point, plugin) == ("score", focus.plugin)
+        return point in ("prefilter", "filter", "prescore", "score")
+
+    return max((n for n, one in enumerate(cycle, 1) if tells(one["point"], one["plugin"], one["node"])), default=0)
+
+
+def revealed(facts: Facts, whole: bool) -> dict[str, Any]:
+    """Return what the cycle in focus recorded at the extension point in focus. `whole`: whether no later step of the
+    lesson asks about this cycle, so that its result may be shown."""
     focus = facts.focus
     if not focus.pod:
         return {}
@@ -91,22 +125,21 @@ def revealed(facts: Facts) -> dict[str, Any]:
         for one in facts.run.exchanges
         if one.pod == cycle.pod.partition("/")[2]
     ]
-    if focus.point == "filter":
-        picture["matrix"] = matrix_of(trace, cycle.nodes)
-    elif focus.point == "postfilter" and (preemption := preemption_of(trace)) is not None:
+    if focus.point == "postfilter" and (preemption := preemption_of(trace)) is not None:
         picture["priorities"] = {
             pod: facts.info(pod).priority
             for node in facts.run.state(facts.moment()).nodes().values()
             for pod in node["pods"]
         }
-        picture["preemption"] = preemption
-        picture["candidates"] = in_order(preemption, picture["priorities"])
+        picture["preemption"], picture["decided"] = preemption, whole
+        found = in_order(preemption, picture["priorities"])
+        picture["candidates"] = found if whole else sorted(found, key=lambda one: one.node)  # the first one is chosen
         picture["rejected"] = rejected_nodes(trace, cycle.nodes)
     elif focus.point == "walk":
         picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
         picture["way"] = way(facts, whole=True)
-    elif focus.point:
+    elif focus.point == "total" or (focus.point and focus.point != "filter" and whole):
         picture["scores"] = ranking(trace, cycle.nodes, SCORES)
         picture["scored"], picture["winner"] = len(trace.feasible_rows()), trace.node
     if tree := _tree(facts, cycle):

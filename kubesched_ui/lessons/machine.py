@@ -4,7 +4,11 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A box of the picture, in the units of its viewBox. `frame`: other parts are inside it."""
+    """A box of the picture, in the units of its viewBox. `frame`: other parts are inside it. `label_x`: the x
+    coordinate of the label's middle, by default that of the box.
+
+    The label is at the top: pods and nodes move along the bottom of a box and between boxes, never over a label.
+    """
 
     name: str
     label: str
@@ -13,16 +17,17 @@ class Part(NamedTuple):
     width: int
     height: int
     frame: bool = False
+    label_x: int = 0
 
     @property
     def middle(self) -> int:
         """The x coordinate of the label."""
-        return self.x + self.width // 2
+        return self.label_x or self.x + self.width // 2
 
     @property
     def baseline(self) -> int:
-        """The y coordinate of the label: at the top of a frame, else in the middle."""
-        return self.y + (18 if self.frame else self.height // 2 + 5)
+        """The y coordinate of the label."""
+        return self.y + (18 if self.frame else 16)
 
 
 PARTS = (
@@ -48,7 +53,7 @@ PARTS = (
     Part("bind", "Bind", 786, 118, 108, 44),
     Part("post-bind", "PostBind", 900, 118, 84, 44),
     Part("profiles", "Profiles", 138, 196, 92, 36),
-    Part("cache", "Cache: nodes, pods on them, assumed pods", 254, 196, 500, 36),
+    Part("cache", "Cache: nodes, pods on them, assumed pods", 254, 196, 500, 36, label_x=420),
     Part("events", "Events", 778, 196, 104, 36),
     Part("metrics", "Metrics", 888, 196, 104, 36),
 )

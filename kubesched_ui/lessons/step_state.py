@@ -43,11 +43,27 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
                 facts = found = questions.changed(question, change)
                 view["changed"] = joined(question, change)
         view["given"] = diagram.given(facts)
+        whole = not asked_later(lesson, number)
+        view["stages"] = diagram.stages(facts, found is not None, whole)
         if found is not None:
-            view["found"] = diagram.revealed(found)
+            view["found"] = diagram.revealed(found, whole)
         if question is not None and revealed:
             view["answer"] = view.get("changed") or answer_text(question)
         return view
+
+
+def asked_later(lesson: Lesson, number: int) -> bool:
+    """Return whether a later step of the lesson asks about the cycle in focus of a step."""
+    here = lesson.facts(number)
+    if not here.focus.pod:
+        return False
+    for later, step in enumerate(lesson.steps[number:], number + 1):
+        if step.ask is None or step.ask.kind == "change" or step.focus is None or not step.focus.pod:
+            continue
+        there = lesson.facts(later)
+        if there.run is here.run and there.focused.number == here.focused.number:
+            return True
+    return False
 
 
 def describe(question: Question, revealed: bool) -> dict[str, Any]:

@@ -1,24 +1,19 @@
 """Capacity bars: nodes drawn to one scale by one resource, with the request of a pod at the same scale.
 
-They are in the example of the home page, in present mode and in lessons. All functions are pure.
+They are in the example of the home page, in live classes and in experiments. All functions are pure.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubesched_ui.presenters.node_names import shortened
 from kubesched_ui.scenarios.cluster_overview import NodeLine, PodLine
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.resources import CPU, MEMORY
 
 NAMED = 12  # bars up to this number are wide enough for text
-LABELLED = 60  # up to this number of bars, each has space for a short name in a presentation
-LABEL = 9  # characters of a short name
-ACROSS = 16  # bars with a name in a row of a 1280 x 720 screen
 DRAWN = 600  # maximum number of bars
 UNITS = {CPU: "CPU", MEMORY: "memory"}
 
@@ -75,19 +70,6 @@ class BarRow:
     def named(self) -> bool:
         """Whether names and texts fit."""
         return self.spoken or len(self.bars) <= NAMED
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Node -> short name, if the bars have no texts and are few enough for names; otherwise empty."""
-        if self.named or len(self.bars) > LABELLED:
-            return {}
-        names = [bar.name for bar in self.bars]
-        return dict(zip(names, shortened(names, LABEL)[0], strict=True))
-
-    @property
-    def rows(self) -> int:
-        """In how many rows the bars with names, and that of the pod, are."""
-        return math.ceil((len(self.bars) + (self.tall is not None)) / ACROSS)
 
     @property
     def zones(self) -> list[tuple[str, list[CapacityBar]]]:

@@ -15,7 +15,8 @@ from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.presenters import capacity_bars, charts, pod_timeline, run_answer
+from kubesched_ui.presenters import charts, pod_timeline, run_answer
+from kubesched_ui.presenters.cycle_stages import stages_of
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.scenarios import cluster_overview
@@ -25,6 +26,7 @@ from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import to_number
 from kubesched_ui.views.runs import find
 from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.debugger.cycle_steps import steps
 from scheduler_core.errors import InputError
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.explain.scores import ranking
@@ -120,8 +122,9 @@ def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict
     asks = view.requests_of(f"{row.namespace}/{row.name}") if view is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
     if view is not None and slide.point not in slides.WITHOUT_NODES:
-        shelf = capacity_bars.bar_row(list(view.nodes.values()), asks)
-        context["shelf"] = slides.coloured(shelf, found, at, verdicts, trace, row.nodes, page["preemption"])
+        told = slides.steps_until(list(steps(trace)), found, at)
+        cluster = f"/api/runs/{run.pk}/map?cycle={number}"
+        context["stages"] = {"address": cluster, **stages_of(f"{row.namespace}/{row.name}", trace, row.nodes, told)}
     return context | content(run, row, page, found, at, asks)
 
 

@@ -5,7 +5,7 @@ Node rows are ranges [first, last], both inclusive. Columns of scores cover the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,53 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
         "postfilter": _postfilter(trace),
         "victims": trace.victims,
     }
+
+
+def cycle_until(trace: CycleTrace, shown: int) -> dict[str, Any]:
+    """Return `cycle_data` as far as the first `shown` steps tell it, for pages that hide what follows.
+
+    Additional: `points`: Score plugin -> normalized scores of the feasible nodes. `node`: the selected node, "" before
+    it is known. What no step shows is left out.
+    """
+    data = cycle_data(trace)
+    seen, hidden = data["steps"][:shown], data["steps"][shown:]
+    known = {(step["point"], step["plugin"]) for step in seen}
+    points = {point for point, _ in known}
+    # A step of Filter tells nothing of the nodes that later plugins reject.
+    filtered = bool(points & {"filter", "postfilter", "score"}) and all(step["point"] != "filter" for step in hidden)
+    rejected = data["rejected"] is not None and not hidden
+    chosen = any(step["point"] == "postfilter" and not step["node"] for step in seen)
+    dry_runs = {step["node"] for step in seen if step["point"] == "postfilter"}
+    selected = bool(seen) and seen[-1]["point"] in ("reserve", "permit", "prebind", "bind")
+    return {
+        "steps": seen,
+        "nodes": data["nodes"],
+        "rejected": data["rejected"] if rejected else None,
+        "filters": [
+            {"plugin": one["plugin"], "decisive": one["decisive"]}
+            for one in data["filters"]
+            if ("filter", one["plugin"]) in known
+        ],
+        "nominated": data["nominated"] if ("filter", "") in known else [],
+        "left_out": data["left_out"] if ("prefilter", "") in known else None,
+        "unlooked": data["unlooked"] if filtered else [],
+        "feasible": data["feasible"] if filtered else [],
+        "total": data["total"] if ("score", "") in known else [],
+        "points": {
+            plugin: score.normalized.tolist() for plugin, score in trace.scores.items() if ("score", plugin) in known
+        },
+        "postfilter": _postfilter_until(data["postfilter"], dry_runs, chosen),
+        "victims": data["victims"] if chosen else [],
+        "node": trace.node if selected else "",
+    }
+
+
+def _postfilter_until(found: dict[str, Any] | None, nodes: Collection[str], chosen: bool) -> dict[str, Any] | None:
+    """Return the candidates on `nodes`. `chosen`: whether the nominated node is known."""
+    if found is None or not nodes:
+        return None
+    candidates = [one for one in found["candidates"] if one["node"] in nodes]
+    return {"nominated": found["nominated"] if chosen else "", "candidates": candidates}
 
 
 def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:

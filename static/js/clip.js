@@ -1,10 +1,10 @@
 // Player of a clip: a stretch of a run in a file that plays without a server (docs/sharing.md).
-import { Source } from "./map/api.js";
 import { World } from "./map/cluster_model.js";
-import { Controls } from "./map/controls.js";
+import { Controls, listenToKeys, listenToNumbers } from "./map/controls.js";
 import { choices, usual } from "./map/grouping.js";
 import { Legend } from "./map/legend.js";
 import { Player } from "./map/player.js";
+import { SavedSource } from "./map/saved_source.js";
 import { laddered, pictured, rowsOf, words } from "./map/verdicts.js";
 import { View } from "./map/view.js";
 
@@ -18,33 +18,25 @@ async function saved() {
   return new Response(plain).json();
 }
 
-const { picture, changes, cycles, names, look, focus } = await saved();
-
-// Answers the requests of the map from the file.
-class Saved extends Source {
-  async get(path) {
-    const { pathname, searchParams } = new URL(path, "clip://-");
-    const [, first, last] = pathname.split("/");
-    if (first === "map") return last ? changes : picture;
-    if (first === "cycles" && last) return cycleOf(cycles[Number(last) - 1], searchParams.get("scores"));
-    if (first !== "cycles") throw new Error("This clip does not contain that.");
-    const since = Number(searchParams.get("since"));
-    return { cycles: cycles.slice(since, since + Number(searchParams.get("limit"))).map((cycle) => cycleOf(cycle)) };
-  }
-}
-
-const cycleOf = (cycle, plugin) => ({
-  ...cycle,
-  names: names[cycle.nodes_version] ?? picture.nodes.name,
-  scores: plugin ? { plugin, normalized: cycle.points[plugin] } : null,
-});
+const data = await saved();
+const { picture, cycles, look, focus } = data;
 
 const ladderOf = ({ ladder, names: nodes }) =>
   ladder.map(({ rows, ...rung }) => ({ ...rung, nodes: [...rowsOf(rows)].map((row) => nodes[row]) }));
 
 const view = new View(part("canvas"), (node) => player.choose(node));
-const player = new Player({ source: new Saved(""), view, inTime: false, shown, failed, home: focus, quiet: true });
+const player = new Player({
+  source: new SavedSource(data),
+  view,
+  inTime: false,
+  shown,
+  failed,
+  home: focus,
+  quiet: true,
+});
 const controls = new Controls(box, player, false);
+listenToKeys(() => player);
+listenToNumbers(player);
 const legend = new Legend(part("shades"), view);
 let listed = null; // the decision to which the list was scrolled
 const decisions = [...box.querySelectorAll("[data-decision]")];

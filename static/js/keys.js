@@ -5,8 +5,9 @@ const SCROLLED = ".nodelist, pre, .scroll, .track"; // arrow keys scroll or move
 
 const keys = {};
 
+// Keys that another module uses already stay its own: the page's before those of the map, which loads later.
 export function onKeys(more) {
-  Object.assign(keys, more);
+  Object.assign(keys, { ...more, ...keys });
 }
 
 // Calls `go` with the number that the user enters in the dialog for a cycle; "g" opens it.

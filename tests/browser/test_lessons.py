@@ -192,3 +192,57 @@ def test_a_lesson_is_written_by_keyboard(quiet_page: Page, recorded: dict[str, i
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(title).to_have_value("Not saved")
+
+
+def test_the_player_shows_the_decision_of_a_lesson(page: Page) -> None:
+    """The steps end with what the next question asks, go back and forth by keys, and have a table."""
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/learn/taints-and-tolerations/1/")
+    stage = page.locator("[data-stage]")
+    expect(stage).to_have_text("The cluster before the cycle.")
+    expect(page.locator(".transport")).to_be_hidden()
+    page.get_by_role("button", name="Show the answer").click()
+    expect(stage).to_contain_text("Filter · NodeResourcesFit")
+    expect(page.locator("[data-verdicts]")).to_contain_text("TaintToleration refuses")
+    last = page.locator("[data-place]").inner_text()
+    page.locator("h2").first.click()
+    page.keyboard.press("k")
+    expect(stage).to_contain_text("Filter · TaintToleration")
+    page.keyboard.press("ArrowLeft")
+    expect(stage).to_contain_text("PreFilter")
+    page.keyboard.press("ArrowLeft")
+    expect(stage).to_have_text("The cluster before the cycle.")
+    page.keyboard.press("r")
+    expect(page.locator("[data-place]")).to_have_text(last, timeout=30_000)
+    expect(page.locator("[data-play='1']")).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="As a table").click()
+    expect(page.locator("[data-table]")).to_contain_text("TaintToleration refuses")
+
+
+# The pictures whose parts move without end: each moving part over the texts of its picture, at many times.
+TOUCHING = """() => {
+  const found = [];
+  const moving = document.getAnimations().filter((one) => one.effect.getComputedTiming().iterations === Infinity);
+  for (const one of moving) one.pause();
+  for (let at = 0; at < 1; at += 1 / 240)
+    for (const one of moving) {
+      const { target } = one.effect;
+      const { duration, delay } = one.effect.getComputedTiming();
+      one.currentTime = delay + duration * (1 + at);
+      const part = target.getBoundingClientRect();
+      for (const text of target.closest("svg, section, main").querySelectorAll("text, p, span, li, a")) {
+        const box = text.getBoundingClientRect();
+        const across = box.right > part.left && box.left < part.right;
+        const touches = across && box.bottom > part.top && box.top < part.bottom && !text.contains(target);
+        if (touches) found.push(`${target.getAttribute("class")} over ${text.textContent}`);
+      }
+    }
+  return [moving.length, [...new Set(found)]];
+}"""
+
+
+def test_no_moving_part_lies_over_a_text(page: Page) -> None:
+    for address, moving in (("/learn/", 3), ("/learn/how-the-scheduler-knows/1/", 3), ("/", 0)):
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate(TOUCHING) == [moving, []], address

@@ -37,6 +37,29 @@ def test_by_keys_alone(page: Page, recorded: dict[str, Any]) -> None:
     page.wait_for_url("**/pods/**")
 
 
+def test_the_map_of_a_slide_and_its_player_fit_a_small_screen(page: Page, recorded: dict[str, Any]) -> None:
+    """The arrow keys move slides, and the player repeats the steps so far."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"/runs/{recorded['run']}/pods/shop/front-3/")
+    page.keyboard.press("s")
+    page.wait_for_url("**/present/**")
+    page.locator(".rail a", has_text="Feasible nodes").click()
+    place = page.locator("stage-map [data-place]")
+    expect(place).to_contain_text("of")
+    last = place.inner_text()
+    page.keyboard.press("k")
+    expect(place).not_to_have_text(last)
+    page.keyboard.press("e")
+    expect(place).to_have_text(last)
+    for part in ("stage-map canvas", "stage-map .transport"):
+        box = page.locator(part).bounding_box()
+        way = page.locator(".present-way").bounding_box()
+        assert box
+        assert way
+        assert box["y"] + box["height"] <= way["y"], part
+    press_key(page, "ArrowRight", "×")
+
+
 @pytest.mark.long
 def test_every_slide_fits_a_phone_and_is_swiped(page: Page, recorded: dict[str, Any], story: dict[str, Any]) -> None:
     page.set_viewport_size({"width": 360, "height": 740})

@@ -1,5 +1,6 @@
 // Shared by teacher pages: sends actions without leaving the page, maps arrow keys to Back and Next, and shows the
 // students.
+import { onKeys } from "../keys.js";
 import { fetchJson } from "../requests.js";
 import { say, show, summarize } from "./socket.js";
 
@@ -18,13 +19,7 @@ export function teach(keys) {
       send(new URLSearchParams(new FormData(form, event.submitter)));
     });
   }
-  document.addEventListener("keydown", (event) => {
-    // these elements use the keys themselves
-    const elsewhere = event.target.closest("input, select, textarea, summary, .scroll, dialog, #map");
-    if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    const button = { ArrowLeft: keys[0], ArrowRight: keys[1] }[event.key];
-    if (button && !button.disabled) button.click();
-  });
+  onKeys({ ArrowLeft: () => keys[0].click(), ArrowRight: () => keys[1].click() });
 }
 
 // Shows another page of the run to the class, after a click on its link.

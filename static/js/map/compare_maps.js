@@ -5,7 +5,7 @@ import { el, whenVisible } from "../dom.js";
 import { counted } from "../format.js";
 import { byCycle, byPod, byTime, difference } from "./alignment.js";
 import { Source } from "./api.js";
-import { Controls, placeOf } from "./controls.js";
+import { Controls, listenToKeys, listenToNumbers } from "./controls.js";
 import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
@@ -44,6 +44,8 @@ sides[1].view.pair(sides[0].view, {
 const bothInTime = sides.every(({ own }) => own.dataset.inTime !== undefined);
 const views = sides.map(({ view }) => view);
 const controls = new Controls(box, leader.player, inTime);
+listenToKeys(() => leader.player);
+listenToNumbers(leader.player);
 const choices = new Choices(box, views, shown);
 
 // ---- display
@@ -109,9 +111,9 @@ function arrange(found) {
 }
 
 // Returns the position of a run, its current pod and the selected node as text.
-function positionOf(player, own) {
+function positionOf(player, _own) {
   const { trace, world, view } = player;
-  const lines = [placeOf(player, own.dataset.inTime !== undefined)];
+  const lines = [player.place];
   if (trace) {
     const where = trace.node ? ` on ${trace.node}` : trace.nominated ? `, nominated to ${trace.nominated}` : "";
     lines.push(`${trace.pod}: ${trace.result}${where}`);

@@ -1,23 +1,9 @@
 // Playback controls of a map: slider, buttons, speed and keys move a player.
 import { el } from "../dom.js";
-import { counted, number } from "../format.js";
+import { counted } from "../format.js";
 import { onGoTo, onKeys } from "../keys.js";
-import { clock } from "../timeline/clock.js";
 import { FASTEST, SPEEDS, speedFor, USUAL_SPEED } from "./stepper.js";
 import { focusIn } from "./url_state.js";
-
-// Describes the position of a player.
-export function placeOf(player, inTime) {
-  const { head, position, between } = player;
-  const of = number.format(head);
-  const place =
-    position === head && between
-      ? `after ${counted(head, "cycle")}`
-      : player.focus.after
-        ? `after cycle ${number.format(position)} of ${of}`
-        : `${between ? "before cycle" : "cycle"} ${number.format(player.cycleHere)} of ${of}`;
-  return inTime ? `${clock(player.second)}, ${place}` : place;
-}
 
 export class Controls {
   // `inTime`: the slider shows virtual seconds, else cycles.
@@ -26,7 +12,6 @@ export class Controls {
     this.slider = box.querySelector("input[type=range]");
     this.offerSpeeds();
     this.listen();
-    this.listenToKeys();
   }
 
   part(name) {
@@ -38,7 +23,7 @@ export class Controls {
     slider.max = inTime ? Math.max(1e-6, player.until, Number(box.dataset.until) || 0) : player.head + 1;
     slider.min = inTime ? 0 : 1;
     slider.value = inTime ? player.second : player.cycleHere;
-    const place = placeOf(player, inTime);
+    const { place } = player;
     slider.setAttribute("aria-valuetext", place);
     this.part("place").textContent = place;
     for (const button of box.querySelectorAll("[data-play]")) {
@@ -133,33 +118,42 @@ export class Controls {
       player.to(player.focusInUrl(), { address: "keep" });
     });
   }
+}
 
-  // Keyboard shortcuts; parts/debugger_keys.html lists them.
-  listenToKeys() {
-    const { player } = this;
-    const by = (unit, way) => () => {
+// Keyboard shortcuts of the shown player, or none; parts/debugger_keys.html and parts/stage_keys.html list them.
+export function listenToKeys(shown) {
+  const using = (act) => () => {
+    const player = shown();
+    if (player) act(player);
+  };
+  const by = (unit, way) =>
+    using((player) => {
       player.pause();
       player.go(unit, way);
-    };
-    const other = (which) => () => {
+    });
+  const other = (which) =>
+    using((player) => {
       const { point, plugin } = player.focus;
       const cycle = player.trace?.[which];
       if (cycle) player.to({ cycle, ...(point && { point, plugin }) });
-    };
-    const { leads } = this.box.dataset; // the page of a live class uses the arrow keys itself
-    onKeys({
-      ...(leads ? {} : { ArrowLeft: by("point", -1), ArrowRight: by("point", 1) }),
-      k: by("plugin", -1),
-      j: by("plugin", 1),
-      p: other("before"),
-      n: other("after"),
-      ",": by("cycle", -1),
-      ".": by("cycle", 1),
-      r: () => player.play(1),
-      e: () => player.end(),
     });
-    onGoTo((wanted) => {
-      if (player.world) player.to({ cycle: Math.max(1, Math.min(player.head + 1, wanted)) });
-    });
-  }
+  onKeys({
+    ArrowLeft: by("point", -1),
+    ArrowRight: by("point", 1),
+    k: by("plugin", -1),
+    j: by("plugin", 1),
+    p: other("before"),
+    n: other("after"),
+    ",": by("cycle", -1),
+    ".": by("cycle", 1),
+    r: using((player) => player.play(1)),
+    e: using((player) => player.end()),
+  });
+}
+
+// Lets the user go to a cycle by its number.
+export function listenToNumbers(player) {
+  onGoTo((wanted) => {
+    if (player.world) player.to({ cycle: Math.max(1, Math.min(player.head + 1, wanted)) });
+  });
 }

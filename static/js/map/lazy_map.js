@@ -1,5 +1,5 @@
 // Loads maps after the page, so that text and tables appear first on slow connections. A run without cycles has no
-// map.
+// map. A part with data-stages has maps of stages, or gets some.
 
 const there = (id) => document.getElementById(id);
 const begin = () =>
@@ -8,6 +8,7 @@ const begin = () =>
   (there("pod-map") && import("./pod_map.js")) ||
   (there("cluster") && import("./scenario_map.js")) ||
   (there("live-map") && import("./live_map.js")) ||
+  (document.querySelector("[data-stages]") && import("./stage_map.js")) ||
   (document.querySelector("canvas.small-map") && import("./thumbnails.js"));
 
 if (document.readyState === "complete") begin();

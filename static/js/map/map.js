@@ -2,7 +2,7 @@
 import { whenVisible } from "../dom.js";
 import { Source } from "./api.js";
 import { Stops } from "./breakpoint_panel.js";
-import { Controls } from "./controls.js";
+import { Controls, listenToKeys, listenToNumbers } from "./controls.js";
 import { Decisions } from "./decisions.js";
 import { Choices } from "./display_options.js";
 import { Aside } from "./inspector.js";
@@ -42,6 +42,8 @@ const clock = () => Number(run?.dataset.reached) || 0;
 const quiet = leads !== undefined;
 const player = new Player({ source, view, inTime, shown, failed, also, home, quiet, decisions, clock });
 const controls = new Controls(box, player, inTime);
+listenToKeys(() => player);
+listenToNumbers(player);
 const choices = new Choices(box, [view], shown);
 const legend = new Legend(part("shades"), view);
 const aside = new Aside(box, player, view);

@@ -1,5 +1,7 @@
 // Player of a run: selects the shown timepoint by step, playback or choice, and stores it in the URL.
 
+import { counted, number } from "../format.js";
+import { clock } from "../timeline/clock.js";
 import { MoveSteps } from "./moves.js";
 import { CALM, due, FASTEST, isCandidate, next, played, stages } from "./stepper.js";
 import { Reel } from "./stream_loader.js";
@@ -76,11 +78,25 @@ export class Player extends Reel {
     return this.between && this.position >= this.head && (this.live || this.world.moment >= this.world.end);
   }
 
-  // The pods that the shown step has decided to evict.
+  // Describes the shown position.
+  get place() {
+    const { head, position, between, cycleHere } = this;
+    const of = number.format(head);
+    const place =
+      position === head && between
+        ? `after ${counted(head, "cycle")}`
+        : this.focus.after
+          ? `after cycle ${number.format(position)} of ${of}`
+          : `${between ? "before cycle" : "cycle"} ${number.format(cycleHere)} of ${of}`;
+    return this.inTime ? `${clock(this.second)}, ${place}` : place;
+  }
+
+  // The pods that the shown step has decided to evict, or that the shown candidate node would lose.
   get victims() {
     const { trace, step } = this;
     const at = trace?.steps[step];
-    return !at || (at.point === "postfilter" && !isCandidate(at)) ? trace?.victims : [];
+    if (at && isCandidate(at)) return trace.postfilter.candidates.find(({ node }) => node === at.node)?.victims;
+    return !at || at.point === "postfilter" ? trace?.victims : [];
   }
 
   // The shown second of virtual time.

@@ -69,6 +69,7 @@ export class Painter {
     this.widths = new Map();
     this.flown = []; // areas of the moving pods in the last frame
     this.view = null; // canvas size in the last frame
+    this.scale = 1; // CSS zoom of the canvas
     this.restyle();
     this.context.fillStyle = this.colour.paper; // the canvas would be black until the first frame
     this.context.fillRect(0, 0, canvas.width, canvas.height);
@@ -90,7 +91,7 @@ export class Painter {
 
   // Resizes the canvas to its element at the screen's resolution.
   fit() {
-    const ratio = devicePixelRatio || 1;
+    const ratio = (devicePixelRatio || 1) * this.scale;
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
@@ -98,7 +99,7 @@ export class Painter {
       this.view = null; // resizing clears the canvas
     }
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    return { width, height };
+    return { width: this.canvas.width / ratio, height: this.canvas.height / ratio };
   }
 
   // `look`: { layout, names, camera, scene, picture, chosen, flights, differing, now, bare }. `bare`: without the names of

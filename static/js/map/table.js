@@ -64,7 +64,8 @@ export class NodeTable {
         const node = world.nodes.get(name);
         const there = world.on.get(name) ?? [];
         const differing = view.differing.nodes.get(name);
-        const link = el("a", { href: nodeAddress(this.box.closest("[data-nodes]").dataset.nodes, name), text: name });
+        const base = this.box.closest("[data-nodes]")?.dataset.nodes; // not in lessons
+        const link = base ? el("a", { href: nodeAddress(base, name), text: name }) : name;
         const marks = [node.ready ? "" : "not ready", node.unschedulable ? "cordoned" : "", ...node.taints]
           .filter(Boolean)
           .join(", ");

@@ -54,6 +54,13 @@ export class View {
     Object.assign(other, { peer: this, ground });
   }
 
+  // Enlarges the map with its names, for an audience. `scale`: pixels of the page per pixel of the map.
+  enlarge(scale) {
+    this.canvas.parentElement.style.zoom = scale;
+    this.painter.scale = scale;
+    this.tallest /= scale;
+  }
+
   get size() {
     return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
   }
@@ -225,7 +232,8 @@ export class View {
 
   point({ clientX, clientY }) {
     const { left, top } = this.canvas.getBoundingClientRect();
-    return { x: clientX - left, y: clientY - top };
+    const { scale } = this.painter;
+    return { x: (clientX - left) / scale, y: (clientY - top) / scale };
   }
 
   // Returns {tile, index} under a pointer; index -1 is the group itself.

@@ -1,9 +1,12 @@
 """Pages of lessons: they hide answers before the reveal and explain wrong answers."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -115,11 +118,22 @@ def test_hostile_answers_are_handled_as_answers(client: Client, answers: list[st
                 assert "<script>alert" not in page.content.decode()
 
 
-def test_the_diagram_hides_the_answer(client: Client) -> None:
-    drawn = client.get(address(NAMES[0], 1)).content.decode().partition('class="lesson-map"')[2].partition("<table")[0]
-    assert drawn.count('class="glass"') > 2
-    assert "free" not in drawn
-    assert "asks for" not in drawn
+def test_the_map_hides_what_the_next_questions_ask(client: Client) -> None:
+    """Its data are what a browser receives."""
+    before, first, last = (cycle_of(client.post(address("raw-normalised-weighted", step), sent)) for step, sent in
+                           ((1, {}), (1, {"reveal": "1"}), (4, {"reveal": "1"})))  # fmt: skip
+    assert before["steps"] == []
+    assert {step["point"] for step in first["steps"]} == {"prefilter", "filter", "prescore"}, "scores are asked later"
+    assert first["points"] == {}
+    assert last["total"]
+    assert last["node"] == "n1"
+
+
+def cycle_of(page: HttpResponse) -> dict[str, Any]:
+    data = re.search(r'<script type="application/json">(.*?)</script>', page.content.decode(), re.DOTALL)
+    assert data
+    found: dict[str, Any] = json.loads(data[1])["cycle"]
+    return found
 
 
 def test_links_keep_the_presentation_mode(client: Client) -> None:

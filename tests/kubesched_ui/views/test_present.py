@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -33,10 +34,17 @@ class Slide:
         self.to = {key: html.unescape(to) for key, to in re.findall(r'id="go-([\w-]+)"[^>]*?href="([^"]*)"', flat)}
 
     @property
-    def marks(self) -> dict[str, str]:
-        """Return the mark of each node."""
-        found = re.findall(r'<li class="vessel (\w*)".*?class="mono">(.*?)</strong>', self.page.flat)
-        return {name: mark for mark, name in found}
+    def cycle(self) -> dict[str, Any]:
+        """Return the cycle as far as the map shows it."""
+        data = re.search(r'<script type="application/json">(.*?)</script>', self.page.source, re.DOTALL)
+        assert data
+        found: dict[str, Any] = json.loads(data[1])["cycle"]
+        return found
+
+    @property
+    def decisive(self) -> dict[str, list[list[int]]]:
+        """Return plugin -> ranges of the nodes that it rejects on the map."""
+        return {one["plugin"]: one["decisive"][0]["rows"] for one in self.cycle["filters"] if one["decisive"]}
 
 
 def slides(client: Client, run: Run, query: str = "", most: int = 200) -> list[Slide]:
@@ -90,13 +98,15 @@ def test_each_plugin_removes_its_nodes(client: Client, run: Run) -> None:
     number = run.cycles.get(name="scored").number
     at = f"?cycle={number}&point=filter&plugin="
     first = Slide(client, run, f"{at}TaintToleration")
-    assert first.marks == {"n1": "", "n2": "", "n3": "", "n4": "refused"}
+    assert first.decisive == {"TaintToleration": [[3, 3]]}
     second = Slide(client, run, f"{at}NodeResourcesFit")
-    assert second.marks == {"n1": "", "n2": "", "n3": "refused", "n4": "out"}
+    assert second.decisive == {"TaintToleration": [[3, 3]]}
+    assert [(one["row"], one["status"]["plugin"]) for one in second.cycle["nominated"]] == [(2, "NodeResourcesFit")]
     assert "requests 1, 0 of 2 free" in second.sent
     left = Slide(client, run, f"?cycle={number}&point=fits")
-    assert left.marks == {"n1": "fits", "n2": "fits", "n3": "out", "n4": "out"}
-    assert Slide(client, run, f"?cycle={number}&point=result").marks["n1"] == "chosen"
+    assert left.cycle["feasible"] == [[0, 1]]
+    assert left.cycle["points"] == {}
+    assert Slide(client, run, f"?cycle={number}&point=result").cycle["node"] == "n1"
 
 
 def test_a_plugin_without_a_slide_opens_the_remaining_nodes(client: Client, run: Run) -> None:
@@ -110,12 +120,12 @@ def test_preemption(client: Client, run: Run) -> None:
     number = run.cycles.get(name="important").number
     found = Slide(client, run, f"?cycle={number}&point=postfilter")
     assert found.heading == "Would preemption help?"
-    assert found.marks["n3"] == "made"
-    assert 'class="goes"' not in found.page.flat
+    assert [one["node"] for one in found.cycle["postfilter"]["candidates"]] == ["n3"]
+    assert found.cycle["victims"] == []
     victims = Slide(client, run, found.to["after"])
     assert victims.heading == "Victims"
     assert "bound" in victims.sent
-    assert victims.page.flat.count('class="goes"') == 1
+    assert len(victims.cycle["victims"]) == 1
     nowhere = run.cycles.get(name="nowhere").number
     assert "On no node." in Slide(client, run, f"?cycle={nowhere}&point=candidates").sent
 
@@ -142,6 +152,7 @@ def test_later_results_are_not_sent(client: Client) -> None:
         if not reached:
             assert "chosen" not in one.sent
             assert "best" not in one.sent
+            assert "stage-map" not in one.page.source or not one.cycle.get("total")
             assert f"on {where}" not in one.sent
         if "pod 1 of" in one.sent:
             assert "Insufficient" not in one.sent, "that is the next pod's"
@@ -155,7 +166,7 @@ def test_the_rail_ends_at_the_current_slide_while_results_are_hidden(client: Cli
     assert "A guess" not in hidden.sent
     guess = Slide(client, run, hidden.to["after"])
     assert guess.heading == "Which nodes are feasible?"
-    assert set(guess.marks.values()) == {""}
+    assert guess.cycle["steps"] == []
     assert "hide" not in guess.to["toggle"]
     open_one = Slide(client, run, f"?cycle={number}&point=nodes")
     assert len(open_one.rail) == 11
@@ -237,16 +248,3 @@ def test_run_and_pod_pages_link_to_the_slides(client: Client, run: Run) -> None:
     row = run.cycles.get(name="scored")
     pod_page = client.get(f"/runs/{run.pk}/pods/default/scored/").content.decode()
     assert f'href="/runs/{run.pk}/present/?cycle={row.number}"' in pod_page
-
-
-def test_thirty_nodes_are_labelled_bars(client: Client) -> None:
-    run = ran(scenario(*(node(f"n{i}") for i in range(30)), pod("p", "9")))
-    found = Slide(client, run, "?cycle=1&point=fits")
-    assert found.page.source.count('class="glass"') >= 30
-    assert 'class="shelf many labelled"' in found.page.flat
-    assert found.page.source.count('class="mono label"') == 30, "each bar has its name"
-
-
-def test_bars_of_a_hundred_nodes_are_squares_without_names(client: Client) -> None:
-    run = ran(scenario(*(node(f"n{i}") for i in range(100)), pod("p", "9")))
-    assert 'class="shelf many"' in Slide(client, run, "?cycle=1&point=fits").page.flat

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import cycle_data, ranges
+from scheduler_core.debugger.cycle_steps import cycle_data, cycle_until, ranges
 from scheduler_core.errors import InputError
 from tests.conformance import golden_cases
 from tests.scheduler_core.debugger.core_states import Raw, simulation_of_case
@@ -76,6 +76,33 @@ def test_extension_points_of_a_plugin_without_scores() -> None:
     trace = next(trace for trace in simulation_of_case(CASES[0]).run())
     with pytest.raises(InputError, match="gave no scores"):
         cycle_data(trace, "Nobody")
+
+
+@pytest.mark.parametrize("case", CASES[:12], ids=lambda case: case["name"])
+def test_the_first_steps_tell_nothing_of_later_ones(case: Raw) -> None:
+    for trace in simulation_of_case(case).run():
+        whole = cycle_data(trace)
+        for shown in range(len(whole["steps"]) + 1):
+            part = cycle_until(trace, shown)
+            seen, hidden = whole["steps"][:shown], whole["steps"][shown:]
+            assert part["steps"] == seen
+            plugins = {step["plugin"] for step in seen}
+            assert {one["plugin"] for one in part["filters"]} | set(part["points"]) <= plugins
+            later = {step["point"] for step in hidden}
+            if "filter" in later:
+                assert part["feasible"] == part["unlooked"] == []
+            if later & {"score", "prescore"} or not seen:
+                assert part["total"] == []
+            if "reserve" in later:
+                assert part["node"] == ""
+            if "postfilter" in later:
+                assert part["victims"] == []
+                nodes = {one["node"] for one in (part["postfilter"] or {"candidates": []})["candidates"]}
+                assert nodes == {step["node"] for step in seen if step["point"] == "postfilter"}
+        assert {key: part[key] for key in ("rejected", "nominated", "left_out", "feasible", "total", "victims")} == {
+            key: whole[key] for key in ("rejected", "nominated", "left_out", "feasible", "total", "victims")
+        }
+        assert part["node"] == trace.node
 
 
 @pytest.mark.parametrize(("rows", "pairs"), [([], []), ([4], [[4, 4]]), ([0, 1, 2, 5, 7, 8], [[0, 2], [5, 5], [7, 8]])])
