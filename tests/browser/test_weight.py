@@ -21,11 +21,13 @@ def addresses(recorded: dict[str, Any]) -> dict[str, str]:
         "run": run,
         "placed": f"{run}pods/shop/front-3/?point=score",
         "pending": f"{run}pods/shop/search-1/",
+        "lesson": "/learn/preemption-victims/1/",
+        "slide": f"{run}present/?cycle=1&point=fits",
         "compare": f"/compare/{recorded['run']}/{recorded['run']}/",
     }
 
 
-@pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending", "compare"])
+@pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending", "lesson", "slide", "compare"])
 def test_pages_are_light(page: Page, recorded: dict[str, Any], name: str) -> None:
     received: dict[str, float] = {}
     urls: dict[str, str] = {}
