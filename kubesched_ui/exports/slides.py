@@ -109,10 +109,10 @@ def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
 
 
 def steps_until(steps: Sequence[Mapping[str, str]], slides: Sequence[Slide], here: int) -> int:
-    """Return how many steps of the cycle (scheduler_core/debugger/cycle_steps.py) the slides tell, up to this one."""
+    """Return how many steps of the cycle (scheduler_core/debugger/cycle_steps.py) the slides show, up to this one."""
     shown = 0
     for slide, following in zip(slides[: here + 1], [*slides[1:], None], strict=False):
-        ends = [number for number, step in enumerate(steps, 1) if slide.point == "result" or _tells(slide, step)]
+        ends = [number for number, step in enumerate(steps, 1) if slide.point == "result" or _has_step(slide, step)]
         if slide.point == "filter" and following is not None and following.point == "fits":
             # The nodes that nominated pods fill are counted for the plugin that rejects them.
             ends += [number for number, step in enumerate(steps, 1) if step["point"] == "filter" and not step["plugin"]]
@@ -120,8 +120,8 @@ def steps_until(steps: Sequence[Mapping[str, str]], slides: Sequence[Slide], her
     return shown
 
 
-def _tells(slide: Slide, step: Mapping[str, str]) -> bool:
-    """Return whether a slide tells the result of a step."""
+def _has_step(slide: Slide, step: Mapping[str, str]) -> bool:
+    """Return whether a slide shows the result of a step."""
     point, plugin = step["point"], step["plugin"]
     match slide.point:
         case "filter" if slide.plugin == PREFILTER:

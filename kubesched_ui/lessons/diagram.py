@@ -96,7 +96,7 @@ def steps_until(cycle: Sequence[Mapping[str, str]], focus: Focus, whole: bool) -
     if whole:
         return len(cycle)
 
-    def tells(point: str, plugin: str, node: str) -> bool:
+    def shows(point: str, plugin: str, node: str) -> bool:
         match focus.point:
             case "filter":
                 return point in ("preenqueue", "prefilter", "filter")
@@ -108,7 +108,7 @@ def steps_until(cycle: Sequence[Mapping[str, str]], focus: Focus, whole: bool) -
                 return point in ("prefilter", "filter", "prescore") or (point, plugin) == ("score", focus.plugin)
         return point in ("prefilter", "filter", "prescore", "score")
 
-    return max((n for n, one in enumerate(cycle, 1) if tells(one["point"], one["plugin"], one["node"])), default=0)
+    return max((n for n, one in enumerate(cycle, 1) if shows(one["point"], one["plugin"], one["node"])), default=0)
 
 
 def revealed(facts: Facts, whole: bool) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
                 facts = found = questions.changed(question, change)
                 view["changed"] = joined(question, change)
         view["given"] = diagram.given(facts)
-        whole = not asked_later(lesson, number)
+        whole = not has_later_question(lesson, number)
         view["stages"] = diagram.stages(facts, found is not None, whole)
         if found is not None:
             view["found"] = diagram.revealed(found, whole)
@@ -52,7 +52,7 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
         return view
 
 
-def asked_later(lesson: Lesson, number: int) -> bool:
+def has_later_question(lesson: Lesson, number: int) -> bool:
     """Return whether a later step of the lesson asks about the cycle in focus of a step."""
     here = lesson.facts(number)
     if not here.focus.pod:

@@ -122,9 +122,9 @@ def of_cycle(run: Run, row: Cycle, query: Mapping[str, str], hide: bool) -> dict
     asks = view.requests_of(f"{row.namespace}/{row.name}") if view is not None else {}
     context["leave"] = f"{reverse('pod', args=[run.pk, row.namespace, row.name])}?cycle={number}"
     if view is not None and slide.point not in slides.WITHOUT_NODES:
-        told = slides.steps_until(list(steps(trace)), found, at)
+        count = slides.steps_until(list(steps(trace)), found, at)
         cluster = f"/api/runs/{run.pk}/map?cycle={number}"
-        context["stages"] = {"address": cluster, **stages_of(f"{row.namespace}/{row.name}", trace, row.nodes, told)}
+        context["stages"] = {"address": cluster, **stages_of(f"{row.namespace}/{row.name}", trace, row.nodes, count)}
     return context | content(run, row, page, found, at, asks)
 
 

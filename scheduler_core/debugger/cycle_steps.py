@@ -49,7 +49,7 @@ def cycle_data(trace: CycleTrace, scores_of: str = "") -> dict[str, Any]:
 
 
 def cycle_until(trace: CycleTrace, shown: int) -> dict[str, Any]:
-    """Return `cycle_data` as far as the first `shown` steps tell it, for pages that hide what follows.
+    """Return `cycle_data` as far as the first `shown` steps show it, for pages that hide what follows.
 
     Additional: `points`: Score plugin -> normalized scores of the feasible nodes. `node`: the selected node, "" before
     it is known. What no step shows is left out.
@@ -58,7 +58,7 @@ def cycle_until(trace: CycleTrace, shown: int) -> dict[str, Any]:
     seen, hidden = data["steps"][:shown], data["steps"][shown:]
     known = {(step["point"], step["plugin"]) for step in seen}
     points = {point for point, _ in known}
-    # A step of Filter tells nothing of the nodes that later plugins reject.
+    # A step of Filter says nothing of the nodes that later plugins reject.
     filtered = bool(points & {"filter", "postfilter", "score"}) and all(step["point"] != "filter" for step in hidden)
     rejected = data["rejected"] is not None and not hidden
     chosen = any(step["point"] == "postfilter" and not step["node"] for step in seen)
