@@ -6,40 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 
 from scheduler_core.cluster.system_taints import SYSTEM_TAINTS, UNSCHEDULABLE
 from scheduler_core.config.policy_plugins import successor
-from scheduler_core.debugger.suggestions import labels, pod_constraints
+from scheduler_core.debugger.suggestions import labels, node_fixes, pod_fixes, volume_fixes
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.node_context import NodeContext
-from scheduler_core.debugger.suggestions.node_fixes import (
-    absent,
-    capacity,
-    freed,
-    less_requested,
-    not_ready,
-    too_large,
-    uncordon,
-    uncordoned,
-)
-from scheduler_core.debugger.suggestions.pod_fixes import (
-    all_relaxed,
-    anti_affinity,
-    host_ports,
-    pod_affinity,
-    relaxed,
-    scheduling_gates,
-    selectors,
-    tolerations,
-    topology_spread,
-)
 from scheduler_core.debugger.suggestions.template_patch import TemplateEdit, all_of
-from scheduler_core.debugger.suggestions.volume_fixes import (
-    claim_missing,
-    claim_unbound,
-    conflict,
-    devices,
-    driver_missing,
-    storage_capacity,
-    volume_zone,
-)
 from scheduler_core.framework import causes
 
 
@@ -58,13 +28,13 @@ def others(situation: Situation) -> Candidates:
         if whole is not None and whole.text not in tried:
             tried.append(whole.text)
             yield whole
-    yield from freed(situation)
+    yield from node_fixes.freed(situation)
 
 
 def _domain(situation: Situation) -> Candidates:
-    yield from capacity(situation)
+    yield from node_fixes.capacity(situation)
     for kind, prefix in (("topology-spread", "spread"), ("anti-affinity", "podAnti"), ("pod-affinity", "podAffinity")):
-        yield from relaxed(situation, kind, prefix)
+        yield from pod_fixes.relaxed(situation, kind, prefix)
 
 
 def together(situation: Situation, parts: Sequence[TemplateEdit | FixCandidate]) -> FixCandidate | None:
@@ -91,7 +61,7 @@ def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[Templa
     """
     found: list[TemplateEdit | FixCandidate | None] = []
     if context.node.spec.unschedulable and context.node.ready:
-        found.append(uncordon([context.node]))
+        found.append(node_fixes.uncordon([context.node]))
     for name in (successor(plugin) for plugin in context.statuses() if plugin not in but):
         if name == "TaintToleration":
             hard = [taint for taint in context.untolerated if taint.key != UNSCHEDULABLE]
@@ -100,11 +70,11 @@ def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[Templa
         elif name in ("NodeAffinity", ""):
             found.append(labels.affinity(context))
         elif name == "NodePorts":
-            found.append(pod_constraints.without_ports(frozenset(context.taken_ports())))
+            found.append(pod_fixes.without_ports(frozenset(context.taken_ports())))
         elif name == "PodTopologySpread":
-            found.append(all_relaxed(context.what_if.document, "topology-spread", "spread"))
+            found.append(pod_fixes.all_relaxed(context.what_if.document, "topology-spread", "spread"))
         elif name == "InterPodAffinity":
-            found.append(all_relaxed(context.what_if.document, "anti-affinity", "pod"))
+            found.append(pod_fixes.all_relaxed(context.what_if.document, "anti-affinity", "pod"))
         elif name != "NodeUnschedulable":
             found.append(None)
     known = [one for one in found if one is not None]
@@ -114,28 +84,27 @@ def obstacles_at(context: NodeContext, but: Collection[str] = ()) -> list[Templa
 Strategy = Callable[[Situation], Candidates]
 
 STRATEGIES: dict[str, tuple[Strategy, ...]] = {
-    causes.UNTOLERATED_TAINT: (tolerations, uncordoned, capacity),
-    causes.NODE_SELECTOR: (selectors,),
-    causes.INSUFFICIENT_RESOURCE: (uncordoned, capacity, less_requested),
-    causes.REQUEST_EXCEEDS_NODES: (too_large,),
-    causes.RESOURCE_ABSENT: (absent,),
-    causes.DOMAIN_FULL: (_domain, less_requested),
-    causes.POD_ANTI_AFFINITY: (anti_affinity,),
-    causes.POD_AFFINITY: (pod_affinity,),
-    causes.TOPOLOGY_SPREAD: (topology_spread,),
-    causes.VOLUME_ZONE: (volume_zone,),
-    causes.CLAIM_MISSING: (claim_missing,),
-    causes.CLAIM_UNBOUND: (claim_unbound,),
-    causes.HOST_PORT: (host_ports,),
-    causes.CORDONED: (uncordoned,),
-    causes.NODE_NOT_READY: (not_ready, uncordoned),
-    causes.PODS_LIMIT: (capacity,),
-    causes.VOLUME_LIMIT: (capacity,),
-    causes.DRIVER_MISSING: (driver_missing,),
-    causes.VOLUME_CONFLICT: (conflict,),
-    causes.STORAGE_CAPACITY: (storage_capacity,),
-    causes.DEVICE_ABSENT: (devices,),
-    causes.DEVICE_CLAIM: (devices,),
-    causes.GATED: (scheduling_gates,),
-    causes.NO_NODES: (),
+    causes.UNTOLERATED_TAINT: (pod_fixes.tolerations, node_fixes.uncordoned, node_fixes.capacity),
+    causes.NODE_SELECTOR: (pod_fixes.selectors,),
+    causes.INSUFFICIENT_RESOURCE: (node_fixes.uncordoned, node_fixes.capacity, node_fixes.less_requested),
+    causes.REQUEST_EXCEEDS_NODES: (node_fixes.too_large,),
+    causes.RESOURCE_ABSENT: (node_fixes.absent,),
+    causes.DOMAIN_FULL: (_domain, node_fixes.less_requested),
+    causes.POD_ANTI_AFFINITY: (pod_fixes.anti_affinity,),
+    causes.POD_AFFINITY: (pod_fixes.pod_affinity,),
+    causes.TOPOLOGY_SPREAD: (pod_fixes.topology_spread,),
+    causes.VOLUME_ZONE: (volume_fixes.volume_zone,),
+    causes.CLAIM_MISSING: (volume_fixes.claim_missing,),
+    causes.CLAIM_UNBOUND: (volume_fixes.claim_unbound,),
+    causes.HOST_PORT: (pod_fixes.host_ports,),
+    causes.CORDONED: (node_fixes.uncordoned,),
+    causes.NODE_NOT_READY: (node_fixes.not_ready, node_fixes.uncordoned),
+    causes.PODS_LIMIT: (node_fixes.capacity,),
+    causes.VOLUME_LIMIT: (node_fixes.capacity,),
+    causes.DRIVER_MISSING: (volume_fixes.driver_missing,),
+    causes.VOLUME_CONFLICT: (volume_fixes.conflict,),
+    causes.STORAGE_CAPACITY: (volume_fixes.storage_capacity,),
+    causes.DEVICE_ABSENT: (volume_fixes.devices,),
+    causes.DEVICE_CLAIM: (volume_fixes.devices,),
+    causes.GATED: (pod_fixes.scheduling_gates,),
 }

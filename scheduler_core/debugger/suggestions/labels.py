@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from scheduler_core.api.objects import NodeSelectorTerm, Requirement, Taint
+from scheduler_core.api.objects import Requirement, Taint
 from scheduler_core.api.selector_text import NODE_NAME, missing, taint_text
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.spelling import likeness, nearest
@@ -48,15 +48,10 @@ def _unmet(context: NodeContext) -> tuple[dict[str, str], list[Requirement], int
     spec = context.pod.pod.spec
     selector = {k: v for k, v in (spec.node_selector or {}).items() if context.labels.get(k) != v}
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
-    if required is None or _meets(context, required.node_selector_terms):
-        return selector, [], 0
-    named = ((i, t) for i, t in enumerate(required.node_selector_terms) if t.match_expressions + t.match_fields)
+    terms = required.node_selector_terms if required is not None else []
+    named = ((i, t) for i, t in enumerate(terms) if t.match_expressions + t.match_fields)
     lacks = [(missing(context.node, [term]), i) for i, term in named]
     return selector, *min(lacks, key=lambda pair: len(pair[0]), default=([], 0))
-
-
-def _meets(context: NodeContext, terms: Iterable[NodeSelectorTerm]) -> bool:
-    return any((t.match_expressions or t.match_fields) and not missing(context.node, [t]) for t in terms)
 
 
 def _absent(context: NodeContext, key: str, wanted: Iterable[str]) -> str:

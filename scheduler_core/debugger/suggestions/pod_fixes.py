@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from functools import partial
 
 from msgspec.structs import replace
@@ -13,12 +14,15 @@ from scheduler_core.cluster.node_labels import FIXED_LABELS, GIVEN_LABELS
 from scheduler_core.cluster.spelling import nearest
 from scheduler_core.cluster.system_taints import SYSTEM_TAINTS
 from scheduler_core.debugger import actions
-from scheduler_core.debugger.suggestions import commands, labels, pod_constraints
+from scheduler_core.debugger.suggestions import commands, labels
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
+from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import capacity
 from scheduler_core.debugger.suggestions.owner import names
-from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, patch_of
+from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, containers_of, patch_of
 from scheduler_core.explain.answer import Target
+from scheduler_core.framework.interface import CycleState
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.scheduling_gates import gate_owner
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -132,23 +136,68 @@ def _set_term(side: str, number: int, field: str, value: object, document: Raw) 
 
 def topology_spread(situation: Situation) -> Candidates:
     for context in situation.near[:1]:
-        for edit in (*pod_constraints.misspelt_keys(context), *pod_constraints.instead_of_defaults(context)):
+        for edit in (*_misspelt_keys(context), *_instead_of_defaults(context)):
             yield situation.edited(edit)
     yield from relaxed(situation, "topology-spread", "spread")
     for i, one in enumerate(situation.document["spec"].get("topologySpreadConstraints", [])):
         if one.get("nodeTaintsPolicy") != "Honor" and one.get("whenUnsatisfiable") != actions.SOFT:
             text = f"set nodeTaintsPolicy Honor for {one.get('topologyKey')}, so that tainted nodes do not count"
-            put = partial(pod_constraints.set_constraint, i, "nodeTaintsPolicy", "Honor")
+            put = partial(_set_constraint, i, "nodeTaintsPolicy", "Honor")
             yield situation.edited(TemplateEdit("topology-spread", text, put))
     yield from capacity(situation)
+
+
+def _misspelt_keys(context: NodeContext) -> Iterator[TemplateEdit]:
+    """Yield a similar label of the node for each topologyKey that is on no node."""
+    for number, one in enumerate(context.pod.pod.spec.topology_spread_constraints):
+        if one.when_unsatisfiable != actions.SOFT and not context.values(one.topology_key):
+            for other in nearest(one.topology_key, context.labels)[:1]:
+                text = f"spread over {other} (topologyKey {one.topology_key} is on no node)"
+                yield TemplateEdit("topology-spread", text, partial(_set_constraint, number, "topologyKey", other))
+
+
+def _instead_of_defaults(context: NodeContext) -> Iterator[TemplateEdit]:
+    """Yield soft constraints for a pod without its own: the profile's defaults apply only to such pods."""
+    plugin = next((p for p in context.what_if.framework.filter if isinstance(p, PodTopologySpread)), None)
+    if plugin is None or context.pod.pod.spec.topology_spread_constraints:
+        return
+    state = CycleState()
+    plugin.pre_filter(state, context.pod)
+    keys = [one.constraint.topology_key for one in state.get(plugin.name, [])]
+
+    def edit(document: Raw) -> None:
+        selector = {"matchLabels": dict(document["metadata"].get("labels", {}))}
+        own = {"maxSkew": 1, "whenUnsatisfiable": actions.SOFT, "labelSelector": selector}
+        document["spec"]["topologySpreadConstraints"] = [own | {"topologyKey": key} for key in keys]
+
+    if keys:
+        text = f"prefer to spread over {formatting.listing(keys)}, which its profile requires by default"
+        yield TemplateEdit("topology-spread", text, edit)
+
+
+def _set_constraint(number: int, field: str, value: str, document: Raw) -> None:
+    document["spec"]["topologySpreadConstraints"][number][field] = value
 
 
 def host_ports(situation: Situation) -> Candidates:
     if not situation.pod.pod.spec.host_network:  # otherwise the API server sets the host ports again
         taken = {port for context in situation.near for port in context.taken_ports()}
         note = "expose the pods with a Service instead, of type LoadBalancer or NodePort for other networks"
-        yield situation.edited(pod_constraints.without_ports(taken), note)
+        yield situation.edited(without_ports(taken), note)
     yield from capacity(situation)
+
+
+def without_ports(taken: Collection[tuple[str, int]]) -> TemplateEdit:
+    """Return the edit that drops host ports: (protocol, port)."""
+
+    def edit(document: Raw) -> None:
+        for container in containers_of(document):
+            for port in container.get("ports", []):
+                if (port.get("protocol") or "TCP", port.get("hostPort")) in taken:
+                    del port["hostPort"]
+
+    text = formatting.listing([f"{port}/{protocol}" for protocol, port in sorted(taken)])
+    return TemplateEdit("host-port", f"drop host port {text}", edit)
 
 
 def scheduling_gates(situation: Situation) -> Candidates:
