@@ -21,7 +21,8 @@ from kubesched_ui.queries.recording_cache import NotRecorded, has_recording
 from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answer_now
+from scheduler_core.debugger.answers import answer_now, fixes_for
+from scheduler_core.debugger.suggestions.fixes import ranked_over
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.answer import Fix
@@ -47,7 +48,7 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
         return None
     answer = _about(row, key)
     if fixes and row.kind == BARE and row.pod != key:
-        found = _fixes(run, lambda at: pending_answers.fixes_of_workloads(at, [msgspec.convert(answer, Answer)])[0])
+        found = _fixes(run, lambda at: fixes_for(at, [msgspec.convert(answer, Answer)])[0])
         return answer | {"fixes": msgspec.to_builtins(found or [])}
     if fixes and not row.fixed:
         _search_fixes(run, [row])
@@ -66,10 +67,16 @@ def ladder_at_end(run: Run, namespace: str, name: str) -> Answer | None:
         last = _last(run, simulation).get(key)
         return answer_now(simulation, pod, last, whole_ladder=True) if pod is not None else None
 
+    return _at_end(run, ask)
+
+
+def _at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T | None:
+    """Return what `ask` finds in the cluster at the end of the run; None if nothing was recorded. Raises NotRecorded
+    if another process computes it, and InputError."""
     try:
         return at_end(run, ask)
     except NotRecorded:
-        if has_recording(run):  # another process computes it
+        if has_recording(run):
             raise
         return None
 
@@ -146,14 +153,11 @@ def _missing(run: Run) -> list[str]:
 
 def _compute(run: Run, missing: Sequence[str], pod: str = "") -> None:
     """Explain these pods and store the answers; with `pod`, only it and pods that are like it."""
+    only, limit = set(missing), pending_answers.MOST_CYCLES_TIMES_NODES
     rows: list[AnswerRow] = []
     try:
-        rows = at_end(
-            run, lambda simulation: pending_answers.requested(simulation, missing, _last(run, simulation), pod)
-        )
-    except NotRecorded:
-        if has_recording(run):  # another process computes it
-            raise
+        found = _at_end(run, lambda at: pending_answers.explained(at, only, _last(run, at), pod, limit))
+        rows = found or []
     except InputError as problem:
         logger.info("Run %s is explained from its cycles alone: %s", run.pk, problem)
     explained = {key for row in rows for key in row.pods}
@@ -198,7 +202,7 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     if not rows:
         return
     about = [msgspec.convert(row.answer, Answer) for row in rows]
-    found = _fixes(run, lambda simulation: pending_answers.fixes_of_workloads(simulation, about))
+    found = _fixes(run, lambda simulation: fixes_for(simulation, about))
     if found is None:
         return
     for row, fixes in zip(rows, found, strict=True):
@@ -211,8 +215,12 @@ def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
 def _rank_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:
     """Store the best fixes over all these answers with the run."""
     found = [(msgspec.convert(row.answer.get("fixes", []), list[Fix]), row.pods) for row in rows]
-    any_found = any(fixes for fixes, _ in found)
-    best = _fixes(run, lambda simulation: pending_answers.ranked(simulation, found)) if any_found else None
+
+    def rank(simulation: Simulation) -> list[Fix]:
+        pods = {pod.key: pod for pod in simulation.pending if not pod.node}
+        return ranked_over(simulation, [(fixes, [pods[key] for key in keys if key in pods]) for fixes, keys in found])
+
+    best = _fixes(run, rank) if any(fixes for fixes, _ in found) else None
     run.fixes = msgspec.to_builtins(best or [])
     with _stores(run):
         Run.everything.filter(pk=run.pk).update(fixes=run.fixes)

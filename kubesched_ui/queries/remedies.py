@@ -88,7 +88,7 @@ def ladder_at(run: Run, row: Cycle) -> Answer:
 def fixes_of_attempt(run: Run, row: Cycle) -> list[Fix]:
     """Return fixes for the workload of a cycle's pod in the cluster before it. Raises NotRecorded, InputError."""
     answer = explained(run, row)
-    return _before(run, row, ("fixes",), lambda at, _: fixes_for(at, answer))
+    return _before(run, row, ("fixes",), lambda at, _: fixes_for(at, [answer])[0])
 
 
 def explained_node(run: Run, row: Cycle, node: str) -> NodeAnswer:

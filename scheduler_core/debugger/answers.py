@@ -45,29 +45,33 @@ def answers_of(
     last: Mapping[str, CycleTrace] | None = None,
     *,
     fixes: bool = True,
+    like: str = "",
+    most: int | None = None,
 ) -> list[AlikePods]:
     """Return the answers for the pods that wait for the profiles, by workload.
 
     `simulation`: the cluster; it is left unchanged. `fixes`: whether suggested fixes are searched, for all pending pods
     of the workload. `only`: pods (namespace/name) to answer for. `last`: pod -> its last cycle; a nomination is taken
-    from it.
+    from it. `like`: answer only for this pod and those that are like it. `most`: the number of answers, those of the
+    most pods first; None for all, in the order of the input.
     """
-    found: dict[tuple[bytes, str], AlikePods] = {}
+    kinds: dict[tuple[bytes, str], tuple[Target, list[PodInfo], list[PodInfo]]] = {}
+    last = last or {}
     for owner, pods in workloads_of(simulation).items():
         for pod in pods:
-            if only is not None and pod.key not in only:
-                continue
-            trace = (last or {}).get(pod.key)
-            nominated = trace is not None and trace.nominated_node
-            key = equality_of(pod), pod.key if nominated else ""  # it does not count its own nomination
-            if key not in found:
-                answer = answer_now(simulation, pod, trace)
-                answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(pods))
-                if fixes:
-                    answer.fixes = fixes_of(simulation, answer, first_of(pods, pod.key))
-                found[key] = AlikePods(answer)
-            found[key].pods.append(pod.key)
-    return list(found.values())
+            if only is None or pod.key in only:
+                nominated = pod.key in last and last[pod.key].nominated_node
+                key = equality_of(pod), pod.key if nominated else ""  # it does not count its own nomination
+                kinds.setdefault(key, (owner, pods, []))[2].append(pod)
+    chosen = [kind for kind in kinds.values() if not like or any(pod.key == like for pod in kind[2])]
+    found = []
+    for owner, pods, alike in sorted(chosen, key=lambda kind: -len(kind[2]))[:most] if most else chosen:
+        answer = answer_now(simulation, alike[0], last.get(alike[0].key))
+        answer.workload = PendingWorkload(owner.kind, owner.namespace, owner.name, len(pods))
+        if fixes:
+            answer.fixes = fixes_of(simulation, answer, first_of(pods, answer.pod))
+        found.append(AlikePods(answer, [pod.key for pod in alike]))
+    return found
 
 
 def workloads_of(simulation: Simulation) -> dict[Target, list[PodInfo]]:
@@ -85,10 +89,10 @@ def workloads_of(simulation: Simulation) -> dict[Target, list[PodInfo]]:
     return found
 
 
-def fixes_for(simulation: Simulation, answer: Answer) -> list[Fix]:
-    """Return the suggested fixes for an answer, simulated for all pending pods of the pod's workload."""
-    pods = next((pods for pods in workloads_of(simulation).values() if answer.pod in {pod.key for pod in pods}), [])
-    return fixes_of(simulation, answer, first_of(pods, answer.pod))
+def fixes_for(simulation: Simulation, answers: Sequence[Answer]) -> list[list[Fix]]:
+    """Return the suggested fixes for each answer, simulated for all pending pods of the pod's workload."""
+    workloads = {pod.key: pods for pods in workloads_of(simulation).values() for pod in pods}
+    return [fixes_of(simulation, answer, first_of(workloads.get(answer.pod, []), answer.pod)) for answer in answers]
 
 
 def first_of(pods: Sequence[PodInfo], key: str) -> list[PodInfo]:

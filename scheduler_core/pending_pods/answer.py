@@ -172,7 +172,7 @@ class PendingAnswers:
     def _fixes(self, pod: PodInfo) -> list[Fix]:
         template = self._template(pod)
         if template.fix_at < time.monotonic() - FIX_EVERY:
-            template.fixes = fixes_for(self.analysis.simulation, replace(self._fit(pod).answer, pod=pod.key))
+            (template.fixes,) = fixes_for(self.analysis.simulation, [replace(self._fit(pod).answer, pod=pod.key)])
             template.fix_at = time.monotonic()
         return template.fixes
 
