@@ -11,8 +11,9 @@ from ninja import Field, Query, Router, Schema
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
+from scheduler_core.debugger import claims
 from scheduler_core.debugger.claims import NodeGroup, OneNode
-from scheduler_core.debugger.preemption_dry_run import DryRun, TriedNode
+from scheduler_core.debugger.preemption_dry_run import DryRun, PreemptionDryRuns, TriedNode
 from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
 from scheduler_core.debugger.queue_times import QUEUE
 from scheduler_core.provenance.tree import Tree
@@ -107,7 +108,7 @@ def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, quer
     """Return each removal and reprieve of the preemption dry run on one node."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
-    return encoded(provenance.trials_of(run, cycle, query.node, query.page))
+    return encoded(provenance.repeated(PreemptionDryRuns, run, cycle, query.node, query.page))
 
 
 # ---- resource claims
@@ -140,4 +141,4 @@ def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, quer
     """Return the devices that each request of the pod's resource claims finds."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
-    return encoded(provenance.claims_of(run, cycle, query.node, query.page))
+    return encoded(provenance.repeated(claims.Claims, run, cycle, query.node, query.page))

@@ -1,6 +1,6 @@
 """Timeline of a pod in virtual time: its moves, its attempts, and where it spent its time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -35,10 +35,6 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
     """
     pod = f"{namespace}/{name}"
     events = list(events_of(run, pod))
-    attempts = [
-        attempt_of(group) | {"came_to": attempted.attempt_of(whole).result}
-        for group, whole in zip(cycles(events), attempted.grouped(events), strict=False)
-    ]
     causes = causes_of(run, {e["data"].get("cause", 0) for e in events if e["type"] == "queue.moved"})
     return {
         "moves": [move_of(e, causes) for e in events if e["type"] == "queue.moved"],
@@ -47,7 +43,7 @@ def history(run: Run, namespace: str, name: str) -> dict[str, Any]:
             for e in events
             if e["type"] in HAPPENED
         ],
-        "attempts": attempts,
+        "attempts": [found for group in attempted.grouped(events) if (found := attempt_of(group))],
         "preempted": [
             {"t": e["t"], "pod": victim, "node": e["data"]["nominated_node"], "seq": e["seq"]}
             for e in events
@@ -73,24 +69,27 @@ def events_of(run: Run, pod: str) -> Iterator[Event]:
                 return
 
 
-def cycles(events: list[Event]) -> Iterator[list[Event]]:
-    """Yield the events of each cycle."""
+def with_cycles(events: Iterable[Event]) -> Iterator[tuple[Event, list[Event]]]:
+    """Yield each event with those of its cycle so far, itself included."""
     group: list[Event] = []
     for event in events:
         if event["type"] == "cycle.started":
             group = []
         group.append(event)
-        if event["type"] == "cycle.finished":
-            yield group
+        yield event, group
 
 
-def attempt_of(group: list[Event]) -> dict[str, Any]:
-    finished = group[-1]
+def attempt_of(group: list[Event]) -> dict[str, Any] | None:
+    """Return an attempt from its events; None if its cycle has not finished."""
+    finished = next((event for event in group if event["type"] == "cycle.finished"), None)
+    if finished is None:
+        return None
     data = finished["data"]
     return {
         "t": finished["t"],
         "number": finished["attempt"],
         "result": data["result"],
+        "came_to": attempted.attempt_of(group).result,
         "node": data["node"],
         "nominated_node": data["nominated_node"],
         "message": data["message"],
@@ -151,7 +150,6 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
     """
     path: list[dict[str, Any]] = []
     since, where, what = 0.0, "", ""
-    group: list[Event] = []
     last: list[Event] = []
     release = get_release(run.release)
 
@@ -159,10 +157,7 @@ def critical_path(run: Run, events: list[Event]) -> list[dict[str, Any]]:
         if where and t > since:
             path.append({"from_t": since, "to_t": t, "where": where, "waiting_for": what})
 
-    for event in events:
-        if event["type"] == "cycle.started":
-            group = []
-        group.append(event)
+    for event, group in with_cycles(events):
         if event["type"] == "cycle.finished":
             last = list(group)
         entered = step(event, last, release)

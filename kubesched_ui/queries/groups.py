@@ -64,11 +64,11 @@ def note_of(run: Run, row: Cycle) -> str:
 def group_of(run: Run, row: Cycle, trace: CycleTrace, pod: Mapping[str, Any] | None) -> GroupCycle | None:
     """Return the group cycle that a member's cycle belongs to; for a pod held in PreEnqueue, its group's last one."""
     if trace.group:
-        return run.group_cycles.filter(first__lte=row.number, last__gte=row.number).first()
+        namespace, _, name = trace.group.partition("/")
+        return group_at(run, namespace, name, row.number)
     named = ((pod or {}).get("spec") or {}).get("schedulingGroup") or {}
-    name = named.get("podGroupName") if isinstance(named, Mapping) else None
-    found = run.group_cycles.filter(namespace=row.namespace, name=name) if name else run.group_cycles.none()
-    return found.order_by("first").last()
+    own = named.get("podGroupName") if isinstance(named, Mapping) else None
+    return group_at(run, row.namespace, own) if own else None
 
 
 def group_at(run: Run, namespace: str, name: str, cycle: int | None = None) -> GroupCycle | None:

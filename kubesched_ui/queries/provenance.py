@@ -28,24 +28,14 @@ def explain_number(run: Run, cycle: Cycle, question: Question) -> Tree:
         return _provenance(run, cycle).explain(question)
 
 
-def trials_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
-    """Return the preemption dry runs of one cycle, as in docs/debugger.md; those on one node are repeated.
-
-    Raises NotRecorded, InputError, NotDecided.
-    """
+def repeated(
+    what: type[PreemptionDryRuns | Claims], run: Run, cycle: Cycle, node: str = "", page: int = 1
+) -> dict[str, Any]:
+    """Return the preemption dry runs of one cycle (those on one node are repeated), or the claims of its pod and the
+    devices of a node, as in docs/debugger.md. Raises NotRecorded, InputError, NotDecided."""
     with _lock:
         found = _provenance(run, cycle)
-        return {"cycle": cycle.number} | PreemptionDryRuns(found.framework, found.pod, found.trace).as_dict(node, page)
-
-
-def claims_of(run: Run, cycle: Cycle, node: str = "", page: int = 1) -> dict[str, Any]:
-    """Return the claims of one cycle's pod and the devices of a node, as in docs/debugger.md.
-
-    Raises NotRecorded, InputError, NotDecided.
-    """
-    with _lock:
-        found = _provenance(run, cycle)
-        return {"cycle": cycle.number} | Claims(found.framework, found.pod, found.trace).as_dict(node, page)
+        return {"cycle": cycle.number} | what(found.framework, found.pod, found.trace).as_dict(node, page)
 
 
 def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: int | None = None) -> Cycle:

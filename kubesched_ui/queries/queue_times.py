@@ -50,13 +50,11 @@ def _of(run: Run, namespace: str, name: str, with_causes: bool = True) -> QueueT
 def _finished(run: Run, cycle: Cycle) -> int:
     """Return the event with which a cycle ended."""
     pod = f"{cycle.namespace}/{cycle.name}"
-    groups = list(pod_timeline.cycles(list(pod_timeline.events_of(run, pod))))
-    numbers = _numbers(run, cycle.namespace, cycle.name)
-    place = numbers.index(cycle.number)
-    if place >= len(groups):
+    ended: list[int] = [e["seq"] for e in pod_timeline.events_of(run, pod) if e["type"] == "cycle.finished"]
+    place = _numbers(run, cycle.namespace, cycle.name).index(cycle.number)
+    if place >= len(ended):
         raise NotDecided("attempt", "", f"is beyond the first {pod_timeline.MAX_EVENTS:,} events of the pod")
-    seq: int = groups[place][-1]["seq"]
-    return seq
+    return ended[place]
 
 
 def _numbers(run: Run, namespace: str, name: str) -> list[int]:
@@ -73,12 +71,9 @@ def history(cycles: Sequence[int], events: Sequence[Event], causes: Mapping[int,
     `cycles`: the numbers of its cycles. `events`: all its events. `causes`: event -> its cause.
     """
     numbers = iter(cycles)
-    number, group = 0, list[Event]()
-    for event in events:
+    number = 0
+    for event, group in pod_timeline.with_cycles(events):
         data = event["data"]
-        if event["type"] == "cycle.started":
-            group = []
-        group.append(event)
         match event["type"]:
             case "queue.moved":
                 cause = causes.get(data.get("cause", 0))

@@ -1,6 +1,5 @@
 """Pages of a run, its pods and nodes, and the actions on runs."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -24,6 +23,8 @@ from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in, named, pinned, to_number
 from kubesched_ui.views.scenarios import find as find_scenario
 from kubesched_ui.views.scenarios import overview
+from scheduler_core.debugger.claims import Claims
+from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
 from scheduler_core.errors import InputError
 
 
@@ -133,7 +134,7 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
 @require_GET
 def trials(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """Render the preemption dry run on one node. The pod page loads it on demand; it is computed again each time."""
-    return again(request, run_id, namespace, name, "preemption.html", provenance.trials_of)
+    return again(request, run_id, namespace, name, "preemption.html", PreemptionDryRuns)
 
 
 @require_GET
@@ -142,20 +143,20 @@ def claims(request: HttpRequest, run_id: int, namespace: str, name: str) -> Http
 
     The pod page loads it on demand; it is computed again each time.
     """
-    return again(request, run_id, namespace, name, "claims.html", provenance.claims_of)
+    return again(request, run_id, namespace, name, "claims.html", Claims)
 
 
 def again(
-    request: HttpRequest, run_id: int, namespace: str, name: str, template: str, ask: Callable[..., dict[str, Any]]
+    request: HttpRequest, run_id: int, namespace: str, name: str, template: str, what: type[PreemptionDryRuns | Claims]
 ) -> HttpResponse:
-    """Render a section of the pod page from the result of `ask` for the requested cycle, node and page."""
+    """Render a section of the pod page: what is computed again of the requested cycle, node and page."""
     found = find(run_id)
     cycle, page = (to_number(request.GET.get(key, "")) for key in ("cycle", "page"))
     row = provenance.cycle_of(found, namespace, name, None, cycle)
     context: dict[str, Any] = {"run": found, "namespace": namespace, "name": name, "row": row}
     try:
         wanted = request.GET.get("node", "")[:253].strip()
-        context |= ask(found, row, wanted, page if page is not None else 1)
+        context |= provenance.repeated(what, found, row, wanted, page if page is not None else 1)
     except (InputError, NotRecorded) as problem:
         context["problem"] = str(problem)
     return render(request, template, context)
