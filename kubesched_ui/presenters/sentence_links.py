@@ -11,7 +11,7 @@ from kubesched_ui.presenters.attempts import Attempt
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, NodeAnswer
-from scheduler_core.framework.interface import Status
+from scheduler_core.explain.points import rejections
 
 
 class SentenceLink(NamedTuple):
@@ -49,11 +49,11 @@ class CycleLinks:
         """Return the links of the answer, of what followed it, and of the message of the FailedScheduling event."""
         cause, found = answer.cause, []
         if cause is not None and cause.plugin:
-            rejected = (point for point, status in decided(trace).items() if status.plugin == cause.plugin)
+            rejected = (point for point, status in rejections(trace).items() if status.plugin == cause.plugin)
             point = next(rejected, "filter")
             found = [self.at(text, point, cause.plugin) for text in cause.objects]
         found += [self.at(reason, "filter", group.plugin) for group in answer.groups for reason in group.reasons]
-        for point, status in decided(trace).items():
+        for point, status in rejections(trace).items():
             found += [self.at(reason, point, status.plugin) for reason in (*status.reasons, status.plugin)]
         found += [self.at(plugin, "permit", plugin) for plugin in trace.permit_waits]
         found += [self.at(plugin, "score", plugin) for plugin in trace.scores]
@@ -83,9 +83,3 @@ class CycleLinks:
 
 
 FOLLOWED: Mapping[str, str] = {"permit": "in Permit", "bind": "binding failed"}
-
-
-def decided(trace: CycleTrace) -> dict[str, Status]:
-    """Return the statuses with which extension points other than Filter rejected the pod."""
-    points = ("preenqueue", "prefilter", "reserve", "permit", "prebind", "bind")
-    return {point: status for point in points if (status := getattr(trace, point)) is not None}

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scheduler_core.cluster import formatting
 from scheduler_core.config.policy_plugins import successor
 from scheduler_core.explain.answer import Objection, Shortfall
-from scheduler_core.framework.interface import FilterPlugin, Status
+from scheduler_core.framework.interface import FilterPlugin, Int64, Status
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.node_resources_fit import PODS, lacking
@@ -16,18 +16,8 @@ from scheduler_core.plugins.node_resources_fit import PODS, lacking
 
 def shortfall(context: RejectionContext, row: int, resource: str) -> Shortfall | None:
     """Return how much of a resource a node lacks; None if it has enough (now)."""
-    if resource == PODS:
-        request = 1
-        allocatable = int(context.nodes.allowed_pods[row])
-        free = allocatable - int(context.nodes.pod_count[row]) + context.is_own_node(row)
-        free -= len(context.further.get(row, ()))
-    else:
-        request = context.pod.requests.get(resource, 0)
-        column = context.nodes.allocatable.get(resource)
-        allocatable = int(column[row]) if column is not None else 0
-        used = int(context.nodes.requested[resource][row]) if column is not None else 0
-        free = allocatable - used + request * context.is_own_node(row)
-        free -= sum(other.requests.get(resource, 0) for other in context.further.get(row, ()))
+    request = 1 if resource == PODS else context.pod.requests.get(resource, 0)
+    free, allocatable = (int(column[row]) for column in _columns(context, resource))
     short = request - free
     if short <= 0:
         return None
@@ -36,24 +26,27 @@ def shortfall(context: RejectionContext, row: int, resource: str) -> Shortfall |
 
 def lacks(context: RejectionContext) -> npt.NDArray[np.float64]:
     """Return how much every node lacks, as a share of the pod's requests; float64 over the trace's rows."""
-    total = np.zeros(len(context.nodes), np.float64)
+    total = (_columns(context, PODS)[0] < 1).astype(np.float64)
     for name, request in context.pod.requests.items():
-        column = context.nodes.allocatable.get(name)
-        if request and column is None:
-            total += 1.0
-        elif request and column is not None:
-            short = request - (column - context.nodes.requested[name])
-            total += np.clip(short / request, 0.0, None)
-    total += context.nodes.pod_count >= context.nodes.allowed_pods
-    for row in {*context.further, context.nodes.rows.get(context.own_node)}:
-        if row is not None:
-            total[row] = _lack(context, row)
+        if request:
+            total += np.clip((request - _columns(context, name)[0]) / request, 0.0, None)
     return np.where(context.rows >= 0, np.append(total, 0.0)[context.rows], np.inf)
 
 
-def _lack(context: RejectionContext, row: int) -> float:
-    shortfalls = [shortfall(context, row, name) for name in (PODS, *(n for n, r in context.pod.requests.items() if r))]
-    return sum(s.short / s.request if s.resource != PODS else 1.0 for s in shortfalls if s is not None)
+def _columns(context: RejectionContext, resource: str) -> tuple[Int64, Int64]:
+    """Return (free without the pod itself, allocatable) of a resource; int64 over the cluster's nodes."""
+    nodes = context.nodes
+    if resource == PODS:
+        allocatable, used = nodes.allowed_pods, nodes.pod_count
+    else:
+        nothing = np.zeros(len(nodes), np.int64)
+        allocatable, used = nodes.allocatable.get(resource, nothing), nodes.requested.get(resource, nothing)
+    free = allocatable - used
+    others = [(row, pod, -1) for row, pods in context.further.items() for pod in pods]
+    own = nodes.rows.get(context.own_node)
+    for row, pod, sign in others if own is None else [*others, (own, context.pod, 1)]:
+        free[row] += sign * (1 if resource == PODS else pod.requests.get(resource, 0))
+    return free, allocatable
 
 
 def objection(context: RejectionContext | None, node: str, status: Status) -> Objection:

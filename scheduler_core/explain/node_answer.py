@@ -37,9 +37,9 @@ def explain_node(
     if node not in base.names:
         raise InputError(f"Node {node[:253]}", "", "does not exist at that timepoint")
     row = list(base.names).index(node)
-    for point, status in (("preenqueue", trace.preenqueue), ("prefilter", trace.prefilter)):
-        if status is not None:
-            return NodeAnswer(node, "pod", base.answer().sentence, point, status.plugin)
+    if status := trace.preenqueue or trace.prefilter:
+        point = "preenqueue" if trace.preenqueue else "prefilter"
+        return NodeAnswer(node, "pod", base.answer().sentence, point, status.plugin)
     if trace.error and not trace.node:
         return NodeAnswer(node, "pod", base.answer().sentence, FILTER)
     objections = base.objections(row)
@@ -53,7 +53,8 @@ def explain_node(
         sentence = _refusal(node, obstacles, objections)
         return NodeAnswer(node, "refused", sentence, FILTER, objections[0].plugin, objections)
     if not trace.has_looked(row):
-        sentence = f"{node} was not evaluated: {_search_end(trace)}. {_otherwise(node, obstacles, objections)}"
+        rest = _refusal(node, obstacles, objections) if objections else "It passes every Filter plugin."
+        sentence = f"{node} was not evaluated: {_search_end(trace)}. {rest}"
         return NodeAnswer(node, "not_evaluated", sentence, FILTER, "", objections)
     if not trace.scores or trace.selected_row in (-1, row):
         return _without_scores(trace, node, row, base.answer().sentence)
@@ -103,13 +104,8 @@ def _search_end(trace: CycleTrace) -> str:
     return f"{ended} (percentageOfNodesToScore)"
 
 
-def _otherwise(node: str, obstacles: Sequence[Obstacle], objections: Sequence[Objection]) -> str:
-    return _refusal(node, obstacles, objections) if objections else "It passes every Filter plugin."
-
-
 def _without_scores(trace: CycleTrace, node: str, row: int, whole: str) -> NodeAnswer:
     if trace.selected_row == row:
         return NodeAnswer(node, "chosen", whole, SCORE if trace.scores else FILTER)
-    if trace.selected_row < 0:
-        return NodeAnswer(node, "feasible", f"{node} fits. {whole}", FILTER)
-    return NodeAnswer(node, "feasible", f"{node} fits too. {whole}", FILTER)
+    fits = "fits" if trace.selected_row < 0 else "fits too"
+    return NodeAnswer(node, "feasible", f"{node} {fits}. {whole}", FILTER)

@@ -12,7 +12,7 @@ from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.system_taints import NEVER, NOT_READY
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.ladder import obstacles_at, of_one_node
+from scheduler_core.explain.ladder import AMOUNTS, obstacles_at, of_one_node
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
@@ -21,7 +21,6 @@ from scheduler_core.plugins.node_resources_fit import PODS
 FULL = 90  # percent of a resource or of the pod slots
 NAMED = 3  # reasons
 _OF_NODE = (causes.CORDONED, causes.NODE_NOT_READY)
-_AMOUNTS = (causes.INSUFFICIENT_RESOURCE, causes.PODS_LIMIT)
 
 
 class Demand(NamedTuple):
@@ -132,7 +131,7 @@ class _NodeSummary:
             return f"{self._share(number, 'would fit')} here with a toleration of {listing(found.objects)}"
         if found.kind == causes.NODE_SELECTOR and found.objects:
             return f"{self._share(number, 'would fit')} here without the required {listing(found.objects)}"
-        if found.kind in _AMOUNTS:
+        if found.kind in AMOUNTS:
             return self._too_full()
         return f"{self._share(number, 'would fit')} here after one change: the node {of_one_node(found.phrase)}"
 
@@ -140,7 +139,7 @@ class _NodeSummary:
         lacking: dict[str, int] = {}
         number = 0
         for obstacles, pods in self.refused:
-            if len(obstacles) == 1 and obstacles[0].kind in _AMOUNTS:
+            if len(obstacles) == 1 and obstacles[0].kind in AMOUNTS:
                 number += pods
                 for name in obstacles[0].objects or (PODS,):
                     lacking[name] = lacking.get(name, 0) + pods

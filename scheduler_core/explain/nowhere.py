@@ -127,8 +127,8 @@ class Nowhere:
 
     # ---- sentences
 
-    def sentence(self) -> str:
-        """Return the answer: what the nearest nodes lack, then the others by number."""
+    def sentence(self, others: bool = True) -> str:
+        """Return the answer: what the nearest nodes lack, then the `others` by number."""
         whole = self.of_pod()
         if whole is not None:
             return whole.phrase
@@ -137,12 +137,7 @@ class Nowhere:
         found = self.obstacle()
         if found is None:
             return "A node takes the pod now."
-        return f"{self._first(found)} {self._others(found)}".rstrip()
-
-    def first_sentence(self) -> str:
-        """Return what the nearest nodes lack."""
-        found = self.obstacle()
-        return self._first(found) if found is not None else self.sentence()
+        return f"{self._first(found)} {self._others(found) if others else ''}".rstrip()
 
     def _first(self, found: Obstacle) -> str:
         pinned = self.domain()
@@ -172,9 +167,9 @@ class Nowhere:
                 return text
         return f"{self._subject()} could take the pod, but {agree(len(self.names), found.phrase)}{self._detail(found)}."
 
-    def _subject(self, names: Sequence[str] | None = None) -> str:
-        """Return the nearest nodes as the beginning of a sentence."""
-        return _capital(self._named(self.names if names is None else names))
+    def _subject(self, names: Sequence[str] = ()) -> str:
+        """Return these or the nearest nodes as the beginning of a sentence."""
+        return _capital(self._named(names or self.names))
 
     def _named(self, names: Sequence[str]) -> str:
         """Return `gpu-0 and gpu-1`, `the 4 nodes with pool=big`, `7 nodes (n1, n2, n3 and 4 more)`."""
@@ -203,15 +198,12 @@ class Nowhere:
         unlabelled = found.kind == causes.TOPOLOGY_SPREAD and not found.domain  # the phrase has the label
         if self.context is None or found.kind not in DETAILED or unlabelled:
             return ""
-        status = self.trace.verdicts[found.plugin].at(self._row()) if found.plugin in self.trace.verdicts else None
+        verdict = self.trace.verdicts.get(found.plugin)
+        status = verdict.at(list(self.context.names).index(self.names[0])) if verdict is not None else None
         if status is None:
             return ""
         detail = objection(self.context, self.names[0], status.by(found.plugin)).detail
         return f" ({f'{self.names[0]}: ' if len(self.names) > 1 else ''}{detail})" if detail else ""
-
-    def _row(self) -> int:
-        assert self.context is not None
-        return list(self.context.names).index(self.names[0])
 
     def _since(self) -> str:
         """Return when the nearest node's condition began, by its taint."""
@@ -328,7 +320,7 @@ class Nowhere:
         return short_by(found) + (f" ({'; '.join(balances)})" if balances and balanced else "")
 
     def _no_slots(self) -> str:
-        text = "all its pod slots are taken" if len(self.names) == 1 else "all their pod slots are taken"
+        text = f"all {'its' if len(self.names) == 1 else 'their'} pod slots are taken"
         if self.context is not None and (row := self.context.row(self.names[0])) is not None:
             most = int(self.context.nodes.allowed_pods[row])
             text += f" ({most:,} on {self.names[0]})" if len(self.names) > 1 else f" ({most:,})"

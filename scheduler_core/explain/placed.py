@@ -28,7 +28,9 @@ def _why(trace: CycleTrace, answer: Answer, others: str) -> str:
     if answer.feasible < 2:
         only = "the only node" if answer.nodes == 1 else "the only one that fits"
         return f"{only}: {others}" if others else only
-    fit = f"{count(answer.feasible)} that fit{_looked(trace, answer)}"
+    among = searched(trace)
+    looked = f" ({answer.looked:,} of {among:,} were looked at)" if answer.looked < among else ""
+    fit = f"{count(answer.feasible)} that fit{looked}"
     decision, equal = answer.decision, [node for node in answer.ties if node != answer.node]
     if decision is None:
         return f"the first of {fit}; nothing scores them"
@@ -54,7 +56,3 @@ def is_nominated(trace: CycleTrace) -> bool:
 def searched(trace: CycleTrace) -> int:
     """Return the number of nodes among which the search for feasible ones goes."""
     return trace.there if trace.subset is None else len(trace.subset)
-
-
-def _looked(trace: CycleTrace, answer: Answer) -> str:
-    return f" ({answer.looked:,} of {searched(trace):,} were looked at)" if answer.looked < searched(trace) else ""

@@ -45,9 +45,15 @@ def decisive_point(results: Results) -> str:
     return waiting[0] if waiting else "score" if results.get("score", (SKIP,))[0] == PASS else "filter"
 
 
+def rejections(trace: CycleTrace) -> dict[str, Status]:
+    """Return point -> the status with which a plugin rejected the pod, of points other than Filter and PostFilter."""
+    points = ("preenqueue", "prefilter", *AFTER_SCORE[:-1])
+    return {point: status for point in points if (status := getattr(trace, point)) is not None}
+
+
 def rejection_at(trace: CycleTrace, point: str) -> Status | None:
-    """Return the status with which a plugin rejected the pod at a point other than Filter and PostFilter."""
-    return getattr(trace, point) if point in ("preenqueue", "prefilter", *AFTER_SCORE[:-1]) else None
+    """Return the status of `rejections` at one point."""
+    return rejections(trace).get(point)
 
 
 def _feasible(trace: CycleTrace) -> int:
@@ -67,12 +73,12 @@ def _filter_result(trace: CycleTrace) -> dict[str, tuple[str, str]]:
 def _binding_results(trace: CycleTrace) -> dict[str, tuple[str, str]]:
     """Return the results of Reserve and what follows it."""
     found: dict[str, tuple[str, str]] = {}
-    rejecting = next((p for p in AFTER_SCORE if (status := rejection_at(trace, p)) is not None and status.rejected), "")
+    of_points = rejections(trace)
+    rejecting = next((point for point, status in of_points.items() if point in AFTER_SCORE and status.rejected), "")
     if rejecting:
         found = dict.fromkeys(AFTER_SCORE[: AFTER_SCORE.index(rejecting)], (PASS, ""))
         found |= {"reserve": (SKIP, "given back")} if rejecting != "reserve" else {}
-        status = rejection_at(trace, rejecting)
-        found[rejecting] = (REJECT, (status.plugin if status is not None else "") or "failed")
+        found[rejecting] = (REJECT, of_points[rejecting].plugin or "failed")
     elif trace.node and trace.pends_with_group:
         whole = (WAIT, "pod group waiting") if trace.nominated_node else (REJECT, "pod group not scheduled")
         found = {"reserve": (SKIP, "given back"), "permit": whole}

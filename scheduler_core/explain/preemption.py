@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.formatting import some
+from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain import summary
 from scheduler_core.explain.answer import Cause, Preemption, PreemptionCandidate
 from scheduler_core.framework import causes
+from scheduler_core.framework.interface import Status
 
-NO_PRIORITIES: Mapping[str, int] = {}
+NOT_ELIGIBLE = "preemption: not eligible due to "
 NAMED = 3  # pods in a sentence
 
 
@@ -25,13 +25,31 @@ def preemption_of(trace: CycleTrace) -> Preemption | None:
             refused[reason] = refused.get(reason, 0) + len(rows)
     candidates = [PreemptionCandidate(node, list(pods), broken) for node, (pods, broken) in found.candidates.items()]
     rule = found.rule or ("the only candidate" if len(candidates) == 1 else "")
-    preemption = Preemption("", found.nominated_node, list(trace.victims), rule, candidates, refused)
-    preemption.equals = list(found.nominated_any_of)
-    if preemption.victims and found.ending == preemption.victims:
-        preemption.words = waits_until(preemption.nominated_node, preemption.victims)
+    victims, equals = list(trace.victims), list(found.nominated_any_of)
+    preemption = Preemption("", found.nominated_node, victims, rule, candidates, refused, equals)
+    if victims and found.ending == victims:
+        preemption.words = waits_until(preemption.nominated_node, victims)
     else:
-        preemption.words = summary.preemption_sentence(preemption, found.status)
+        preemption.words = _words(preemption, found.status)
     return preemption
+
+
+def _words(preemption: Preemption, status: Status | None) -> str:
+    """Return the result of PostFilter as a sentence."""
+    if preemption.nominated_node:
+        words = f"It fits on {preemption.nominated_node} by evicting {count(len(preemption.victims), 'pod')}"
+        words += f" ({some(preemption.victims, 3)})" if preemption.victims else ""
+        if len(preemption.candidates) > 1:
+            by = f" by {preemption.rule}" if preemption.rule else ""
+            words += f", chosen among {count(len(preemption.candidates))}{by}"
+        return f"{words}."
+    if preemption.refused:
+        parts = [f"{count(number)}: {reason}" for reason, number in preemption.refused.items()]
+        return f"Evicting pods of lower priority would not help ({'; '.join(parts)})."
+    refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
+    if refusal:
+        return f"The pod may not evict others: {refusal.removeprefix(NOT_ELIGIBLE).rstrip('.')}."
+    return "Evicting pods cannot help: no node rejects it because of other pods."
 
 
 def waits_for_victims(cluster: Cluster, pod: PodInfo) -> tuple[Cause, str] | None:
@@ -50,7 +68,7 @@ def waits_until(node: str, pods: Sequence[str]) -> str:
     return f"It is nominated to {node} and waits until {some(pods, NAMED)} {verb} ended."
 
 
-def in_order(preemption: Preemption, priorities: Mapping[str, int] = NO_PRIORITIES) -> list[PreemptionCandidate]:
+def in_order(preemption: Preemption, priorities: Mapping[str, int]) -> list[PreemptionCandidate]:
     """Return the candidates, the nominated one first, the others in the order of upstream's rules.
 
     `priorities`: pod -> priority, for possible victims.

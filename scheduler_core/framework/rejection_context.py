@@ -69,7 +69,3 @@ class RejectionContext:
         """Yield the other pods on a node."""
         yield from (pod for pod in self.nodes.pods_of(row) if pod.key != self.pod.key)
         yield from self.further.get(row, ())
-
-    def is_own_node(self, row: int) -> bool:
-        """Return whether the pod itself is on the node."""
-        return bool(self.own_node) and self.nodes.rows.get(self.own_node) == row
