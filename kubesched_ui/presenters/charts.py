@@ -14,6 +14,7 @@ Figure = dict[str, Any]  # Plotly's: data, layout
 
 # Readable in light and dark themes. static/css/cycle.css adds patterns for readers who cannot distinguish the hues.
 SERIES = ["#2f8f96", "#d98a29", "#6b7fd7", "#c25b7c", "#7a9a3a", "#9a6bb8", "#4f9fd0", "#b5703a", "#808b93", "#3f9f6d"]
+PATTERNS = ("", "/", "x", ".")
 MAX_LABEL = 28  # characters of a node's name
 
 
@@ -84,16 +85,21 @@ def histogram(series: Mapping[str, Sequence[float]], x: str, y: str, unit: str =
     data = []
     for index, (name, values) in enumerate(series.items()):
         counted = Counter(min(number - 1, max(0, int(value // width))) for value in values)
-        trace: Figure = {"type": "bar", "name": name, "x": lows, "y": [counted[i] for i in range(number)]}
+        trace = bar_trace(index, name, lows, [counted[i] for i in range(number)], "%{text}: %{y}")
         trace["text"] = [f"{low:g} to {low + width:g}{unit}" if width > 1 else f"{low:g}{unit}" for low in lows]
-        trace["marker"] = {"color": SERIES[index], "pattern": {"shape": ["", "/"][index % 2]}}
-        data.append(trace | {"textposition": "none", "hovertemplate": "%{text}: %{y}"})
+        data.append(trace | {"textposition": "none"})
     figure = axes_figure(data, x, y)
     figure["layout"] |= {"barmode": "group", "bargap": 0.08}
     figure["layout"]["xaxis"]["ticksuffix"] = unit
     if not any(series.values()):
         figure["layout"]["annotations"] = [{"text": f"No {y} have this value", "showarrow": False}]
     return figure
+
+
+def bar_trace(number: int, name: str, x: Sequence[Any], y: Sequence[Any], hover: str) -> Figure:
+    """Return a trace of bars with the colour and the pattern of series `number`."""
+    marker = {"color": SERIES[number], "pattern": {"shape": PATTERNS[number % len(PATTERNS)]}}
+    return {"type": "bar", "name": name, "x": x, "y": y, "marker": marker, "hovertemplate": hover}
 
 
 def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:

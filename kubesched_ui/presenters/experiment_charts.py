@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace
 from kubesched_ui.presenters.node_names import shortened
 
 MAX_LINES = 6
@@ -16,7 +16,6 @@ FEW_BARS = 8  # fewer are as narrow as so many
 FEW_UNITS = 8  # an axis of counts up to so many has a tick for each
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-PATTERNS = ("", "/", "x", ".")
 
 
 class ChartPoint(NamedTuple):
@@ -56,14 +55,9 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
                 "textposition": [_side(of[0].x, points, "bottom" if number else "top") for of in alike],
                 "cliponaxis": False,
                 "line": {"dash": "dash", "width": 1},
-                "marker": {
-                    "symbol": "diamond" if number == 0 else "circle-open",
-                    "size": 11,
-                    "color": SERIES[number],
-                    "line": {"width": 2, "color": SERIES[number]},
-                },
-                "error_x": _bars([max(one.spread[0] for one in of) for of in alike]),
-                "error_y": _bars([max(one.spread[1] for one in of) for of in alike]),
+                "marker": _marker("circle-open" if number else "diamond", 11, SERIES[number]),
+                "error_x": _error_bars([max(one.spread[0] for one in of) for of in alike]),
+                "error_y": _error_bars([max(one.spread[1] for one in of) for of in alike]),
             }
         )
     figure = axes_figure([trace for trace in data if trace["x"]], x, y)
@@ -72,6 +66,10 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
         if all(value == round(value) for value in values):
             figure["layout"][axis] |= counts_axis(max(values, default=0) - min(values, default=0))
     return figure
+
+
+def _marker(symbol: str, size: int, color: str) -> dict[str, Any]:
+    return {"symbol": symbol, "size": size, "color": color, "line": {"width": 2, "color": color}}
 
 
 def _side(x: float, points: Sequence[ChartPoint], above: str) -> str:
@@ -125,7 +123,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _bars(values: Sequence[float]) -> dict[str, Any]:
+def _error_bars(values: Sequence[float]) -> dict[str, Any]:
     return {"type": "data", "array": list(values), "visible": any(values), "thickness": 1}
 
 
@@ -138,22 +136,27 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
         equal.setdefault(tuple(bins), []).append(name)
     for number, (bins, names) in enumerate(equal.items()):
         width = 100 / len(bins)
-        data.append(
-            {
-                "type": "scatter",
-                "name": escape(_listed(names, 3, MAX_LABEL)),
-                "mode": "lines+markers",
-                "x": [round((index + 0.5) * width, 3) for index in range(len(bins))],
-                "y": list(bins),
-                "text": [f"{index * width:g} to {(index + 1) * width:g}%" for index in range(len(bins))],
-                "hovertemplate": "%{text}: %{y:.4~g}",
-                "line": {"color": SERIES[number], "dash": DASHES[number], "width": 2},
-                "marker": {"symbol": SYMBOLS[number], "size": 7},
-            }
-        )
+        middles = [round((index + 0.5) * width, 3) for index in range(len(bins))]
+        trace = _line(number, escape(_listed(names, 3, MAX_LABEL)), middles, bins, "%{text}: %{y:.4~g}")
+        trace["text"] = [f"{index * width:g} to {(index + 1) * width:g}%" for index in range(len(bins))]
+        data.append(trace)
     figure = axes_figure(data, escape(f"{resource} requested"), "nodes")
     figure["layout"]["xaxis"] |= {"ticksuffix": "%", "range": [0, 100]}
     return figure
+
+
+def _line(number: int, name: str, x: Sequence[float], y: Sequence[float], hover: str) -> Figure:
+    """Return a line with markers, with the colour, dash and symbol of series `number`."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "hovertemplate": hover,
+        "line": {"color": SERIES[number], "dash": DASHES[number], "width": 2},
+        "marker": {"symbol": SYMBOLS[number], "size": 7},
+    }
 
 
 def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero: bool) -> Figure:
@@ -167,7 +170,7 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
             "mode": "markers",
             "x": [value for _, values, _ in rows for value in values],
             "y": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
-            "marker": {"symbol": "circle-open", "size": 9, "color": SERIES[1], "line": {"width": 2}},
+            "marker": _marker("circle-open", 9, SERIES[1]),
             "hovertemplate": "%{y}: %{x}",
             "cliponaxis": False,
         },
@@ -195,15 +198,9 @@ def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero
 
 def stacked_bars(names: Sequence[str], series: Mapping[str, Sequence[int]], x: str, y: str) -> Figure:
     """Return a bar of counts per name, stacked of the series, which differ in colour and pattern."""
+    labels = [escape(one) for one in names]
     data = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": [escape(one) for one in names],
-            "y": list(values),
-            "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
-            "hovertemplate": "%{x}: %{y:,}",
-        }
+        bar_trace(number, name, labels, list(values), "%{x}: %{y:,}")
         for number, (name, values) in enumerate(series.items())
         if any(values)
     ]
@@ -220,12 +217,7 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
     data = [
         {
             **{"type": "scatter", "mode": "markers", "name": "Trial", "x": trials, "y": list(values)},
-            "marker": {
-                "symbol": "circle-open",
-                "size": 8,
-                "color": SERIES[0],
-                "line": {"width": 2, "color": SERIES[0]},
-            },
+            "marker": _marker("circle-open", 8, SERIES[0]),
             "hovertemplate": "trial %{x}: %{y:.4~g}<extra></extra>",
         },
         {
@@ -243,20 +235,12 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
 def course(columns: Mapping[str, Sequence[float]], unit: str) -> Figure:
     """Return lines over time that change in steps. `columns`: `t`, and the values of each line at these times. Lines
     differ in colour, dash and marker."""
-    data = [
-        {
-            "type": "scatter",
-            "name": name,
-            "mode": "lines+markers" if len(values) <= MAX_LABELLED else "lines",
-            "x": list(columns["t"]),
-            "y": list(values),
-            "line": {"shape": "hv", "color": SERIES[number], "dash": DASHES[number], "width": 2},
-            "marker": {"symbol": SYMBOLS[number], "size": 7},
-            "hovertemplate": "%{x:,} s: %{y:,}",
-        }
-        for number, (name, values) in enumerate((name, of) for name, of in columns.items() if name != "t")
-    ]
+    lines = {name: values for name, values in columns.items() if name != "t"}
+    data = []
+    for number, (name, values) in enumerate(lines.items()):
+        trace = _line(number, name, columns["t"], values, "%{x:,} s: %{y:,}")
+        trace["line"]["shape"] = "hv"
+        data.append(trace | {"mode": "lines+markers" if len(values) <= MAX_LABELLED else "lines"})
     figure = axes_figure(data, unit, "nodes, pods")
-    values = [value for name, of in columns.items() if name != "t" for value in of]
-    figure["layout"]["yaxis"] |= counts_axis(max(values, default=0))
+    figure["layout"]["yaxis"] |= counts_axis(max((max(of, default=0) for of in lines.values()), default=0))
     return figure

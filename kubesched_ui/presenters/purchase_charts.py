@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure
-from kubesched_ui.presenters.experiment_charts import (
-    MAX_BAR_LABEL,
-    PATTERNS,
-    bar_gap,
-    counts_axis,
-    escape,
-    names_axis,
-)
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace
+from kubesched_ui.presenters.experiment_charts import MAX_BAR_LABEL, bar_gap, counts_axis, escape, names_axis
 from scheduler_core.experiments.buy import price_text
 
 MAX_TYPES = 20
@@ -69,20 +62,12 @@ def counts(types: Sequence[Mapping[str, Any]]) -> Figure:
     shown = [one for one in types if one["count"] or one["own_count"]][:MAX_TYPES]
     labels = [escape(one["name"]) for one in shown]
     series = [("This set", "count"), ("Scheduler alone", "own_count")]
-    data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": labels,
-            "y": [one[key] for one in shown],
-            "text": [f"{one[key]:,}" for one in shown],
-            "textposition": "outside",  # inside, hatched bars of a dark page hide it
-            "cliponaxis": False,
-            "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
-            "hovertemplate": f"{name}: %{{y:,}} nodes<extra>%{{x}}</extra>",
-        }
-        for number, (name, key) in enumerate(series)
-    ]
+    data = []
+    for number, (name, key) in enumerate(series):
+        values = [one[key] for one in shown]
+        trace = bar_trace(number, name, labels, values, f"{name}: %{{y:,}} nodes<extra>%{{x}}</extra>")
+        trace |= {"text": [f"{value:,}" for value in values], "cliponaxis": False}
+        data.append(trace | {"textposition": "outside"})  # inside, hatched bars of a dark page hide it
     figure = axes_figure(data, "", "nodes")
     figure["layout"] |= {"barmode": "group", "bargap": bar_gap(2 * len(shown))}
     figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown], MAX_BAR_LABEL)
@@ -100,17 +85,10 @@ def fullness(types: Sequence[Mapping[str, Any]]) -> Figure:
         of = [one["fullness"].get(resource) for one in shown]
         mean = [None if one is None else round(100 * one["mean"], 1) for one in of]
         least = [0.0 if one is None else round(100 * (one["mean"] - one["min"]), 1) for one in of]
-        data.append(
-            {
-                "type": "bar",
-                "name": escape(resource),
-                "x": [escape(one["name"]) for one in shown],
-                "y": mean,
-                "error_y": {"type": "data", "symmetric": False, "array": [0.0] * len(of), "arrayminus": least},
-                "marker": {"color": SERIES[number], "pattern": {"shape": PATTERNS[number]}},
-                "hovertemplate": f"{escape(resource)}: %{{y}}% on the mean<extra>%{{x}}</extra>",
-            }
-        )
+        name, labels = escape(resource), [escape(one["name"]) for one in shown]
+        trace = bar_trace(number, name, labels, mean, f"{name}: %{{y}}% on the mean<extra>%{{x}}</extra>")
+        errors = {"type": "data", "symmetric": False, "array": [0.0] * len(of), "arrayminus": least}
+        data.append(trace | {"error_y": errors})
     figure = axes_figure(data, "", "requested")
     figure["layout"] |= {"barmode": "group", "bargap": bar_gap(len(data) * len(shown)), "showlegend": True}
     figure["layout"]["xaxis"] |= names_axis([one["name"] for one in shown], MAX_BAR_LABEL)
