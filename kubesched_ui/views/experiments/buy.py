@@ -274,6 +274,4 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/buy.html",
-    form_template="experiments/buy_form.html",
 )

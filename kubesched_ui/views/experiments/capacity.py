@@ -154,6 +154,4 @@ PAGE = QuestionPage(
     form=CapacityForm,
     document=document,
     context=context,
-    template="experiments/capacity.html",
-    form_template="experiments/capacity_form.html",
 )

@@ -171,7 +171,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "metrics": [(name, metric_title(name)) for name in varying(rows) or metrics_of(rows)],
         "front": [rows[index]["title"] for index in front],
         "undirected": [metric_title(name) for name in axes if metric_of(name).better is None],
-        "resources": resources,
+        "resources": [(name, name) for name in resources],
         "resource": resource,
         "fullness_rows": fullness_rows(rows[:SIDE_BY_SIDE], resource),
         "lines": min(len(rows), experiment_charts.MAX_LINES),
@@ -326,7 +326,5 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/compare.html",
-    form_template="experiments/compare_form.html",
     example=example,
 )

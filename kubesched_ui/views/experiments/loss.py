@@ -132,6 +132,4 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/loss.html",
-    form_template="experiments/loss_form.html",
 )

@@ -138,6 +138,4 @@ PAGE = QuestionPage(
     form=MovesForm,
     document=document,
     context=context,
-    template="experiments/moves.html",
-    form_template="experiments/moves_form.html",
 )

@@ -149,6 +149,4 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/noise.html",
-    form_template="experiments/noise_form.html",
 )

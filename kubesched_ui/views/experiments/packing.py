@@ -130,6 +130,4 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/packing.html",
-    form_template="experiments/packing_form.html",
 )

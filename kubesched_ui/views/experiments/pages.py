@@ -116,7 +116,7 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
         except InputError as error:
             form.add_error(None, str(error))
     context = {"scenario": scenario, "tab": "experiments", "page": page, "form": form}
-    return render(request, page.form_template, context, status=400 if form.errors else 200)
+    return render(request, f"experiments/{page.slug}_form.html", context, status=400 if form.errors else 200)
 
 
 @require_GET
@@ -132,7 +132,7 @@ def experiment(request: HttpRequest, experiment_id: int) -> HttpResponse:
         "left": span(max(1, round(found.eta_s))) if found.eta_s is not None else "",
     }
     context |= cell_table(found, request.GET)
-    return render(request, page.template, context | page.context(found, request.GET))
+    return render(request, f"experiments/{page.slug}.html", context | page.context(found, request.GET))
 
 
 def failures_of(experiment: Experiment) -> list[dict[str, Any]]:
@@ -146,7 +146,8 @@ def failures_of(experiment: Experiment) -> list[dict[str, Any]]:
 def chart(request: HttpRequest, experiment_id: int, key: str) -> HttpResponse:
     """Return a chart of an experiment as JSON; its page loads it when it becomes visible."""
     found = find(experiment_id)
-    figure = PAGES[found.question].chart(found, key, request.GET)
+    make = PAGES[found.question].chart
+    figure = make(found, key, request.GET) if make is not None else None
     if figure is None:
         raise Http404(f"Experiment {experiment_id} has no chart {key}.")
     return JsonResponse(figure)

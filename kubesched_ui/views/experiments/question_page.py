@@ -53,16 +53,6 @@ class QuestionForm(forms.Form):
         return ""
 
 
-def no_context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
-    """Return nothing, for a template that needs nothing else."""
-    return {}
-
-
-def no_chart(experiment: Experiment, key: str, query: QueryDict) -> Figure | None:
-    """Return None, for a question without charts."""
-    return None
-
-
 @dataclass(frozen=True)
 class QuestionPage:
     """The pages of a question.
@@ -70,9 +60,10 @@ class QuestionPage:
     `slug`: the name of the question in documents and URLs. `sentence`: what the question answers. `document`: returns
     the Experiment document of a valid form; may raise InputError. `context`: for the template, of an experiment whose
     `answer` may be None, and the query of the address. `chart`: the chart with this key for `experiment-chart`, None if
-    there is none. `template`: extends experiments/experiment_base.html. `form_template`: extends
-    experiments/question_form.html, whose block `fields` has the form. `example`: returns a document that asks what the
-    form cannot, to edit.
+    there is none. `example`: returns a document that asks what the form cannot, to edit.
+
+    The template experiments/<slug>.html extends experiments/experiment_base.html, and experiments/<slug>_form.html
+    extends experiments/question_form.html, whose block `fields` has the form.
     """
 
     slug: str
@@ -80,10 +71,8 @@ class QuestionPage:
     sentence: str
     form: type[QuestionForm]
     document: Callable[[Any, Scenario], dict[str, Any]]
-    context: Callable[[Experiment, QueryDict], dict[str, Any]] = no_context
-    chart: Callable[[Experiment, str, QueryDict], Figure | None] = no_chart
-    template: str = "experiments/experiment_base.html"
-    form_template: str = "experiments/question_form.html"
+    context: Callable[[Experiment, QueryDict], dict[str, Any]]
+    chart: Callable[[Experiment, str, QueryDict], Figure | None] | None = None
     example: Callable[[Scenario], dict[str, Any]] | None = None
 
 

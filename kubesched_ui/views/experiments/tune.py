@@ -138,7 +138,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
         "configuration": chosen["configuration"],
         "costs": [row for row in costs if row["aim"] or row["change"] in ("better", "worse")],
         "equal": sum(row["change"] == "equal" and not row["aim"] for row in costs),
-        "axes": axes_of(answer, query),
+        "axes": [answer["aims"][axis]["metric"] for axis in axes_of(answer, query)],
         "alike": len(known) > 1 and len(set(known)) == 1,
         "points": len({(point.x, point.y) for point in points_of(answer, axes_of(answer, query))}),
         "failed_trials": sum(trial["values"] is None for trial in answer["trials"]),
@@ -246,7 +246,5 @@ PAGE = QuestionPage(
     document=document,
     context=context,
     chart=chart,
-    template="experiments/tune.html",
-    form_template="experiments/tune_form.html",
     example=example,
 )
