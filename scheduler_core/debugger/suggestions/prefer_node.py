@@ -19,6 +19,7 @@ from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain import NodeAnswer, explain_node
 from scheduler_core.explain.answer import Answer, Cause, Fix
+from scheduler_core.explain.scores import ties
 from scheduler_core.simulation import Simulation
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -55,19 +56,16 @@ def prefer_node(simulation: Simulation, pod: str, node: str, attempt: int = 1) -
     situation = Situation(simulation, answer, [mine, *siblings], attempt)
     trace = situation.trace
     explained = explain_node(trace, node, simulation, situation.pod)
-    tied = _tied(trace, rows[node], simulation.cluster.nodes.names)
+    tied = _tied(trace, node, simulation.cluster.nodes.names)
     goes_there = trace.placed_on == node
     found = [] if goes_there and not tied else list(_fixes(situation, node))
     return PreferNode(goes_there, explained, tied, found)
 
 
-def _tied(trace: CycleTrace, row: int, names: list[str]) -> list[str]:
+def _tied(trace: CycleTrace, node: str, names: list[str]) -> list[str]:
     """Return the other nodes that share the highest total with this one; [] if this node does not have it."""
-    if not trace.scores:
-        return []
-    total, rows = trace.total(), trace.feasible_rows()
-    best = rows[total == total.max()].tolist()
-    return [names[other] for other in best if other != row] if row in best else []
+    best = ties(trace, names)
+    return [other for other in best if other != node] if node in best else []
 
 
 def _fixes(situation: Situation, node: str) -> Iterator[Fix]:
@@ -99,8 +97,7 @@ def _wins(situation: Situation, candidate: FixCandidate, node: str) -> bool:
         trace = situation.what_if.run(candidate.changes)
     except InputError:
         return False
-    row, names = situation.cluster.nodes.rows[node], situation.cluster.nodes.names
-    return trace.placed_on == node and not _tied(trace, row, names)
+    return trace.placed_on == node and not _tied(trace, node, situation.cluster.nodes.names)
 
 
 def _prefer(node: str, host: str | None, weight: int) -> TemplateEdit:
