@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from kubesched_ui.clusters import fork, history, queries
 from kubesched_ui.clusters.models import Cluster, PendingPod
 from scheduler_core.api.text_checks import escaped
-from scheduler_core.cluster.formatting import count
 from scheduler_core.debugger.answers import node_answer_now
 from scheduler_core.debugger.node_demand import Demands, demands_of, summary_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import NodeAnswer, Rung
+from scheduler_core.explain.node_answer import refusal
 from scheduler_core.explain.packed_ladder import unpack
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
@@ -47,18 +47,12 @@ def node_answer(cluster: Cluster, key: str, node: str) -> NodeAnswer:
     if sum(cluster.counts.get("kinds", {}).values()) > MOST or not cluster.resource_version:
         for rung in ladder_of_pod(cluster, key) or []:
             if node in rung.nodes:
-                return NodeAnswer(node, "refused" if rung.changes != 0 else "feasible", _sentence(node, rung))
+                if rung.changes == 0:
+                    return NodeAnswer(node, "feasible", f"{node} {rung.each}.")
+                return NodeAnswer(node, "refused", refusal(node, rung.changes, rung.each))
         raise InputError(f"Node {node[:253]}", "", "has no stored answer for this pod yet")
     with _lock:
         return node_answer_now(_simulation(*_now(cluster)), key, node)
-
-
-def _sentence(node: str, rung: Rung) -> str:
-    if rung.changes is None:
-        return f"{node} cannot take the pod: it {rung.each}."
-    if rung.changes == 0:
-        return f"{node} {rung.each}."
-    return f"{node} could take the pod after {count(rung.changes, 'change')}: it {rung.each}."
 
 
 def ladder_of_pod(cluster: Cluster, key: str) -> list[Rung] | None:

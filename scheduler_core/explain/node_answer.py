@@ -86,10 +86,14 @@ def _refusal(node: str, obstacles: Sequence[Obstacle], objections: Sequence[Obje
     never = [one for one in obstacles if one.effort == causes.NEVER]
     words = {one.plugin: one.words for one in objections}
     parts = dict.fromkeys(words.get(one.plugin) or of_one_node(one.phrase) for one in never or obstacles)
-    what = "; it ".join(parts)
-    if never:
+    return refusal(node, None if never else len(obstacles), "; it ".join(parts))
+
+
+def refusal(node: str, changes: int | None, what: str) -> str:
+    """Return that a node could take the pod after so many changes, None for never. `what`: what it lacks."""
+    if changes is None:
         return f"{node} cannot take the pod: it {what}."
-    number = "one change" if len(obstacles) == 1 else count(len(obstacles), "change")
+    number = "one change" if changes == 1 else count(changes, "change")
     return f"{node} could take the pod after {number}: it {what}."
 
 

@@ -75,7 +75,7 @@ def test_a_pod_of_a_live_cluster_is_tried_on_its_nodes(client: Client) -> None:
     assert "n1 cannot take the pod: it is smaller than the request of 64 cpu" in get(client, f"{why}n1").flat
     assert "Not known: Node n9: does not exist" in get(client, f"{why}n9", 400).flat
     Cluster.everything.filter(pk=cluster.pk).update(counts={"kinds": {"Pod": live.MOST + 1}})
-    assert "n1 could take the pod after 1 change: it is \\u202e cordoned." in get(client, f"{why}n1").flat
+    assert "n1 could take the pod after one change: it is \\u202e cordoned." in get(client, f"{why}n1").flat
     assert "n0 cannot take the pod: it is small." in get(client, f"{why}n0").flat
     assert "has no stored answer" in get(client, f"{why}n9", 400).flat
     PendingPod.objects.filter(cluster=cluster).update(ladder=pack([Rung(1, 1, ["n7"], "1 node", "is gone")]))
