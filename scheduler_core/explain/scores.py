@@ -14,6 +14,8 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Decision, Duel, Points, Ranked, ScoreDifference
 from scheduler_core.framework.interface import Plugin, ScorePlugin
 
+NAMED = 3  # plugins in a sentence
+
 
 def best_places(trace: CycleTrace, names: Sequence[str], most: int | None = None, undecided: bool = False) -> list[int]:
     """Return the places of the best feasible nodes by total among `trace.feasible_rows()`; empty without scores.
@@ -67,11 +69,11 @@ def duel(winner: Ranked, other: Ranked) -> Duel:
     return Duel(winner.node, other.node, winner.total - other.total, differences)
 
 
-def ahead(match: Duel, most: int = 3) -> str:
+def ahead(match: Duel) -> str:
     """Return the margin and what it consists of: `6 ahead of n2 (NodeResourcesFit 8, TaintToleration -2)`."""
     differing = [d for d in match.differences if d.difference]
-    parts = [f"{d.plugin} {d.difference:,}" for d in differing[:most]]
-    if rest := differing[most:]:
+    parts = [f"{d.plugin} {d.difference:,}" for d in differing[:NAMED]]
+    if rest := differing[NAMED:]:
         parts.append(f"{count(len(rest), 'other')} {sum(d.difference for d in rest):,}")
     return f"{match.margin:,} ahead of {match.other} ({', '.join(parts)})"
 

@@ -33,8 +33,8 @@ _EFFORT = {
 }
 
 
-def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], most: int = MOST) -> list[Fix]:
-    """Return at most `most` fixes, the one that agrees with the answer's cause first.
+def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo]) -> list[Fix]:
+    """Return at most MOST fixes, the one that agrees with the answer's cause first.
 
     `pods`: the pending pods of one workload that are alike; the simulation is left unchanged. A fix whose command only
     shows something places no pod.
@@ -48,7 +48,7 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo], mo
             fix = simulated(situation, candidate) if not _repeats(candidate, found) else None
             if fix is not None:
                 found.append(fix)
-            if len(found) >= most:
+            if len(found) >= MOST:
                 break
         if found:
             break
@@ -91,10 +91,8 @@ def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
 # ---- over workloads
 
 
-def ranked_over(
-    simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Sequence[PodInfo]]], most: int = MOST
-) -> list[Fix]:
-    """Return the best fixes over workloads, by the pods that each places for its effort and risk.
+def ranked_over(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Sequence[PodInfo]]]) -> list[Fix]:
+    """Return the MOST best fixes over workloads, by the pods that each places for its effort and risk.
 
     `found`: for each workload, its fixes and its pending pods. A fix that is not an edit of one workload, such as an
     uncordon or more nodes, is simulated for the pods of all workloads, in the order of their priorities.
@@ -117,7 +115,7 @@ def ranked_over(
                 places = max(len(placed), fix.places)
                 fix = msgspec.structs.replace(fix, places=places, of=len(everyone))
             best[key] = fix
-    return sorted(best.values(), key=lambda fix: (-fix.places / _effort(fix), fix.kind, fix.text))[:most]
+    return sorted(best.values(), key=lambda fix: (-fix.places / _effort(fix), fix.kind, fix.text))[:MOST]
 
 
 def _effort(fix: Fix) -> float:
