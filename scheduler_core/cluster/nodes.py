@@ -29,7 +29,12 @@ Bool = npt.NDArray[np.bool_]
 
 _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
-_OF_PODS = ("is_bare", "_memo", "images", "used", "nonzero", "requested", "nonzero_cpu", "nonzero_memory", "pod_count")
+_EXTREME = 1 << 42  # an amount
+_PERCENT = 100
+_OF_PODS = (
+    *("is_bare", "_memo", "images", "used", "free", "nonzero", "numerators"),
+    *("requested", "nonzero_cpu", "nonzero_memory", "pod_count"),
+)
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
@@ -47,8 +52,8 @@ def zone_key(node: Node, stable: bool = True) -> str:
 
 
 def on_rows(matrix: npt.NDArray[Any], rows: slice | npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """Return `matrix[:, rows]`. `take` is faster for some rows."""
-    return matrix[:, rows] if isinstance(rows, slice) else matrix.take(rows, axis=1)
+    """Return `matrix[..., rows]`. `take` is faster for some rows."""
+    return matrix[..., rows] if isinstance(rows, slice) else matrix.take(rows, axis=-1)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,8 +85,9 @@ class NodeTable:
     (millicores of cpu, whole units of other resources). `nonzero_cpu`, `nonzero_memory`: requests with the defaults of
     scoring. `pod_count`, `allowed_pods`: int64. `unschedulable`: bool. `usage`: the rows whose pods changed.
     `capacity`: int64, `allowed_pods` and then the columns of `allocatable` in the order of `places`, which has the row
-    of each resource; cpu and memory are 1 and 2. `used`: the same for `pod_count` and `requested`. `nonzero`: those of
-    cpu and memory.
+    of each resource; cpu and memory are 1 and 2. `used`: the same for `pod_count` and `requested`. `free`: `capacity`
+    less `used`. `nonzero`: those of cpu and memory. `numerators`: 100 x the free cpu and memory by `nonzero`, and the
+    requested cpu and memory; int64 over [free or requested, cpu or memory, nodes].
     """
 
     def __init__(self, pods: PodColumns, stable_labels: bool = True, image_counts_fixed: bool = False) -> None:
@@ -97,8 +103,8 @@ class NodeTable:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.nodes: list[Node] = []
-        # `capacity`, `used` and `nonzero`
-        self._columns = np.zeros((10, 0), np.int64)
+        # `capacity`, `used`, `free`, `nonzero` and `numerators`
+        self._columns = np.zeros((18, 0), np.int64)
         self._bind()
         self.unschedulable = np.zeros(0, np.bool_)
         self._memo: dict[object, Any] = {}
@@ -108,6 +114,7 @@ class NodeTable:
         self._images_version = 0  # incremented when a node gets or loses images
         self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
+        self.has_extreme_amounts = False  # whether a pod's amount was negative or so large that a sum may overflow
         self.version = 0  # incremented when a node object, a CSINode, an image count or the order of the rows changes
         self.usage = UsageLog()
         self._saved: _Saved | None = None  # inside `reverting`
@@ -322,6 +329,7 @@ class NodeTable:
         self._bind()
         self.unschedulable = np.fromiter((node.spec.unschedulable for node in self.nodes), np.bool_, len(self.nodes))
         self.pods.permute(self.rows, origin)
+        self.usage.add_all(len(origin))
         rows = fresh.tolist()
         self._fill(rows)
         self._tally_all([(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()])
@@ -330,7 +338,9 @@ class NodeTable:
 
     def _bind(self) -> None:
         half = 1 + len(self._resources)
-        self.capacity, self.used, self.nonzero = self._columns[:half], self._columns[half:-2], self._columns[-2:]
+        self.capacity, self.used = self._columns[:half], self._columns[half : 2 * half]
+        self.free, self.nonzero = self._columns[2 * half : -6], self._columns[-6:-4]
+        self.numerators = self._columns[-4:].reshape(2, 2, -1)
         self.places = {name: place for place, name in enumerate(self._resources, 1)}
         self.allowed_pods, self.allocatable = (
             self.capacity[0],
@@ -348,7 +358,7 @@ class NodeTable:
         if name == "pods" or name in self.allocatable:
             return
         half = 1 + len(self._resources)
-        self._columns = np.insert(self._columns, (half, 2 * half), 0, axis=0)
+        self._columns = np.insert(self._columns, (half, 2 * half, 3 * half), 0, axis=0)
         self._resources.append(name)
         self._bind()
         self.version += 1
@@ -358,6 +368,8 @@ class NodeTable:
         kinds = [self.entries[self.names[row]].kind for row in rows]
         for name, column in (("pods", self.allowed_pods), *self.allocatable.items()):
             column[rows] = np.array([of.get(name, 0) for of in self._of_kinds], np.int64)[kinds]
+        self.free[:, rows] = self.capacity[:, rows] - self.used[:, rows]
+        self.numerators[0][:, rows] = _PERCENT * (self.capacity[1:3, rows] - self.nonzero[:, rows])
 
     # ---- pods
 
@@ -434,7 +446,11 @@ class NodeTable:
             if len(self._added) >= _MEMO_LIMIT:
                 self._added.clear()
             amounts = [pod.held.get(name, 0) for name in self._resources]
-            added = np.array([*[0] * len(self.capacity), 1, *amounts, *pod.nonzero], np.int64)
+            used = np.array([1, *amounts], np.int64)
+            nonzero = np.array(pod.nonzero, np.int64)
+            added = np.concatenate((np.zeros_like(used), used, -used, nonzero, -_PERCENT * nonzero, used[1:3]))
+            if not all(0 <= amount < _EXTREME for amount in (*amounts, *pod.nonzero)):
+                self.has_extreme_amounts = True
             known = self._added[key] = pod.held, added  # as long as it is here, no other object has its id
         return known[1]
 
@@ -455,7 +471,7 @@ class NodeTable:
         for column, amounts in zip(self._columns, np.array([*distinct.values()]).T, strict=True):
             if amounts.any():
                 np.add.at(column, rows, amounts[index])
-        self.usage.forget()
+        self.usage.add_all(len(self))
         self.pods.count_rows(placed)
 
     def usage_of(self, row: int) -> bytes:
@@ -467,7 +483,8 @@ class NodeTable:
         """A context in which nodes have no pods and no images."""
         saved = {name: getattr(self, name) for name in _OF_PODS}
         self.is_bare, self._memo, self.images = True, {}, {}
-        self.used, self.nonzero = np.zeros_like(self.used), np.zeros_like(self.nonzero)
+        self.used, self.free, self.nonzero = np.zeros_like(self.used), self.capacity, np.zeros_like(self.nonzero)
+        self.numerators = np.stack((_PERCENT * self.capacity[1:3], self.nonzero))
         self._bind_used()
         try:
             yield

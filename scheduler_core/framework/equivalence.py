@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.nodes import NodeTable
+from scheduler_core.cluster.nodes import NodeTable, on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fixed_results import (
@@ -42,6 +42,7 @@ _MAX_CELLS = 1 << 23  # of all sets of columns of a cache, unless it has fewer s
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
+_FEW_CHANGED = 16  # rows that are always computed apart
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
@@ -96,27 +97,31 @@ class UsageColumns:
         log = self._nodes.usage
         if self._position == log.position:
             return
-        few = self._position >= 0 and log.position - self._position <= 16 + len(self._nodes) // 4
-        changed = log.since(self._position) if few else None
+        rows = log.since(self._position)
         self._position = log.position
-        rows = list(set(changed)) if changed is not None else None
-        if rows is None:
+        if not len(self.total) or len(rows) > _FEW_CHANGED + len(self._nodes) // 4:
+            codes = self.codes
             self.codes, self.scores, self.total = self._compute(state, pod, slice(None))
             self._known.clear()  # its values may not fit into the types of now
             self._keyframe = None
-            self._verdicts = None
+            if not np.array_equal(codes, self.codes):
+                self._verdicts = None
             return
         if len(rows) == 1:
-            self._update_row(state, pod, rows[0])
+            self._update_row(state, pod, int(rows[0]))
             return
-        codes, scores, total = self._compute(state, pod, np.array(rows, np.intp))
-        keyframe = self._keyframe_to_patch(len(rows))
+        at = np.asarray(rows, np.intp)
+        codes, scores, total = self._compute(state, pod, at)
+        keyframe = self._keyframe_to_patch(len(at))
         self._widen(codes, scores, total)
-        if self._verdicts is not None and (self.codes[:, rows] != codes).any():
+        if self._verdicts is not None and (on_rows(self.codes, at) != codes).any():
             self._verdicts = None
-        self.codes[:, rows], self.scores[:, rows], self.total[rows] = codes, scores, total
+        self.total[at] = total
+        for columns, values in ((self.codes, codes), (self.scores, scores)):
+            for column, some in zip(columns, values, strict=True):
+                column[at] = some
         if keyframe is not None:
-            keyframe.patches.extend(zip(rows, scores.T, strict=True))
+            keyframe.patches.extend(zip(at.tolist(), scores.T, strict=True))
 
     def _update_row(self, state: fwk.CycleState, pod: PodInfo, row: int) -> None:
         """Do the same for one row. Equal pods often leave nodes with equal usage."""
@@ -159,12 +164,13 @@ class UsageColumns:
         """Return all columns on the rows."""
         size = len(self._nodes.pod_count[rows])
         codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self._filters], size)
-        columns = [plugin.score(state, pod, rows) for plugin, _ in self._scores]
-        scores = compact(columns, size)
-        total: npt.NDArray[Any] = np.zeros(size, np.int32 if scores.dtype == np.uint8 else np.int64)
+        scores = compact([plugin.score(state, pod, rows) for plugin, _ in self._scores], size)
+        wide = np.int32 if scores.dtype == np.uint8 else np.int64
+        total: npt.NDArray[Any] | None = None
         for (_, weight), column in zip(self._scores, scores, strict=True):
-            total = total + (column if weight == 1 else column * total.dtype.type(weight))
-        return codes, scores, total
+            weighed = column.astype(wide) if weight == 1 else np.multiply(column, weight, dtype=wide)
+            total = weighed if total is None else np.add(total, weighed, out=total)
+        return codes, scores, np.zeros(size, wide) if total is None else total
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""

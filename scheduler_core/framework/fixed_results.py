@@ -125,7 +125,7 @@ class FixedResults:
 
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
-        raw = scorer.score(state, pod, every)
+        raw = scorer.score(state, pod, every).astype(np.int64, copy=False)
         alike = not len(raw) or bool((raw == raw[0]).all())
         normalized: fwk.Int64 | None = raw
         if alike:

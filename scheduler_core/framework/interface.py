@@ -35,6 +35,7 @@ from scheduler_core.provenance.tree import Tree
 _T = TypeVar("_T")
 
 Int64 = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.integer[Any]]
 Bool = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint16]
 Rows = slice | npt.NDArray[np.intp]  # the feasible rows: slice(None) if all nodes are feasible
@@ -489,8 +490,8 @@ class FilterPlugin(Plugin):
 class UsageFilter(FilterPlugin):
     """A Filter plugin whose verdict on a node depends only on the node, the requests on it and those of the pod."""
 
-    def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows, freed: Int64 | None = None) -> Int64:
-        """Return a number of the verdict on each of the rows; int64, 0 if the node passes.
+    def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows, freed: Int64 | None = None) -> Integers:
+        """Return a number of the verdict on each of the rows; 0 if the node passes.
 
         `freed`: what pods that were removed from the rows used, as `NodeTable.used` has it; int64.
         """
@@ -503,7 +504,7 @@ class UsageFilter(FilterPlugin):
         """
         return None
 
-    def verdict(self, pod: PodInfo, codes: Int64) -> Verdict:
+    def verdict(self, pod: PodInfo, codes: Integers) -> Verdict:
         """Return the verdict for the numbers of all nodes."""
         raise NotImplementedError
 
@@ -551,8 +552,9 @@ class ScorePlugin(Plugin):
         """Return `best`, as it is with these arguments of the plugin."""
         return cls.best
 
-    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Int64:
-        """Return the int64 scores of the feasible rows, in their order. Raises ScoreError if the plugin fails."""
+    def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Integers:
+        """Return the scores of the feasible rows, in their order, as integers of any size. Raises ScoreError if the
+        plugin fails."""
         raise NotImplementedError
 
     def explain_score(self, state: CycleState, view: View) -> Tree | None:

@@ -9,6 +9,8 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+import numpy as np
+
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Profile
@@ -320,7 +322,7 @@ class Framework:
         return scores
 
     def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
-        raw = plugin.score(state, pod, rows)
+        raw = plugin.score(state, pod, rows).astype(np.int64, copy=False)
         normalized = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
         return Score(self.weights[plugin.name], raw, normalized)
 

@@ -17,9 +17,10 @@ Rows = slice | npt.NDArray[np.intp]
 _MAX_SMALL = np.iinfo(np.uint8).max
 
 
-def compact(columns: Sequence[Int64], size: int) -> npt.NDArray[Any]:
-    """Return columns of this size as one array: uint8 if it holds the values, as most scores are, else int64."""
-    small = all(0 <= np.bitwise_or.reduce(column) <= _MAX_SMALL for column in columns)
+def compact(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[Any]:
+    """Return columns of integers of this size as one array: uint8 if it holds the values, as most scores are, else
+    int64."""
+    small = all(one.dtype == np.uint8 or 0 <= np.bitwise_or.reduce(one) <= _MAX_SMALL for one in columns)
     found = np.empty((len(columns), size), np.uint8 if small else np.int64)
     for i, column in enumerate(columns):
         found[i] = column

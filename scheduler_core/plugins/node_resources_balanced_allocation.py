@@ -4,7 +4,7 @@ Upstream: pkg/scheduler/framework/plugins/noderesources (balanced_allocation.go)
 """
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.config.syntax import shown
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
-from scheduler_core.plugins.resource_allocation import column_of, columns, divisors, filled, with_weights
+from scheduler_core.plugins.resource_allocation import column_of, columns, filled, pair_shares, with_weights
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use
 from scheduler_core.provenance.scores import max_node_score
@@ -43,6 +43,7 @@ from scheduler_core.provenance.tree import (
 _PAIR = [resources.CPU, resources.MEMORY]
 
 Float64 = npt.NDArray[np.float64]
+_Scores = TypeVar("_Scores", fwk.Int64, npt.NDArray[np.uint8])
 
 
 class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True, kw_only=True):
@@ -79,11 +80,16 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE
 
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
         """Return 100 x (1 - standard deviation of the used shares) over the resources that the node has.
 
         With `balanced_allocation_scores_change`: 50 + (50 + score with the pod - score without the pod) / 2.
         """
+        default_requests = self.cluster.release.balanced_uses_default_requests
+        if self.resources == _PAIR and not (default_requests or self.cluster.release.two_resource_balance):
+            shares = pair_shares(self.cluster, state, pod, rows)
+            if shares is not None:
+                return self._score_of_pair(pod, shares[1], rows)
         with np.errstate(invalid="ignore"):  # overflowed sums give shares beyond int64; Go also ignores this
             return self._score(pod, rows)
 
@@ -91,9 +97,6 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         if self.cluster.release.two_resource_balance:
             return self._score_of_two(pod, rows)
         default_requests = self.cluster.release.balanced_uses_default_requests
-        usual_pair = self.resources == _PAIR and not default_requests
-        if usual_pair and (capacity := divisors(self.cluster.nodes)) is not None:
-            return self._score_of_pair(pod, rows, on_rows(capacity, rows))
         fractions: list[Float64] = []
         before: list[Float64] = []
         present: list[npt.NDArray[np.bool_] | None] = []
@@ -113,15 +116,14 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         balance = _score if all(has is None for has in present) else partial(_score_groups, present=present)
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
-    def _score_of_pair(self, pod: PodInfo, rows: fwk.Rows, capacity: Float64) -> fwk.Int64:
-        """Return the scores of cpu and memory if all nodes have both. `capacity`: see `divisors`."""
-        amounts = pod.requests.get(resources.CPU, 0), pod.requests.get(resources.MEMORY, 0)
-        requested = on_rows(self.cluster.nodes.used[1:3], rows) + column_of(amounts[0] + pod.slip, amounts[1])
-        scores = _score_two_shares(requested / capacity)
+    def _score_of_pair(self, pod: PodInfo, shares: Float64, rows: fwk.Rows) -> npt.NDArray[np.uint8]:
+        """Return the scores of cpu and memory. `shares`: the requested ones, see `pair_shares`."""
+        scores = _score_two_shares(np.minimum(shares, 1.0))
         if not self.cluster.release.balanced_allocation_scores_change:
             return scores
-        requested -= column_of(*amounts)
-        return _change(scores, _score_two_shares(requested / capacity))
+        nodes = self.cluster.nodes
+        before = on_rows(nodes.used[1:3], rows) + column_of(pod.slip, 0)
+        return _change(scores, _score_two_shares(np.minimum(before / on_rows(nodes.capacity[1:3], rows), 1.0)))
 
     def _score_of_two(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests.
@@ -225,22 +227,21 @@ def _deviation(shares: list[Tree]) -> Tree:
     return root(divide(total_floats(squares), number, "variance"))
 
 
-def _change(after: fwk.Int64, before: fwk.Int64) -> fwk.Int64:
+def _change(after: _Scores, before: _Scores) -> _Scores:
     """Return 50 + (50 + after - before) / 2: between 0 and 100, and 75 if nothing changes."""
     half = fwk.MAX_NODE_SCORE // 2
     return half + (half + after - before) // 2  # never negative: the standard deviation of shares is at most 0.5
 
 
-def _score_two_shares(shares: Float64) -> fwk.Int64:
-    """Return `_score` of two shares, which may be larger than 1. `shares` changes."""
-    np.minimum(shares, 1.0, out=shares)
-    deviation: Float64 = shares[0]
-    deviation -= shares[1]
-    deviation /= 2
-    np.abs(deviation, out=deviation)
-    np.subtract(1, deviation, out=deviation)
-    deviation *= float(fwk.MAX_NODE_SCORE)
-    return deviation.astype(np.int64)
+def _score_two_shares(shares: Float64) -> npt.NDArray[np.uint8]:
+    """Return `_score` of two shares between 0 and 1. `shares` changes."""
+    apart: Float64 = shares[0]
+    apart -= shares[1]
+    np.abs(apart, out=apart)
+    # twice 1 - deviation, times 50: a factor of 2 does not change how a float64 is rounded
+    np.subtract(2, apart, out=apart)
+    apart *= float(fwk.MAX_NODE_SCORE // 2)
+    return apart.astype(np.uint8)
 
 
 def _score(fractions: list[Float64]) -> fwk.Int64:

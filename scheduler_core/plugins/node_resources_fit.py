@@ -38,7 +38,10 @@ from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equ
 
 _FIRST_RESOURCE = 4  # the bit of the first resource in a code
 _MOST_BITS = 60
+_FEW_BITS = 7  # the number of resources from which on a code has more than 8 bits
 _NEVER = np.iinfo(np.int64).min  # every node has this amount
+
+_Limits = tuple[fwk.Int64, fwk.Integers, int]  # see `_limits`
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
@@ -154,31 +157,36 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         amount."""
         wanted, every = self._wanted(state, pod), slice(None)
         if len(wanted) > _MOST_BITS:
-            wanted = [one for one in wanted if self._codes([one], every).max(initial=0) >= _FIRST_RESOURCE]
-        return self._verdict(wanted, self._codes(wanted, every))
+            wanted = [
+                one
+                for one in wanted
+                if self._codes([one], self._limits([one]), every).max(initial=0) >= _FIRST_RESOURCE
+            ]
+        return self._verdict(wanted, self._codes(wanted, self._limits(wanted), every))
 
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE if len(pod.requests) <= _MOST_BITS else fwk.ANYTHING
 
     def usage_codes(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, freed: fwk.Int64 | None = None
-    ) -> fwk.Int64:
-        return self._codes(self._wanted(state, pod), rows, freed)
+    ) -> fwk.Integers:
+        wanted = self._wanted(state, pod)
+        return self._codes(wanted, state.of_class((self.name, "limits"), lambda: self._limits(wanted)), rows, freed)
 
     def additive_needs(self, pod: PodInfo) -> list[tuple[str, int]] | None:
         wanted = self.resources_needed(pod)
         by_devices = any(extended_resources.class_of(self.cluster, name) is not None for name, _ in wanted)
         return None if by_devices or len(wanted) > _MOST_BITS else wanted
 
-    def verdict(self, pod: PodInfo, codes: fwk.Int64) -> fwk.Verdict:
+    def verdict(self, pod: PodInfo, codes: fwk.Integers) -> fwk.Verdict:
         return self._verdict(self.resources_needed(pod), codes)
 
-    def _codes(self, wanted: list[tuple[str, int]], rows: fwk.Rows, freed: fwk.Int64 | None = None) -> fwk.Int64:
-        """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, 2 for pods, 4 and
-        above for the wanted resources in order. int64."""
+    def _limits(self, wanted: list[tuple[str, int]]) -> _Limits:
+        """Return the least free amounts and their bits (in the rows of `NodeTable.free`), and the bits that all nodes
+        have. The bits are 2 for pods, and 4 and above for the wanted resources in order."""
         nodes = self.cluster.nodes
         beyond = int(self.cluster.release.fit_beyond_allocatable_unresolvable)
-        least, bits, everywhere = [1], [2], 0  # in the rows of `capacity`
+        least, bits, everywhere = [1], [2], 0
         for bit, (name, amount) in enumerate(wanted, 2):
             place = nodes.places.get(name)
             if place is None:
@@ -190,24 +198,29 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
                 least += [_NEVER] * more
                 bits += [0] * more
             least[place], bits[place] = amount, 1 << bit
-        enough = column_of(*least)
-        capacity = nodes.capacity[: len(least)]
-        free = on_rows(capacity, rows) - on_rows(nodes.used[: len(least)], rows)
-        lacking = (free if freed is None else free + freed[: len(least)]) < enough
+        return column_of(*least), np.array(bits, np.uint8 if len(wanted) < _FEW_BITS else np.int64), everywhere
+
+    def _codes(
+        self, wanted: list[tuple[str, int]], limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None
+    ) -> fwk.Integers:
+        """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, and those of
+        `_limits`. uint8 if it holds them, else int64."""
+        nodes = self.cluster.nodes
+        enough, bits, everywhere = limits
+        free = on_rows(nodes.free[: len(enough)], rows)
+        lacking = (free if freed is None else free + freed[: len(enough)]) < enough
         for name, _ in wanted if self.cluster.device_classes else ():
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
                 lacking[nodes.places[name]] &= self._has(name)[rows]
-        codes = np.zeros(lacking.shape[1], np.int64)
-        if everywhere:
-            codes += everywhere
-        few = lacking.any(axis=0).nonzero()[0]
+        codes = np.full(lacking.shape[1], everywhere, bits.dtype)
+        few = np.flatnonzero(lacking.any(axis=0))
         if len(few):
             lacking = lacking[:, few]
-            found = np.array(bits, np.int64) @ lacking
-            if beyond:
+            found = bits @ lacking.view(np.uint8)
+            if self.cluster.release.fit_beyond_allocatable_unresolvable:
                 at = few if isinstance(rows, slice) else rows[few]
-                found |= (lacking[1:] & (capacity[1:, at] < enough[1:])).any(axis=0)
+                found |= (lacking[1:] & (nodes.capacity[1 : len(enough), at] < enough[1:])).any(axis=0)
             codes[few] |= found
         return codes
 
@@ -216,7 +229,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         allocatable = self.cluster.nodes.allocatable.get(name)
         return np.zeros(len(self.cluster.nodes), np.bool_) if allocatable is None else allocatable > 0
 
-    def _verdict(self, wanted: list[tuple[str, int]], codes: fwk.Int64) -> fwk.Verdict:
+    def _verdict(self, wanted: list[tuple[str, int]], codes: fwk.Integers) -> fwk.Verdict:
         """Create one status for each combination of insufficient resources that occurs."""
         refused = codes.nonzero()[0]
         if not len(refused):
@@ -300,8 +313,8 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         return None
 
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        return self.scorer(pod, rows)
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
+        return self.scorer(state, pod, rows)
 
     # ---- explanations
 

@@ -145,7 +145,7 @@ class Strategy:
         return ("scoringStrategy", *inner)
 
 
-ResourceScorer = Callable[[PodInfo, fwk.Rows], fwk.Int64]
+ResourceScorer = Callable[[fwk.CycleState, PodInfo, fwk.Rows], fwk.Integers]
 Formula = Callable[[fwk.Int64, fwk.Int64], fwk.Int64]  # (requested, allocatable > 0), int64 over rows -> 0..100
 
 MAX_UTILIZATION = 100
@@ -154,6 +154,7 @@ MAX_UTILIZATION = 100
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
 _MAX_SHAPE_SCORE = 10
 _EXACT = 1 << 46
+_SHARES = "pair_shares"  # in CycleState
 
 Float64 = npt.NDArray[np.float64]
 
@@ -202,9 +203,38 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
-def divisors(nodes: NodeTable) -> Float64 | None:
+def pair_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
+    """Return 100 x the free share of cpu and memory with the pod by the requests of scoring, and the requested share
+    with the pod: float64 over [free or requested, cpu or memory, rows]. Do not change it: plugins share it in a cycle.
+
+    None unless all nodes have both, each less than 2^46 (see `quotients`), and no amount of a pod can make a sum
+    overflow or negative.
+    """
+    known = state.get(_SHARES)
+    if known is not None and known[0] is rows:
+        return known[1]  # type: ignore[no-any-return]
+    nodes = cluster.nodes
+    capacity = None if nodes.has_extreme_amounts else _divisors(nodes)
+    amounts = state.of_class(_SHARES, lambda: _amounts(pod))
+    if capacity is None or amounts is None:
+        return None
+    shares: Float64 = (amounts + on_rows(nodes.numerators, rows)) / on_rows(capacity, rows)
+    state[_SHARES] = rows, shares
+    return shares
+
+
+def _amounts(pod: PodInfo) -> fwk.Int64 | None:
+    """Return what a pod adds to `NodeTable.numerators`, over [free or requested, cpu or memory, 1]; None if an amount
+    is negative or may make a sum overflow."""
+    cpu, memory = pod.requests.get(resources.CPU, 0) + pod.slip, pod.requests.get(resources.MEMORY, 0)
+    if min(*pod.nonzero_incoming, cpu, memory) < 0 or max(*pod.nonzero_incoming, cpu, memory) >= _EXACT:
+        return None
+    return np.array([[-100 * amount for amount in pod.nonzero_incoming], [cpu, memory]], np.int64)[..., np.newaxis]
+
+
+def _divisors(nodes: NodeTable) -> Float64 | None:
     """Return the allocatable cpu and memory of each node as two rows of float64; None unless all nodes have both, each
-    less than 2^46: see `quotients`."""
+    less than 2^46."""
 
     def make() -> tuple[Float64 | None]:
         pair = nodes.capacity[1:3]
@@ -316,11 +346,13 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         formula = partial(most if strategy.type == "MostAllocated" else least_allocated, max_score=strategy.max_score)
 
     pair = [name for name, _ in weights] == [resources.CPU, resources.MEMORY] and absent is None
-    least = strategy.type == "LeastAllocated" and pair
+    least = strategy.type == "LeastAllocated" and pair and strategy.max_score == fwk.MAX_NODE_SCORE
 
-    def score(pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        if least and (capacity := divisors(cluster.nodes)) is not None:
-            return least_of_pair(pod, rows, capacity)
+    def score(state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
+        if least and (overhead or not pod.pod.spec.overhead):
+            shares = pair_shares(cluster, state, pod, rows)
+            if shares is not None:
+                return least_of_pair(shares[0])
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:
@@ -345,21 +377,17 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
             return round_half_away(total / divisor)
         return total // divisor  # type: ignore[no-any-return]
 
-    def least_of_pair(pod: PodInfo, rows: fwk.Rows, capacity: Float64) -> fwk.Int64:
-        """Return the same for both resources at once."""
-        amounts: tuple[int, ...] = pod.nonzero_incoming
-        if not overhead and pod.pod.spec.overhead:
-            amounts = tuple([one - scored_overhead(pod, name) for one, (name, _) in zip(amounts, weights, strict=True)])
-        nodes = cluster.nodes
-        free = on_rows(nodes.capacity[1:3], rows) - on_rows(nodes.nonzero, rows)
-        free -= column_of(*amounts)
-        np.maximum(free, 0, out=free)
-        free *= strategy.max_score
-        cpu, memory = (free / on_rows(capacity, rows)).astype(np.int64)
+    def least_of_pair(shares: Float64) -> fwk.Integers:
+        """Return the same for both resources at once. `shares`: the free ones, see `pair_shares`."""
+        points = np.maximum(shares, 0.0).astype(np.uint8)
+        cpu, memory = points
         (_, of_cpu), (_, of_memory) = weights
         if of_cpu == of_memory:
-            return (cpu + memory) >> 1  # type: ignore[no-any-return]
-        return (cpu * of_cpu + memory * of_memory) // (of_cpu + of_memory)  # type: ignore[no-any-return]
+            cpu += memory
+            cpu >>= 1
+            return cpu  # type: ignore[no-any-return]
+        mean = (cpu.astype(np.int64) * of_cpu + memory.astype(np.int64) * of_memory) // (of_cpu + of_memory)
+        return mean.astype(np.uint8)  # type: ignore[no-any-return]
 
     return score
 
@@ -515,9 +543,9 @@ class StrategyPlugin(fwk.ScorePlugin):
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.USAGE
 
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
         """Return the weighted mean of the strategy's scores over the resources."""
-        return self.scorer(pod, rows)
+        return self.scorer(state, pod, rows)
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         return explain_strategy(view, self.name, self.strategy)

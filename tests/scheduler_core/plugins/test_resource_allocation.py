@@ -27,3 +27,16 @@ def test_an_overflowing_utilization_stays_on_the_shape():
         assert not 0 <= wrapped[0] <= 100 or not 0 <= wrapped[1] <= 100
         assert formula(requested, allocatable).tolist()[2] == 50
         assert set(formula(requested, allocatable).tolist()) <= set(range(10, 91))
+
+
+def test_amounts_that_may_overflow_score_other_nodes_as_before():
+    nodes = [node(f"n{i}", cpu=f"{i + 3}", memory=f"{7 * i + 5}Gi") for i in range(8)]
+    small = [pod(f"p{i}", requests={"cpu": f"{i * 37 + 11}m", "memory": f"{i * 53 + 7}Mi"}) for i in range(6)]
+    huge = pod("huge", requests={"memory": "100Ti"}, on="elsewhere")
+    plain, mixed = (
+        list(Simulation([*nodes, *more, *small], release="1.34").run()) for more in ([], [node("elsewhere"), huge])
+    )
+    for one, other in zip(plain, mixed, strict=True):
+        for plugin in ("NodeResourcesFit", "NodeResourcesBalancedAllocation"):
+            shown = dict(zip(other.feasible_rows().tolist(), other.scores[plugin].raw.tolist(), strict=True))
+            assert [shown[row] for row in range(8)] == one.scores[plugin].raw.tolist()
