@@ -5,6 +5,7 @@ Source: pkg/scheduler/framework/types.go (AffinityTerm).
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.topology import Topology
 
 Counts = npt.NDArray[np.int64]
+
+_FEW = 16  # the number of nodes for each that has pods from which on only these are kept
 
 
 class Counted(Protocol):
@@ -63,50 +66,93 @@ class LabelClass:
 
 
 class PodCounts:
-    """The number of some pods on each node. `counts`: int64 over nodes. `total`: on all nodes."""
+    """The number of some pods on each node. `total`: on all nodes.
 
-    __slots__ = ("_rows", "_sums", "counts", "total")
+    Most selectors match pods on few nodes: as long as these are fewer than one in 16, only they are kept.
+    """
+
+    __slots__ = ("_by_row", "_counts", "_rows", "_size", "_sums", "total")
 
     def __init__(self, size: int) -> None:
         """`size`: the number of nodes. None has such a pod."""
-        self.counts: Counts = np.zeros(size, np.int64)
         self.total = 0
-        self._rows: set[int] | None = None  # those with such pods, once `rows` was called
+        self._size = size
+        self._by_row: dict[int, int] = {}  # the numbers that are not 0, as long as they are few
+        self._counts: Counts | None = None  # else all numbers
+        self._rows: set[int] | None = None  # then the rows with such pods, once `rows` was called
         self._sums: dict[str, tuple[Topology, Counts]] = {}  # topology key -> its column, number of pods by value
+
+    @property
+    def counts(self) -> Counts:
+        """The number of pods on each node: int64 over nodes. Do not change it."""
+        if self._counts is not None:
+            return self._counts
+        counts = np.zeros(self._size, np.int64)
+        if self._by_row:
+            counts[list(self._by_row)] = list(self._by_row.values())
+        return counts
 
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
-        count = self.counts[row] = self.counts.item(row) + step
         self.total += step
-        if self._rows is not None:
-            (self._rows.add if count > 0 else self._rows.discard)(row)
+        if self._counts is None:
+            count = self._by_row.get(row, 0) + step
+            if count:
+                self._by_row[row] = count
+                if len(self._by_row) * _FEW > self._size:
+                    self._counts = self.counts
+                    self._by_row.clear()
+            else:
+                del self._by_row[row]
+        else:
+            count = self._counts[row] = self._counts.item(row) + step
+            if self._rows is not None:
+                (self._rows.add if count > 0 else self._rows.discard)(row)
         for topology, sums in self._sums.values():
-            if not topology.unique and (value := topology.ids.item(row)) >= 0:
+            if (value := topology.ids.item(row)) >= 0:
                 sums[value] = sums.item(value) + step
 
-    def rows(self) -> set[int]:
-        """Return the rows with such pods. Do not change the set; it changes with the pods."""
+    def rows(self) -> Set[int]:
+        """Return the rows with such pods. It changes with the pods."""
+        if self._counts is None:
+            return self._by_row.keys()
         if self._rows is None:
-            self._rows = set((self.counts > 0).nonzero()[0].tolist())
+            self._rows = set((self._counts > 0).nonzero()[0].tolist())
         return self._rows
 
     def sums(self, key: str, topology: Topology) -> Counts:
-        """Return the number of pods by value of a topology key: int64 over values. It changes with the pods."""
+        """Return the number of pods by value of a topology key: int64 over values. Do not change it; it may change with
+        the pods."""
+        if topology.unique:
+            return self.counts
         known = self._sums.get(key)
         if known is None or known[0] is not topology:
-            known = self._sums[key] = topology, topology.sums(self.counts)
+            known = self._sums[key] = topology, self._sums_of(topology)
         return known[1]
+
+    def _sums_of(self, topology: Topology) -> Counts:
+        if self._counts is not None:
+            return topology.sums(self._counts)
+        sums = [0] * len(topology.values)
+        for row, count in self._by_row.items():
+            if (value := topology.ids.item(row)) >= 0:
+                sums[value] += count
+        return np.array(sums, np.int64)
 
     def permute(self, origin: npt.NDArray[np.intp]) -> None:
         """Set new rows. `origin`: the old row of each new row, -1 if it is new."""
+        counts = self.counts
         self._sums.clear()
-        self._rows = None
-        if len(self.counts):
-            self.counts = self.counts[origin]
-            self.counts[origin < 0] = 0
-        else:
-            self.counts = np.zeros(len(origin), np.int64)
-        self.total = int(self.counts.sum())
+        self._rows, self._size, self._counts = None, len(origin), None
+        if len(counts):
+            counts = counts[origin]
+            counts[origin < 0] = 0
+        self.total = int(counts.sum())
+        there = counts.nonzero()[0].tolist()
+        self._by_row = dict(zip(there, counts[there].tolist(), strict=True))
+        if len(there) * _FEW > self._size:
+            self._counts = counts
+            self._by_row.clear()
 
 
 class SelectorColumn(PodCounts):

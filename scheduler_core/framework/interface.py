@@ -12,7 +12,7 @@ Source: k8s.io/kube-scheduler/framework (interface.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -131,12 +131,12 @@ class Verdict:
         return Verdict(codes, tuple(statuses)) if codes is not None else PASSES
 
     @staticmethod
-    def of_rows(size: int, *choices: tuple[set[int], Status]) -> Verdict:
+    def of_rows(size: int, *choices: tuple[Set[int], Status]) -> Verdict:
         """Refuse few of `size` nodes: each row by the status of the first set that has it. No set is empty."""
         if not choices:
             return PASSES
         first, *others = [rows for rows, _ in choices]
-        refused = np.array(sorted(first.union(*others) if others else first), np.intp)
+        refused = np.array(sorted(set().union(first, *others) if others else first), np.intp)
         codes = np.zeros(size, np.uint16)
         codes[refused] = len(choices)
         for code in range(len(others), 0, -1):

@@ -75,12 +75,22 @@ def _term_at(pod: PodInfo, place: tuple[Step, ...]) -> PodAffinityTerm:
     return terms.required[index] if strength == REQUIRED else terms.preferred[index].pod_affinity_term
 
 
-@dataclass(slots=True)
 class Domains:
-    """A number for each topology domain. `counts`: int64 over the values of the topology."""
+    """The number of some pods in each domain of a topology."""
 
-    topology: Topology
-    counts: fwk.Int64
+    __slots__ = ("_column", "_counts", "_key", "topology")
+
+    def __init__(self, key: str, topology: Topology, column: PodCounts) -> None:
+        """`key`: that of the topology. `column`: of the pods."""
+        self._key, self.topology, self._column = key, topology, column
+        self._counts: fwk.Int64 | None = None
+
+    @property
+    def counts(self) -> fwk.Int64:
+        """Int64 over the values of the topology, made when it is read."""
+        if self._counts is None:
+            self._counts = self._column.sums(self._key, self.topology)
+        return self._counts
 
 
 @dataclass(slots=True)
@@ -187,8 +197,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
     # ---- helpers
 
     def _domains(self, topology_key: str, counts: PodCounts) -> Domains:
-        topology = self.cluster.nodes.topology(topology_key)
-        return Domains(topology, counts.sums(topology_key, topology))
+        return Domains(topology_key, self.cluster.nodes.topology(topology_key), counts)
 
     def _resolve(self, term: Term) -> frozenset[str] | None:
         """Return the namespaces that a term of the incoming pod covers, listed and selected; None for all."""
@@ -289,7 +298,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         for pairs, status in sides[::-1] if self._existing_first else sides:
             found = [rows for counts, _ in pairs if (rows := counts.rows())]
             if found:
-                rows = found[0] if len(found) == 1 else found[0].union(*found[1:])
+                rows = found[0] if len(found) == 1 else set().union(*found)
                 repelled.append((rows, self._with_prefix(status)))
         return fwk.Verdict.of_rows(len(self.cluster.nodes), *repelled)
 
