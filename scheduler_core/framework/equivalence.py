@@ -81,6 +81,7 @@ class UsageColumns:
     ) -> None:
         self._nodes = nodes
         self._filters, self._scores = filters, scores
+        self._small_weights = sum(abs(weight) for _, weight in scores) < 1 << 23  # so that a total is an int32
         self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
         self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
         self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
@@ -165,7 +166,7 @@ class UsageColumns:
         size = len(self._nodes.pod_count[rows])
         codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self._filters], size)
         scores = compact([plugin.score(state, pod, rows) for plugin, _ in self._scores], size)
-        wide = np.int32 if scores.dtype == np.uint8 else np.int64
+        wide = np.int32 if scores.dtype == np.uint8 and self._small_weights else np.int64
         total: npt.NDArray[Any] | None = None
         for (_, weight), column in zip(self._scores, scores, strict=True):
             weighed = column.astype(wide) if weight == 1 else np.multiply(column, weight, dtype=wide)
@@ -317,7 +318,7 @@ class EquivalenceClass:
         self, framework: ProfilePlugins, varies: dict[str, str], pod: PodInfo, usages: Callable[..., UsageColumns]
     ) -> None:
         self.scorers: list[tuple[str, int]] = []
-        self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Int64 | None]] = []
+        self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Integers | None]] = []
         by_usage: list[tuple[fwk.ScorePlugin, int]] = []
         for scorer in framework.score:
             name, weight = scorer.name, framework.weights[scorer.name]

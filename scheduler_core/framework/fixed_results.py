@@ -79,8 +79,8 @@ class FixedResults:
     filter_state: fwk.CycleState = field(default_factory=fwk.CycleState)
     score_state: fwk.CycleState = field(default_factory=fwk.CycleState)
     verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
-    columns: dict[str, tuple[fwk.Int64, fwk.Int64 | None]] = field(default_factory=dict)
-    total: fwk.Int64 | None = None
+    columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = field(default_factory=dict)
+    total: fwk.Integers | None = None
     constant: int = 0
 
     @staticmethod
@@ -125,9 +125,9 @@ class FixedResults:
 
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
-        raw = scorer.score(state, pod, every).astype(np.int64, copy=False)
+        raw = scorer.score(state, pod, every)
         alike = not len(raw) or bool((raw == raw[0]).all())
-        normalized: fwk.Int64 | None = raw
+        normalized: fwk.Integers | None = raw
         if alike:
             raw = normalized = _uniform(raw)
         if scorer.normalize is not None:
@@ -139,7 +139,8 @@ class FixedResults:
         if alike:
             self.constant += int(normalized[0]) * weight if len(normalized) else 0
         else:
-            self.total = normalized * weight if self.total is None else self.total + normalized * weight
+            weighed = np.multiply(normalized, weight, dtype=np.int64)
+            self.total = weighed if self.total is None else self.total + weighed
 
 
 class SharedResults:
@@ -167,6 +168,8 @@ class SharedResults:
                 if results is None:
                     results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
                 found.add(results)
+            if found.total is not None:
+                found.total = _narrowed(found.total)
         return found
 
     def forget(self) -> None:
@@ -184,6 +187,13 @@ def _note_outcome(plugin: fwk.Plugin, outcome: object, run: set[str], skipped: s
         run.add(plugin.name)
 
 
-def _uniform(column: fwk.Int64) -> fwk.Int64:
+def _uniform(column: fwk.Integers) -> fwk.Int64:
     """Return a column with one value as a view of that value: thousands of classes keep such columns."""
-    return np.broadcast_to(column[:1].copy(), column.shape) if len(column) else column
+    first = column[:1].astype(np.int64)
+    return np.broadcast_to(first, column.shape) if len(column) else first
+
+
+def _narrowed(column: fwk.Integers) -> fwk.Integers:
+    """Return a column, which is not empty, as int16 if that holds it."""
+    small = np.iinfo(np.int16)
+    return column.astype(np.int16) if small.min <= column.min() and column.max() <= small.max else column

@@ -344,7 +344,11 @@ class Framework:
                 score = self._score(plugin, state, pod, rows)
             else:
                 assert plugin.normalize is not None
-                score = Score(weight, StaticColumn(raw, rows), plugin.normalize(state, pod, raw[rows], rows))
+                score = Score(
+                    weight,
+                    StaticColumn(raw, rows),
+                    plugin.normalize(state, pod, raw[rows].astype(np.int64, copy=False), rows),
+                )
             varying[name] = score
             total = total + score.normalized * weight
         if not (usage.index or equivalent.columns or varying):

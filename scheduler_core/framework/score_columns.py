@@ -76,11 +76,12 @@ class StaticColumn:
 
     __slots__ = ("column", "rows")
 
-    def __init__(self, column: Int64, rows: Rows) -> None:
+    def __init__(self, column: npt.NDArray[Any], rows: Rows) -> None:
+        """`column`: integers."""
         self.column, self.rows = column, rows
 
     def read(self) -> Int64:
-        return self.column[self.rows]
+        return self.column[self.rows].astype(np.int64, copy=False)
 
 
 Column = Int64 | UsageColumn | StaticColumn

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 from collections.abc import Sized
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.pod_info import PodInfo
@@ -43,7 +44,7 @@ class ImageLocality(fwk.ScorePlugin):
     pod_fields = ("image",)
     reads = "images"
 
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
         """Return 100 x (sum - 23 MB) / (1000 MB x containers - 23 MB), where sum adds size x share of nodes with the
         image. Older releases have one threshold for all containers."""
         images, volumes = tuple(self._images(pod)), tuple(self._volumes(pod))
@@ -72,9 +73,10 @@ class ImageLocality(fwk.ScorePlugin):
             return []
         return [volume.image.reference for volume in pod.pod.spec.volumes if volume.image is not None]
 
-    def _scores(self, images: tuple[str, ...], containers: int) -> fwk.Int64:
+    def _scores(self, images: tuple[str, ...], containers: int) -> npt.NDArray[np.uint8]:
+        """Return the scores of all nodes. Those that have none of the images score 0."""
         nodes = self.cluster.nodes
-        total = np.zeros(len(nodes), np.int64)
+        total, scores = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.uint8)
         largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, ()))
@@ -82,8 +84,10 @@ class ImageLocality(fwk.ScorePlugin):
                 counts = np.array([nodes.entries[holder].image_spread[image] for holder in holders])
                 points = (float(size) * (counts / len(nodes))).astype(np.int64)
                 total[[nodes.rows[holder] for holder in holders]] += np.minimum(points, largest)
-        np.clip(total, MIN_THRESHOLD, max(largest, MIN_THRESHOLD), out=total)
-        return self.max_score * (total - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+        rows = total.nonzero()[0]
+        held = np.clip(total[rows], MIN_THRESHOLD, max(largest, MIN_THRESHOLD))
+        scores[rows] = self.max_score * (held - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+        return scores
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
         spec = pod.pod.spec
