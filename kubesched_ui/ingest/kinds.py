@@ -39,12 +39,27 @@ KINDS: dict[str, Kind] = {
     **_kinds("storage.k8s.io/v1", "CSIStorageCapacity"),
     **_kinds("resource.k8s.io/v1", "ResourceClaim", "ResourceClaimTemplate"),
     **_kinds("resource.k8s.io/v1", "DeviceClass", "ResourceSlice", "DeviceTaintRule", namespaced=False),
-    **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", also=("scheduling.sigs.k8s.io",)),
+    **_kinds("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ElasticQuota", also=("scheduling.sigs.k8s.io",)),
+    **_kinds("topology.node.k8s.io/v1alpha2", "NodeResourceTopology", namespaced=False),
+    **_kinds("appgroup.diktyo.x-k8s.io/v1alpha1", "AppGroup"),
+    **_kinds("networktopology.diktyo.x-k8s.io/v1alpha1", "NetworkTopology"),
+    **_kinds("security-profiles-operator.x-k8s.io/v1beta1", "SeccompProfile"),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
+PLUGIN_KINDS = {
+    "CapacityScheduling": ("elasticquotas.scheduling.x-k8s.io",),
+    "Coscheduling": ("podgroups.scheduling.x-k8s.io",),
+    "NetworkOverhead": (
+        "appgroups.appgroup.diktyo.x-k8s.io",
+        "networktopologies.networktopology.diktyo.x-k8s.io",
+    ),
+    "NodeResourceTopologyMatch": ("noderesourcetopologies.topology.node.k8s.io",),
+    "SySched": ("seccompprofiles.security-profiles-operator.x-k8s.io",),
+    "TopologicalSort": ("appgroups.appgroup.diktyo.x-k8s.io",),
+}
 # Never stored: these kinds do not affect scheduling, and their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kubesched_ui import current_viewer
 from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS
+from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, PLUGIN_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
@@ -44,6 +44,7 @@ def front(request: HttpRequest, error: str = "", pasted: str = "", status: int =
         "kinds": SNAPSHOT_KINDS,
         "devices": DEVICE_KINDS,
         "podgroups": GROUP_KINDS,
+        "plugin_kinds": PLUGIN_KINDS,
         "clusters": clusters(samples),
         "previews": Upgrade.objects.select_related("scenario").defer("steps")[:3],
     }

@@ -416,7 +416,7 @@ class Pod(Object):
                 _check_resources(container.resources, where, f"{at}.resources")
                 for j, port in enumerate(container.ports):
                     check_number(port.host_port, 0, 65535, where, f"{at}.ports[{j}].hostPort")
-        _check_quantities(spec.overhead, where, "spec.overhead")
+        check_quantities(spec.overhead, where, "spec.overhead")
         if spec.resources is not None:
             _check_resources(spec.resources, where, "spec.resources")
         for field, statuses in (
@@ -424,9 +424,9 @@ class Pod(Object):
             ("initContainerStatuses", self.status.init_container_statuses),
         ):
             for i, status in enumerate(statuses):
-                _check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
+                check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
                 if status.resources is not None:
-                    _check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
+                    check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
         if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
             raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
         check_choice(spec.preemption_policy, ("", "Never", "PreemptLowerPriority"), where, "spec.preemptionPolicy")
@@ -474,8 +474,8 @@ class Node(Object):
         return all(condition.status == "True" for condition in self.status.conditions if condition.type == "Ready")
 
     def check(self, where: str) -> None:
-        _check_quantities(self.status.allocatable, where, "status.allocatable")
-        _check_quantities(self.status.capacity, where, "status.capacity")
+        check_quantities(self.status.allocatable, where, "status.allocatable")
+        check_quantities(self.status.capacity, where, "status.capacity")
         for i, taint in enumerate(self.spec.taints):
             check_choice(taint.effect, _TAINT_EFFECTS, where, f"spec.taints[{i}].effect")
         for i, image in enumerate(self.status.images):
@@ -559,7 +559,7 @@ class PersistentVolume(Object):
     status: Phase = msgspec.field(default_factory=Phase)
 
     def check(self, where: str) -> None:
-        _check_quantities(self.spec.capacity, where, "spec.capacity")
+        check_quantities(self.spec.capacity, where, "spec.capacity")
         affinity = self.spec.node_affinity
         if affinity is not None and affinity.required is not None:
             check_node_terms(
@@ -572,7 +572,7 @@ class PersistentVolumeClaim(Object):
     status: Phase = msgspec.field(default_factory=Phase)
 
     def check(self, where: str) -> None:
-        _check_quantities(self.spec.resources.requests, where, "spec.resources.requests")
+        check_quantities(self.spec.resources.requests, where, "spec.resources.requests")
         _check_selector(self.spec.selector, where, "spec.selector")
 
 
@@ -631,7 +631,7 @@ class CSIStorageCapacity(Object):
 
     def check(self, where: str) -> None:
         amounts = {"capacity": self.capacity, "maximumVolumeSize": self.maximum_volume_size}
-        _check_quantities({k: v for k, v in amounts.items() if v is not None}, where, "")
+        check_quantities({k: v for k, v in amounts.items() if v is not None}, where, "")
         _check_selector(self.node_topology, where, "nodeTopology")
 
 
@@ -686,7 +686,7 @@ class PodGroup(Object):
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
 
     def check(self, where: str) -> None:
-        _check_quantities(self.spec.min_resources, where, "spec.minResources")
+        check_quantities(self.spec.min_resources, where, "spec.minResources")
         check_number(self.spec.min_member, 0, INT32_MAX, where, "spec.minMember")
         check_number(self.spec.schedule_timeout_seconds, 0, INT32_MAX, where, "spec.scheduleTimeoutSeconds")
 
@@ -728,6 +728,7 @@ register(CSIStorageCapacity, groups=_STORAGE)
 register(PodDisruptionBudget, groups=("policy",))
 register(PriorityClass, groups=("scheduling.k8s.io",), namespaced=False)
 register(PodGroup, groups=("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"))
+VERSIONS[PodGroup.__name__] = "v1alpha1"
 
 _T = TypeVar("_T")
 _PATH = re.compile(r"(.*?)(?: - at (?:`key` in )?`\$?\.?(.*)`)?$", re.S)
@@ -908,11 +909,11 @@ def check_metadata(obj: Object, where: str) -> None:
 
 
 def _check_resources(resources: Resources, where: str, field: str) -> None:
-    _check_quantities(resources.requests, where, f"{field}.requests")
-    _check_quantities(resources.limits, where, f"{field}.limits")
+    check_quantities(resources.requests, where, f"{field}.requests")
+    check_quantities(resources.limits, where, f"{field}.limits")
 
 
-def _check_quantities(quantities: Quantities, where: str, field: str) -> None:
+def check_quantities(quantities: Quantities, where: str, field: str) -> None:
     for name, text in quantities.items():
         try:
             negative = quantity.is_negative(text)

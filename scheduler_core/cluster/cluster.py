@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from scheduler_core.api import devices, workloads
+from scheduler_core.api import devices, scheduler_plugins, workloads
 from scheduler_core.api import objects as kinds
 from scheduler_core.api.objects import Namespace, Node, Object, Pod
 from scheduler_core.cluster.change_log import OBJECT, PLACED, REMOVED, TAKEN, Journal
@@ -43,6 +43,7 @@ class Cluster:
         self.priorities: dict[int, int] = {}  # priority -> number of bound and assumed pods
         self.group_members: Counter[str] = Counter()  # pod group -> number of bound and assumed pods
         self.volume_users = VolumeUsers()
+        self._pod_watchers: list[Callable[[PodInfo, bool], object]] = []
         self.nominator = Nominator(self.journal)
         # the start and the time of the run in seconds since 1970; time does not pass in a run in a single pass
         self.epoch = START_OF_2026_FEBRUARY
@@ -63,6 +64,11 @@ class Cluster:
         self.budgets = self._table(kinds.PodDisruptionBudget)
         self.priority_classes = self._table(kinds.PriorityClass)
         self.pod_groups = self._table(kinds.PodGroup)
+        self.elastic_quotas = self._table(scheduler_plugins.ElasticQuota)
+        self.node_topologies = self._table(scheduler_plugins.NodeResourceTopology)
+        self.app_groups = self._table(scheduler_plugins.AppGroup)
+        self.network_topologies = self._table(scheduler_plugins.NetworkTopology)
+        self.seccomp_profiles = self._table(scheduler_plugins.SeccompProfile)
         self.scheduling_groups = self._table(workloads.PodGroup)  # of scheduling.k8s.io
         self.device_claims = self._table(devices.ResourceClaim)
         self.claim_templates = self._table(devices.ResourceClaimTemplate)
@@ -159,6 +165,11 @@ class Cluster:
         self.add_pods([pod for pod in infos if pod.node])
         return [pod for pod in infos if not pod.node]
 
+    def watch_pods(self, callback: Callable[[PodInfo, bool], object]) -> None:
+        """Call `callback(pod, True)` after a pod is placed, `callback(pod, False)` before it is removed from its
+        node."""
+        self._pod_watchers.append(callback)
+
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Add a bound or assumed pod to a node. Raises InputError if the pod is already on a node."""
         self._enter(pod, node)
@@ -183,9 +194,13 @@ class Cluster:
             self.volume_users.add(pod, pod.node)
         if self.release.status_without_request_crashes and crashes(pod.pod, self.release):
             self.crashing.add(pod.key)
+        for placed in self._pod_watchers:
+            placed(pod, True)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Remove a pod from its node: deleted, preempted, or forgotten after being assumed."""
+        for placed in self._pod_watchers:
+            placed(pod, False)
         del self.pods[pod.key]
         self.journal.note(TAKEN, pod, pod.node)
         self.priorities[pod.priority] -= 1

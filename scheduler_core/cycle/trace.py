@@ -50,7 +50,8 @@ class PostFilterTrace:
 
     `candidates`: node -> (victims, most important first; budget violations). `decides`: `nominated_node` replaces the
     pod's nomination, even if it is ""; otherwise the nomination stays. `cleared`: other pods that lose their
-    nomination. `ending`: the victims that were being deleted already.
+    nomination. `ending`: the victims that were being deleted already. `preemptors`: how many plugins tried to evict
+    pods; the candidates are those of the last one.
     """
 
     status: fwk.Status | None = None
@@ -62,6 +63,7 @@ class PostFilterTrace:
     decides: bool = False
     cleared: list[str] = field(default_factory=list)
     ending: list[str] = field(default_factory=list)
+    preemptors: int = 1
 
     @staticmethod
     def from_result(result: fwk.PostFilterResult | None, status: fwk.Status) -> PostFilterTrace:
@@ -71,7 +73,9 @@ class PostFilterTrace:
         node = result.nominated_node
         how = (result.candidates, result.rejected, result.nominated_any_of, result.rule)
         ending = [victim.key for victim in result.victims if victim.terminating]
-        return PostFilterTrace(status, node or "", *how, decides=node is not None, ending=ending)
+        return PostFilterTrace(
+            status, node or "", *how, decides=node is not None, ending=ending, preemptors=result.preemptors
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -998,5 +1002,7 @@ def _golden_postfilter(trace: PostFilterTrace, names: Sequence[str]) -> dict[str
         node: {"victims": list(victims), "pdb_violations": violations}
         for node, (victims, violations) in trace.candidates.items()
     }
+    if trace.preemptors > 1:
+        out["preemptors"] = trace.preemptors
     out["rejected"] = {names[row]: _golden_status(status) for status, rows in trace.rejected for row in rows.tolist()}
     return out

@@ -240,7 +240,8 @@ class PostFilterResult:
 
     `nominated_node`: "" clears a nomination, None leaves it unchanged. `candidates`: node -> (victims, most important
     first; budget violations). `rejected`: why evicting does not help on the other nodes tried, intp rows.
-    `nominated_any_of`: the equally good nodes. `rule`: the criterion that decided among candidates.
+    `nominated_any_of`: the equally good nodes. `rule`: the criterion that decided among candidates. `preemptors`: how
+    many plugins tried to evict pods; the details are those of the last one.
     """
 
     nominated_node: str | None = None
@@ -249,6 +250,7 @@ class PostFilterResult:
     rejected: list[tuple[Status, npt.NDArray[np.intp]]] = field(default_factory=list)
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
+    preemptors: int = 1
 
 
 class Filtered(Protocol):

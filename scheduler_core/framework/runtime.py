@@ -277,8 +277,11 @@ class Framework:
         """Return the first success, else the last result with the messages of all plugins."""
         result: fwk.PostFilterResult | None = None
         reasons: list[str] = []
+        preemptors = 0
         for plugin in self.post_filter:
             outcome, status = plugin.post_filter(state, pod, filtered)
+            if outcome is not None and (outcome.candidates or outcome.rejected):
+                outcome.preemptors = preemptors = preemptors + 1
             if status.code == fwk.SUCCESS:
                 return outcome, status
             if status.code == fwk.UNRESOLVABLE or not status.rejected:

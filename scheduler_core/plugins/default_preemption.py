@@ -57,7 +57,7 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
 
 class DefaultPreemption(fwk.PostFilterPlugin):
     name = "DefaultPreemption"
-    args_class = DefaultPreemptionArgs
+    args_class: ClassVar[type[PluginArgs] | None] = DefaultPreemptionArgs
     pod_fields = ("priority", "priorityClassName", "preemptionPolicy")
     # How its messages begin; whether it waits for victims of preemption only; and whether the pods of lower priority
     # are those that it may evict. Plugins that preempt by other rules replace them.
@@ -69,7 +69,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
     ) -> tuple[fwk.PostFilterResult | None, fwk.Status]:
         """Nominate the best candidate node, or return the reason why preemption does not help."""
-        refusal = self._not_eligible(pod, filtered)
+        refusal = self._not_eligible(pod, filtered, state)
         if refusal:
             return None, self._unschedulable(refusal)
         candidates, rejected = self._dry_run(state, pod, filtered)
@@ -117,7 +117,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             else fwk.unschedulable()
         )
 
-    def _not_eligible(self, pod: PodInfo, filtered: fwk.Filtered) -> str:
+    def _not_eligible(self, pod: PodInfo, filtered: fwk.Filtered, state: fwk.CycleState) -> str:
         """Return why the pod may not preempt now; "" if it may."""
         if self.cluster.release.group_preemption and pod.pod.spec.scheduling_group is not None:
             return "not eligible due to workload aware preemption enabled"
@@ -148,22 +148,17 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
         help."""
         rejection = filtered.prefilter if self.cluster.release.unresolvable_prefilter_preempts else None
-        if rejection is not None and (unread := self._unread(rejection.plugin)):
+        ended = rejection is not None and rejection.code == fwk.UNRESOLVABLE
+        if rejection is not None and ended and (unread := self._unread(rejection.plugin)):
             return [], self._after_rejection(pod, unread)
         rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if not len(rows) or not self.may_evict(pod):
             return [], self._without_victims(pod, rows)
         budgets = compile_budgets(self.cluster)
         handle = self.handle
-        wanted = min(
-            len(rows),
-            max(len(rows) * self.args.min_candidate_nodes_percentage // 100, self.args.min_candidate_nodes_absolute),
-        )
-        if not self.cluster.release.preemption_samples_nodes:
-            wanted = len(rows)
         # When PreFilter rejects the pod, the Filter plugins have not run yet.
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
-        offset = handle.picker.offset(len(rows)) if len(rows) else 0
+        offset, wanted = self._sample(rows)
 
         def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             return handle.check_node_with_nominated(state, pod, verdicts, change)
@@ -192,6 +187,14 @@ class DefaultPreemption(fwk.PostFilterPlugin):
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
+
+    def _sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
+        """Return the place of the first node to try, and how many candidates are enough."""
+        percentage, absolute = self.args.min_candidate_nodes_percentage, self.args.min_candidate_nodes_absolute
+        wanted = min(len(rows), max(len(rows) * percentage // 100, absolute))
+        if not self.cluster.release.preemption_samples_nodes:
+            wanted = len(rows)
+        return self.handle.picker.offset(len(rows)), wanted
 
     def may_evict(self, pod: PodInfo) -> bool:
         """Return whether the cluster has any pod that may be evicted for this one."""
@@ -238,7 +241,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         name = view.node.name
         if name in found.candidates:
             return self._explain_choice(state, view, filtered, found)
-        if self._not_eligible(view.pod, filtered):
+        if self._not_eligible(view.pod, filtered, state):
             never = constant("Never", "PreemptNever")
             policy = equal(view.field(view.pod, "spec", "preemptionPolicy"), never, "the pod may not preempt")
             stuck = constant(False, "a pod that it preempted is still leaving the nominated node")

@@ -92,3 +92,22 @@ def test_pod_groups_are_used_if_the_configuration_enables_coscheduling() -> None
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}],
     }
     assert "beside" not in warnings_of("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[config])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "scheduling.x-k8s.io/v1alpha1/ElasticQuota",
+        "topology.node.k8s.io/v1alpha2/NodeResourceTopology",
+        "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup",
+        "networktopology.diktyo.x-k8s.io/v1alpha1/NetworkTopology",
+        "security-profiles-operator.x-k8s.io/v1beta1/SeccompProfile",
+    ],
+)
+def test_kinds_that_plugins_read_are_stored(kind: str) -> None:
+    api_version, _, name = kind.rpartition("/")
+    obj = {"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "y"}}
+    found = ingested(NODE, obj)
+    assert found.counts == {"Node": 1, name: 1}
+    assert found.unknown == {}
+    assert "beside" not in warnings_of(kind)

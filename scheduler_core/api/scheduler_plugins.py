@@ -1,0 +1,157 @@
+"""The kinds that plugins of scheduler-plugins read, besides their PodGroup.
+
+Only the fields that affect scheduling are declared.
+
+Source: sigs.k8s.io/scheduler-plugins (apis/scheduling/v1alpha1), k8stopologyawareschedwg/noderesourcetopology-api,
+diktyo-io/appgroup-api, diktyo-io/networktopology-api, sigs.k8s.io/security-profiles-operator.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler_core.api.objects import VERSIONS, Object, Quantities, Struct, check_quantities, register
+
+
+class ElasticQuotaSpec(Struct):
+    min: Quantities | None = None
+    max: Quantities | None = None
+
+
+class ElasticQuota(Object):
+    """What the pods of a namespace are guaranteed (`min`) and may use at most (`max`), for CapacityScheduling."""
+
+    spec: ElasticQuotaSpec = msgspec.field(default_factory=ElasticQuotaSpec)
+
+    def check(self, where: str) -> None:
+        check_quantities(self.spec.min or {}, where, "spec.min")
+        check_quantities(self.spec.max or {}, where, "spec.max")
+
+
+class Attribute(Struct):
+    name: str = ""
+    value: str = ""
+
+
+class ZoneCost(Struct):
+    name: str = ""
+    value: int = 0
+
+
+class ZoneResource(Struct):
+    name: str = ""
+    available: str | int | float = 0
+
+
+class Zone(Struct):
+    name: str = ""
+    type: str = ""
+    costs: list[ZoneCost] = []
+    resources: list[ZoneResource] = []
+
+
+class NodeResourceTopology(Object):
+    """The NUMA zones of the node with the same name, for NodeResourceTopologyMatch."""
+
+    topology_policies: list[str] = []
+    zones: list[Zone] = []
+    attributes: list[Attribute] = []
+
+    def check(self, where: str) -> None:
+        for i, zone in enumerate(self.zones):
+            for j, resource in enumerate(zone.resources):
+                field = f"zones[{i}].resources[{j}]"
+                check_quantities({"available": resource.available}, where, field)
+
+
+class AppGroupWorkloadInfo(Struct):
+    selector: str = ""
+
+
+class Dependency(Struct):
+    workload: AppGroupWorkloadInfo = msgspec.field(default_factory=AppGroupWorkloadInfo)
+    max_network_cost: int = 0
+
+
+class AppGroupWorkload(Struct):
+    workload: AppGroupWorkloadInfo = msgspec.field(default_factory=AppGroupWorkloadInfo)
+    dependencies: list[Dependency] = []
+
+
+class AppGroupSpec(Struct):
+    workloads: list[AppGroupWorkload] = []
+
+
+class TopologyOrderEntry(Struct):
+    workload: AppGroupWorkloadInfo = msgspec.field(default_factory=AppGroupWorkloadInfo)
+    index: int = 0
+
+
+class AppGroupStatus(Struct):
+    topology_order: list[TopologyOrderEntry] = []
+
+
+class AppGroup(Object):
+    """The workloads of an application and which of them communicate, for NetworkOverhead and TopologicalSort."""
+
+    spec: AppGroupSpec = msgspec.field(default_factory=AppGroupSpec)
+    status: AppGroupStatus = msgspec.field(default_factory=AppGroupStatus)
+
+
+class NetworkCost(Struct):
+    destination: str = ""
+    network_cost: int = 0
+
+
+class Origin(Struct):
+    origin: str = ""
+    cost_list: list[NetworkCost] = []
+
+
+class TopologyCosts(Struct):
+    topology_key: str = ""
+    origin_list: list[Origin] = []
+
+
+class NetworkWeights(Struct):
+    name: str = ""
+    topology_list: list[TopologyCosts] = []
+
+
+class NetworkTopologySpec(Struct):
+    weights: list[NetworkWeights] = []
+
+
+class NetworkTopology(Object):
+    """The network costs between regions and between zones, for NetworkOverhead."""
+
+    spec: NetworkTopologySpec = msgspec.field(default_factory=NetworkTopologySpec)
+
+
+class SystemCalls(Struct):
+    names: list[str] = []
+    action: str = ""
+
+
+class SeccompProfileSpec(Struct):
+    syscalls: list[SystemCalls] = []
+
+
+class SeccompProfile(Object):
+    """The system calls that a seccomp profile allows, for SySched."""
+
+    spec: SeccompProfileSpec = msgspec.field(default_factory=SeccompProfileSpec)
+
+
+register(ElasticQuota, groups=("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"))
+register(NodeResourceTopology, groups=("topology.node.k8s.io",), namespaced=False)
+register(AppGroup, groups=("appgroup.diktyo.x-k8s.io",))
+register(NetworkTopology, groups=("networktopology.diktyo.x-k8s.io",))
+register(SeccompProfile, groups=("security-profiles-operator.x-k8s.io",))
+VERSIONS.update(
+    ElasticQuota="v1alpha1",
+    NodeResourceTopology="v1alpha2",
+    AppGroup="v1alpha1",
+    NetworkTopology="v1alpha1",
+    SeccompProfile="v1beta1",
+)
