@@ -169,7 +169,7 @@ class Scheduler:
         if not release.prefilter_reports_narrowing_plugins:
             narrowing = []
         trace.unschedulable_plugins = sorted(narrowing)
-        if release.supports_skip_status and (status is None or release.prefilter_continues_after_rejection):
+        if release.supports_skip_status and (status is None or release.skips_kept_after_rejection):
             trace.skipped_filter = state.skipped_filter()
         if status is not None and status.code == ERROR:
             trace.error = status.message

@@ -196,13 +196,14 @@ class CycleState(dict[str, Any]):
     """Data that plugins pass between the extension points of one cycle, keyed by plugin name."""
 
     __slots__ = (
-        *("deciding", "equivalent", "ranking", "ranking_offset", "rebuilt", "signature", "skip_filter", "skip_score"),
-        "to_activate",
+        *("deciding", "equivalent", "last_pre_filter", "ranking", "ranking_offset", "rebuilt", "signature"),
+        *("skip_filter", "skip_score", "to_activate"),
     )
 
     def __init__(self) -> None:
         self.deciding: list[tuple[FilterPlugin, FilterNode | None]] | None = None
         self.equivalent: Any = None  # the EquivalenceClass of the pod, None without one
+        self.last_pre_filter = ""  # the plugin that ended PreFilter before the others ran
         # int64 over the feasible nodes, smaller than their total scores by `ranking_offset`; None if not known
         self.ranking: Int64 | None = None
         self.ranking_offset = 0

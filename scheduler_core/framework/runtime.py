@@ -176,6 +176,7 @@ class Framework:
                 rejected = outcome.by(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
                 if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
                     continue
+                state.last_pre_filter = plugin.name
                 return (None, rejected, []), plugin
             if outcome.node_names is not None:
                 narrowing.append(plugin.name)
@@ -186,6 +187,7 @@ class Framework:
                     text = f"node(s) didn't satisfy plugin {narrowing[0]}"
                 newer = self.cluster.release.prefilter_continues_after_rejection
                 status = fwk.unresolvable(text) if newer else fwk.unschedulable(text)
+                state.last_pre_filter = plugin.name
                 return (names, status, narrowing), plugin
         return (names, rejected, narrowing), None
 
@@ -316,6 +318,8 @@ class Framework:
 
         Raises ScoreError.
         """
+        if self.cluster.release.skipped_scores_crash and self._skips_too_many(state):
+            raise fwk.ScoreError("runtime error: makeslice: cap out of range")  # upstream panics here
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
         if equivalent is not None and not self._checks_repeated:
             return self._score_equivalent(state, pod, rows, equivalent)
@@ -323,6 +327,11 @@ class Framework:
         if self._checks_repeated:
             check_repeated(self.profile.repeated, scores)
         return scores
+
+    def _skips_too_many(self, state: fwk.CycleState) -> bool:
+        """Return whether more plugins skip Score than are enabled there."""
+        enabled = len(self.score) + sum(one.times - 1 for one in self.profile.repeated.values())
+        return bool(enabled or self.extenders) and len(state.skip_score) > enabled
 
     def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
         raw = plugin.score(state, pod, rows).astype(np.int64, copy=False)

@@ -59,6 +59,11 @@ def plugin_of(source: VolumeSource) -> str:
     return VSPHERE if source.vsphere_volume is not None else ""
 
 
+def is_inline_migratable(source: VolumeSource, release: Release) -> bool:
+    """Return whether the translation to CSI supports a volume of a pod (upstream IsInlineMigratable)."""
+    return bool(plugin_of(source)) or (source.rbd is not None and release.rbd_migratable)
+
+
 def announced(csi_node: CSINode | None, plugin: str) -> bool:
     """Return whether the CSINode lists the plugin as migrated to CSI."""
     return csi_node is not None and plugin in csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "").split(",")

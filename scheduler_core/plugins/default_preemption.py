@@ -147,9 +147,9 @@ class DefaultPreemption(fwk.PostFilterPlugin):
     ) -> tuple[list[Candidate], list[tuple[fwk.Status, npt.NDArray[np.intp]]]]:
         """Return the candidates, those without budget violations first, and why the other nodes that were tried do not
         help."""
-        rejection = filtered.prefilter if self.cluster.release.unresolvable_prefilter_preempts else None
-        ended = rejection is not None and rejection.code == fwk.UNRESOLVABLE
-        if rejection is not None and ended and (unread := self._unread(rejection.plugin)):
+        rejection, always = filtered.prefilter, self.cluster.release.unresolvable_prefilter_preempts
+        tried = rejection is not None and (always or rejection.code == fwk.UNSCHEDULABLE)
+        if tried and (unread := self._unread(state)):
             return [], self._after_rejection(pod, unread)
         rows = filtered.potential_rows(self.cluster.release.absent_nodes_unresolvable)
         if not len(rows) or not self.may_evict(pod):
@@ -208,11 +208,15 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         nodes = self.cluster.nodes
         return victims.select_victims(pod, nodes.names[row], row, nodes.pods_of(row), budgets, fits)
 
-    def _unread(self, rejecting: str) -> str:
-        """Return the first plugin without the state that evicting a pod changes, because PreFilter ended before."""
-        names = [plugin.name for plugin in self.handle.pre_filter]
-        later = names[names.index(rejecting) :] if rejecting in names else []
-        return next((name for name in later if name in _UNREAD), "")
+    def _unread(self, state: fwk.CycleState) -> str:
+        """Return the first plugin without the state that evicting a pod changes: it returned Skip, or PreFilter ended
+        before it."""
+        release, names = self.cluster.release, [plugin.name for plugin in self.handle.pre_filter]
+        last = state.last_pre_filter
+        later = names[names.index(last) :] if last in names else []
+        lost = release.supports_skip_status and not release.skips_kept_after_rejection
+        skipped = state.skip_filter if lost else ()
+        return next((name for name in names if name in _UNREAD and (name in later or name in skipped)), "")
 
     def _after_rejection(self, pod: PodInfo, unread: str) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
         """Return why no node helps after PreFilter has rejected the pod. `unread`: the plugin that fails."""

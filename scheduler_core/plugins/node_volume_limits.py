@@ -17,6 +17,7 @@ from scheduler_core.api import quantity
 from scheduler_core.api.objects import CSINode, Node, PersistentVolumeClaim, Volume, VolumeAttachment
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo, counts
+from scheduler_core.dra.allocator import NIL_POINTER
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle
@@ -71,9 +72,9 @@ class NodeVolumeLimits(VolumeLimits):
         if not self.cluster.release.prefilter_skips:
             return None
         for volume in pod.pod.spec.volumes:
-            if claim_name(pod, volume) is not None or csi_migration.plugin_of(volume):
+            if claim_name(pod, volume) is not None:
                 return None
-            if volume.rbd is not None and self.cluster.release.rbd_migratable:
+            if csi_migration.is_inline_migratable(volume, self.cluster.release):
                 return None
         return fwk.SKIPPED
 
@@ -142,6 +143,8 @@ class NodeVolumeLimits(VolumeLimits):
         """Return the volumes of a node's pods that count on that node. Raises Failure."""
         used: set[Key] = set()
         for pod in pods:
+            if csi_node is None and self._crashes(pod):
+                raise Failure(fwk.error(NIL_POINTER))
             for attachment in self._attachments(pod, incoming=False):
                 if self._counts(attachment, csi_node):
                     if attachment.problem:
@@ -170,6 +173,18 @@ class NodeVolumeLimits(VolumeLimits):
             return np.array([self._counts(attachment, csi_nodes.get(name)) for name in nodes.names], np.bool_)
 
         return nodes.memo(("counted as CSI", attachment.plugin), make)
+
+    def _crashes(self, pod: PodInfo) -> bool:
+        """Return whether upstream panics on nodes without a CSINode, because a volume of the pod is an in-tree disk."""
+        release = self.cluster.release
+        return release.missing_csi_node_crashes and any(
+            csi_migration.is_inline_migratable(volume, release) for volume in pod.pod.spec.volumes
+        )
+
+    def _without_csi_node(self) -> fwk.Bool:
+        """Return the nodes without a CSINode; bool over nodes."""
+        nodes, csi_nodes = self.cluster.nodes, self.cluster.csi_nodes
+        return nodes.memo("no CSINode", lambda: np.array([csi_nodes.get(name) is None for name in nodes.names]))
 
     # ---- drivers of a node
 
@@ -244,12 +259,13 @@ class NodeVolumeLimits(VolumeLimits):
         """Reject nodes where a driver that prevents this is missing, and nodes where the attached and the new volumes
         together exceed a limit. Of several missing drivers, upstream reports any, this plugin the first one."""
         nodes = self.cluster.nodes
+        crashing = [(self._without_csi_node(), fwk.error(NIL_POINTER))] if self._crashes(pod) else []
         try:
             wanted = self._wanted(pod)
         except Failure as failure:
-            return fwk.Verdict.reject(np.ones(len(nodes), np.bool_), failure.status)
+            return fwk.Verdict.choose(*crashing, (np.ones(len(nodes), np.bool_), failure.status))
         if not wanted:
-            return fwk.PASSES
+            return fwk.Verdict.choose(*crashing) if crashing else fwk.PASSES
         self._attached.refresh()
         problems = [(self._counting(a), fwk.error(a.problem)) for a in wanted if a.problem]
         wanted_where: dict[Key, fwk.Bool] = {}
@@ -270,13 +286,15 @@ class NodeVolumeLimits(VolumeLimits):
                     new += where & ~self._attached.used(key)
             too_many |= (new > 0) & (new + self._attached.count(driver) > limits)
         failures = [(mask & limited, status) for mask, status in self._attached.failures()]
-        return fwk.Verdict.choose(*problems, *missing, *failures, (too_many, TOO_MANY))
+        return fwk.Verdict.choose(*crashing, *problems, *missing, *failures, (too_many, TOO_MANY))
 
     affected_nodes = VolumeLimits.nodes_with_volumes
 
     def filter_node(self, state: fwk.CycleState, pod: PodInfo, change: fwk.NodePodsChange) -> fwk.Status | None:
         node = self.cluster.nodes.names[change.row]
         csi_node = self.cluster.csi_nodes.get(node)
+        if csi_node is None and self._crashes(pod):
+            return fwk.error(NIL_POINTER)
         try:
             new = [a for a in self._wanted(pod) if self._counts(a, csi_node)]
             for attachment in new:

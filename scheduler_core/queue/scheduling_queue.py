@@ -184,7 +184,7 @@ class SchedulingQueue:
             return
         pod.info = new
         self._renominate(old, new)
-        if self.with_hints:
+        if self.with_hints and self.release.queueing_hint_pod_changes:
             for event in changes:
                 if self._requeue(pod, self.hints.worth(pod, event, old, new), event.label) != UNSCHEDULABLE:
                     break
@@ -300,10 +300,13 @@ class SchedulingQueue:
 
     def _hint_in_flight(self, pod: QueuedPod) -> QueueingStrategy:
         """Return where the events during the cycle move the pod. A member of a pod group is always tried again."""
+        end = self._first_event + len(self._events)
+        if not pod.rejectors and not self.release.failed_pods_back_off and self._in_flight.get(pod.key) == end:
+            return QueueingStrategy.SKIP  # in 1.28.0 to 1.28.4; after a failed binding there is always an event
         if not pod.rejectors or (self.release.pod_groups and pod.info.group):
             return QueueingStrategy.AFTER_BACKOFF
         strategy = QueueingStrategy.SKIP
-        begin = self._in_flight.get(pod.key, self._first_event + len(self._events)) - self._first_event
+        begin = self._in_flight.get(pod.key, end) - self._first_event
         for number, happened in enumerate(self._events):
             if number >= begin:
                 strategy = max(strategy, self.hints.worth(pod, happened.event, happened.old, happened.new))

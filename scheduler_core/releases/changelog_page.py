@@ -86,8 +86,8 @@ _WITHOUT_EFFECT = [
 
 WITHOUT_EFFECT = (
     (
-        *("a pod whose victims are gone already is not activated at once again", "1.34.2, 1.35"),
-        *((134245, 134247), "the scheduler knows of a deletion at once"),
+        *("a pod whose victims are gone already is not activated at once", "1.34.2, 1.35"),
+        *((133167, 134245, 134247), "the scheduler knows of a deletion at once"),
     ),
     (
         *("SchedulerAsyncAPICalls is off by default", "1.34.2, 1.35.1", (134400, 134401, 135904)),
@@ -100,6 +100,22 @@ WITHOUT_EFFECT = (
     (
         *("a device is not allocated twice by attempts at the same time", "1.32.12, 1.33.8, 1.34.4, 1.35.1"),
         *((136564, 136565, 136566, 136567), "there is one attempt at a time"),
+    ),
+    (
+        *(
+            "events reach pods that a plugin other than SchedulingGates gates",
+            "1.28.12, 1.29.7, 1.30.3, 1.31",
+        ),
+        (124618, 124848, 124849, 124851, 124866, 125527, 125643),
+        "only 1.27.15, 1.28.11, 1.29.6 and 1.30.2 lack them, where no other plugin has PreEnqueue by default",
+    ),
+    (
+        *("PreEnqueue also runs when a backoff ends", "1.26.1, 1.27.2", (117194, 117308)),
+        "SchedulingGates, the only plugin of 1.27 with PreEnqueue, gates no pod that has been tried",
+    ),
+    (
+        *("events during an attempt are not lost if other attempts end", "1.28.2", (120413, 120445)),
+        "no plugin of 1.28 lets an attempt wait",
     ),
     (
         *("expressions of device classes have no limit of estimated cost", "1.32.3, 1.33", (129690,)),

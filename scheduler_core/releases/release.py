@@ -714,6 +714,15 @@ class Release:
         "the limit of the CSI driver applies to GCE PD volumes",
         since="1.28",
     )
+    missing_csi_node_crashes: bool = off(
+        "kube-scheduler crashes if an in-tree disk is a volume of a pod and a node has no CSINode",
+        "an in-tree disk of a pod does not count on a node without a CSINode",
+        "clusters in which a node has no CSINode have a scheduler again",
+        since="1.25",
+        until="1.25.6, 1.26.1",
+        pull=115179,
+        picks=(115347, 115348),
+    )
     portworx_migration: bool = on(
         "Portworx counts as CSI if the CSINode announces it",
         "Portworx volumes are not translated to CSI",
@@ -760,6 +769,15 @@ class Release:
         "without Score plugins the search continues",
         "profiles without Score plugins place pods on the first feasible node",
         since="1.27",
+    )
+    skipped_scores_crash: bool = off(
+        "kube-scheduler crashes if more plugins skip Score than are enabled at score",
+        "plugins that are not enabled at score can skip it",
+        "profiles with few Score plugins have a scheduler again",
+        since="1.27",
+        until="1.27.8, 1.28.4",
+        pull=121632,
+        picks=(121667, 121666),
     )
     supports_skip_status: bool = on(
         "a plugin can return Skip to be left out",
@@ -836,8 +854,16 @@ class Release:
         "PreFilter runs the other plugins after one has returned Unschedulable",
         "PreFilter ends at the first plugin that returns Unschedulable",
         "preemption works for pods that a plugin rejects in PreFilter",
-        since="1.28",
+        since="1.30",
         pull=119779,
+    )
+    skips_kept_after_rejection: bool = on(
+        "preemption leaves out the plugins that returned Skip, also after PreFilter has rejected the pod",
+        "preemption does not leave out the plugins that returned Skip before PreFilter rejected the pod",
+        WORDING,
+        since="1.27.6, 1.28.2, 1.29",
+        pull=119769,
+        picks=(119942,),
     )
     prefilter_reports_narrowing_plugins: bool = on(
         "plugins that excluded nodes in PreFilter are reported as unschedulable plugins",
@@ -957,6 +983,14 @@ class Release:
         "any terminating pod on the nominated node prevents another preemption",
         "pods can preempt again sooner",
         since="1.26",
+    )
+    skips_terminating_victims: bool = on(
+        "victims that already terminate are not marked as preempted",
+        "victims that already terminate are also marked as preempted, so that the pod waits for them",
+        "a pod whose victims a user has deleted can preempt again, on another node",
+        since="1.34.0 to 1.34.1, 1.35",
+        pull=133167,
+        picks=(134247, 134927),
     )
     binding_updates_status: bool = on(
         "the scheduler knows the start time of a pod that it has just bound",
@@ -1150,8 +1184,8 @@ class Release:
         since="1.32",
     )
     queueing_hint_pod_changes: bool = on(
-        "only relevant updates of a running pod are events",
-        "every update of a running pod is an event",
+        "only relevant updates of a pod are events",
+        "every update of a pod is an event",
         RETRIES,
         since="1.31",
     )

@@ -43,7 +43,7 @@ def default_release_note(release: str, version: str) -> str:
     version = version.strip().partition(" ")[0]
     if nearest_release(version):
         return f"The release is {release}, because the cluster runs Kubernetes {version}; --release chooses another."
-    why = "because the input has no version of a cluster"
+    why = f"because {version} is not a known version" if version else "because the input has no version of a cluster"
     return f"The release is {release}, the newest, {why}; --release chooses another."
 
 

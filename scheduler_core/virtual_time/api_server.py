@@ -200,6 +200,14 @@ class ApiServer:
             stays = preemptor is not None and qos_class(pod.pod) != qos_class(preemptor.pod)
             self.end(pod, reason, condition, stays)
 
+    def add_condition(self, pod: PodInfo, condition: Condition) -> None:
+        """Add a condition to a pod, in place of another one of its type."""
+        stored = pod.pod
+        conditions = [*(one for one in stored.status.conditions if one.type != condition.type), condition]
+        if conditions != stored.status.conditions:
+            status = msgspec.structs.replace(stored.status, conditions=conditions)
+            self._replace(pod, PodInfo(msgspec.structs.replace(stored, status=status), self.cluster.release))
+
     def end(self, pod: PodInfo, reason: str, condition: Condition | None = None, stays: bool = False) -> None:
         """Delete a pod, after its grace period if it runs. `stays`: whether its kubelet cannot confirm the deletion,
         because the scheduler gave it the quality-of-service class of the preempting pod."""

@@ -314,8 +314,13 @@ class Engine:
 
     def evict(self, victim: str, by: str) -> None:
         """Evict a pod to make room for another one; a pod that waits for Permit is rejected."""
-        if not self.binder.reject(victim, "preempted"):
-            self.api.evict(self.api.pods[victim], "preempted", by=by, condition=PREEMPTED)
+        if self.binder.reject(victim, "preempted"):
+            return
+        pod, release = self.api.pods[victim], self.cluster.release
+        if not pod.terminating:
+            self.api.evict(pod, "preempted", by=by, condition=PREEMPTED)
+        elif release.waits_only_for_preempted_pods and not release.skips_terminating_victims:
+            self.api.add_condition(pod, PREEMPTED)
 
     def _failed_of_old(self, queue: OldQueue, queued: QueuedPod, trace: CycleTrace) -> None:
         """Handle a failed attempt in releases in which preemption is not a plugin.

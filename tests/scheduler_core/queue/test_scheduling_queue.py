@@ -81,7 +81,11 @@ def test_activate() -> None:
     [
         *(("1.25.14", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.25.15", set(), UNSCHEDULABLE)),
         *(("1.27.6", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.27.7", set(), UNSCHEDULABLE)),
-        *(("1.28.2", {"NodeResourcesFit"}, UNSCHEDULABLE), ("1.28.3", set(), BACKOFF), ("1.29.0", set(), BACKOFF)),
+        *(
+            ("1.28.2", {"NodeResourcesFit"}, UNSCHEDULABLE),
+            ("1.28.3", set(), UNSCHEDULABLE),
+            ("1.29.0", set(), BACKOFF),
+        ),
     ],
 )
 def test_an_error_after_a_rejection(release: str, rejectors: set[str], queue: str) -> None:

@@ -3,6 +3,7 @@
 The clusters are those of the pull requests that releases/release.py names, or of their tests.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from scheduler_core.releases.changelog_page import patch_changes
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, Raw, claim, mounts, node, pod, volume
 from tests.scheduler_core.dra import objects as dra
+from tests.scheduler_core.virtual_time.test_binding import GANG, group, member
 from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
 BUDGETED = {"low": {"app": "low"}, "mid": {"app": "mid"}}
@@ -50,9 +52,8 @@ VICTIMS = [
     pod("mid-b", on="w2", requests={"cpu": "2"}, priority=100, labels=BUDGETED["mid"]),
     pod("boss", requests={"cpu": "2"}, priority=100_000),
 ]
-LOCAL = volume(
-    "pv", "local", at={HOSTNAME: ["host-1"]}, local={"path": "/d"}, claimRef={"namespace": "default", "name": "data"}
-)
+BOUND: Raw = {"local": {"path": "/d"}, "claimRef": {"namespace": "default", "name": "data"}}
+LOCAL = volume("pv", "local", at={HOSTNAME: ["host-1"]}, **BOUND)
 HOSTNAMES = [
     *(node("node-a", labels={HOSTNAME: "host-1"}), node("node-b", labels={HOSTNAME: "host-2"})),
     *(LOCAL, claim("data", "local", volume="pv"), pod("db", volumes=mounts("data"))),
@@ -65,6 +66,7 @@ EXCLUDED = [
 ]
 ABSENT_CLAIM = [node("a"), node("b"), pod("p", priority=5, volumes=mounts("ghost"))]
 TAINTED = [node("a", taints=(("k", "v", "NoSchedule"),)), pod("p")]
+HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
 PORT = [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
 SIDECAR = [container("proxy", restartPolicy="Always", ports=PORT)]
 PORTS = [node("a"), pod("q", on="a", initContainers=SIDECAR), pod("p", initContainers=SIDECAR)]
@@ -78,7 +80,7 @@ MIXED = [
     dra.claim("shared", dra.exactly(), status=dra.allocation("f0", pool="fabric", to="first")),
     *(dra.claim("own", dra.exactly()), dra.pod("p", "shared", "own")),
 ]
-COUNTERS = {"sharedCounters": [{"name": "c", "counters": {"memory": {"value": "8Gi"}}}]}
+COUNTERS: Raw = {"sharedCounters": [{"name": "c", "counters": {"memory": {"value": "8Gi"}}}]}
 CONSUMES = {"consumesCounters": [{"counterSet": "c", "counters": {"memory": {"value": "8Gi"}}}]}
 SHARED: Raw = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "8Gi"}}}
 POOL: Raw = {"pool": "n1", "on": "n1", "count": 2}
@@ -115,6 +117,12 @@ WEIGHED = [
     pod("busy", on="n1", requests={"cpu": "4", "memory": "4Gi"}),
     pod("p", requests={"cpu": "1", "memory": "1Gi"}),
 ]
+ONE_SCORE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality"}]}}}],
+}
+DISK = [node("a"), pod("p", volumes=[{"name": "v", "gcePersistentDisk": {"pdName": "d"}}])]
 REFUSED = [node("a", cpu="1", taints=(("k", "v", "NoSchedule"),)), pod("p", requests={"cpu": "2"})]
 NO_REQUESTS = [
     *(node("a", cpu="200m", memory="2Gi"), node("b", cpu="200m", memory="8Gi"), pod("w", on="a"), pod("v", on="b")),
@@ -195,6 +203,15 @@ SIDES = {
         *("1.26.12 1.27.9 1.28.5 1.29.0", "1.26.13 1.27.10 1.28.6 1.29.1"),
         MULTIPOINT,
     ),
+    # In 1.27 no plugin of the default profile skips Score.
+    "skipped_scores_crash": Sides(
+        *(WEIGHED, lambda trace: trace.error, "runtime error: makeslice: cap out of range", ""),
+        *("1.28.0 1.28.4", "1.28.5 1.29.0", ONE_SCORE),
+    ),
+    "missing_csi_node_crashes": Sides(
+        *(DISK, lambda trace: trace.node or trace.error[-len(CRASH) :], CRASH, "a"),
+        *("1.25.0 1.25.6 1.26.0 1.26.1", "1.24.17 1.25.7 1.26.2 1.27.0"),
+    ),
     "sidecar_ports": Sides(PORTS, place, "", "a", "1.33.6 1.34.0", "1.33.5 1.32.13"),
     "status_without_request_crashes": Sides(
         *(CRASHING, lambda trace: trace.error, "assignment to entry in nil map", ""),
@@ -248,6 +265,36 @@ def test_the_configuration_of_a_class_names_its_requests(release: str, requests:
     assert config.get("requests", []) == requests
 
 
+@pytest.mark.parametrize(
+    ("release", "plugin"),
+    [
+        *(("1.27.0", "PodTopologySpread"), ("1.27.16", "PodTopologySpread"), ("1.28.1", "VolumeRestrictions")),
+        *(("1.28.2", "PodTopologySpread"), ("1.29.10", "PodTopologySpread"), ("1.30.0", "")),
+    ],
+)
+def test_evicting_after_prefilter_left_no_node_fails(release: str, plugin: str) -> None:
+    """NodeAffinity and VolumeBinding leave no node. PodTopologySpread, which comes later, has no state.
+
+    From 1.28 on VolumeRestrictions returns Skip, which 1.28.0 and 1.28.1 forget.
+    """
+    low = [pod(f"low-{at}", on=f"node-{at}", priority=-1) for at in "ab"]
+    objects = [node("node-a"), node("node-b"), volume("pv", "local", at={HOSTNAME: ["node-a"]}, **BOUND), HOSTNAMES[3]]
+    trace = last([*objects, *low, pod("db", volumes=mounts("data"), affinity=wants("node-b"))], release)
+    assert "simultaneously" in trace.message
+    found = re.findall(r'running RemovePod on PreFilter plugin "(\w+)"', trace.message)
+    assert found == ([plugin] if plugin else [])
+
+
+@pytest.mark.parametrize(
+    ("release", "plugin"), [("1.27.5", "PodTopologySpread"), ("1.28.1", "VolumeRestrictions"), ("1.28.2", "")]
+)
+def test_evicting_after_volume_binding_has_rejected_the_pod_fails(release: str, plugin: str) -> None:
+    unbound = claim("data", "local")
+    trace = last([node("a"), unbound, pod("low", on="a", priority=-1), pod("db", volumes=mounts("data"))], release)
+    found = re.findall(r'running RemovePod on PreFilter plugin "(\w+)"', trace.message)
+    assert found == ([plugin] if plugin else [])
+
+
 LOW = pod("low", on="a", priority=-1, requests={"cpu": "4"}, terminationGracePeriodSeconds=10)
 BEST_EFFORT = [node("a", pods=1), pod("low", on="a", priority=-1, terminationGracePeriodSeconds=10)]
 BURSTABLE = [node("a"), LOW]
@@ -272,6 +319,56 @@ def test_a_victim_of_another_class_stays_terminating(release: str, stays: bool) 
 
 
 @pytest.mark.parametrize(
+    ("release", "waits"),
+    [("1.33.13", True), ("1.34.0", False), ("1.34.1", False), ("1.34.2", True), ("1.34.10", True), ("1.35.0", False)],
+)
+def test_a_victim_that_terminates_already(release: str, waits: bool) -> None:
+    """Somebody deletes a pod, whose place a pod of higher priority then waits for. Another node becomes cheaper.
+
+    Source: pkg/scheduler/framework/preemption/preemption.go (prepareCandidate), default_preemption.go
+    (PodEligibleToPreemptOthers).
+    """
+    low = pod("low", on="a", priority=0, requests={"cpu": "4"}, terminationGracePeriodSeconds=100)
+    lower = pod("lower", on="b", priority=-1, requests={"cpu": "4"}, terminationGracePeriodSeconds=10)
+    boss = pod("boss", requests={"cpu": "4"}, priorityClassName="high")
+    del boss["spec"]["priority"]
+    timeline = [
+        {"at": 10, "delete": {"kind": "Pod", "namespace": "default", "name": "low"}},
+        {"at": 20, "create": boss},
+        {"at": 40, "patch": {"kind": "Node", "name": "b", "patch": {"spec": {"unschedulable": False}}}},
+    ]
+    objects = [node("a"), node("b", unschedulable=True), low, lower, HIGH]
+    played = PlayedScenario(*objects, timeline=timeline, kubernetes=release, gracePeriods=True)
+    assert [record.data["pod"] for record in played.records_of("pod.evicted")] == ([] if waits else ["default/lower"])
+    assert played.node_of("boss") == ("a" if waits else "b")
+
+
+@pytest.mark.parametrize(("release", "backs_off"), [("1.28.0", False), ("1.28.4", False), ("1.28.5", True)])
+def test_events_before_permit_rejects(release: str, backs_off: bool) -> None:
+    """Without hints, any event sends a pod to backoffQ; with hints, one that the rejecting plugin registered.
+
+    Source: pkg/scheduler/internal/queue/scheduling_queue.go (AddUnschedulableIfNotPresent).
+    """
+    label = {"at": 10, "patch": {"kind": "Node", "name": "a", "patch": {"metadata": {"labels": {"x": "y"}}}}}
+    objects = [node("a"), group(2), member("p", 2)]
+    played = PlayedScenario(*objects, timeline=[label], config=GANG, kubernetes=release, until=60)
+    (move,) = [(queue, event) for at, queue, event in played.moves("p") if at == 30]
+    assert move == ("backoff" if backs_off else "unschedulable", "ScheduleAttemptFailure")
+
+
+@pytest.mark.parametrize("release", ["1.28.4", "1.28.5", "1.32.0"])
+def test_an_update_of_the_pod_itself(release: str) -> None:
+    """Before 1.31 it requeues a waiting pod, with and without hints.
+
+    Source: pkg/scheduler/internal/queue/scheduling_queue.go (Update).
+    """
+    tainted = node("a", taints=(("k", "v", "NoSchedule"),))
+    patch = {"kind": "Pod", "namespace": "default", "name": "p", "patch": {"metadata": {"annotations": {"x": "y"}}}}
+    played = PlayedScenario(tainted, pod("p"), timeline=[{"at": 60, "patch": patch}], kubernetes=release, until=100)
+    assert (60 in played.times("attempt", "p")) == (release != "1.32.0")
+
+
+@pytest.mark.parametrize(
     ("release", "hints"), [("1.27.16", False), ("1.28.0", True), ("1.28.4", True), ("1.28.5", False), ("1.32.0", True)]
 )
 def test_queueing_hints_are_on_by_default(release: str, hints: bool) -> None:
@@ -279,7 +376,7 @@ def test_queueing_hints_are_on_by_default(release: str, hints: bool) -> None:
 
 
 ELSEWHERE = {"attempts_forget_rejections", "extender_rejections_requeue", "queueing_hints", "victims_of_other_qos_stay"}
-ELSEWHERE |= {"class_configuration_names_requests"}
+ELSEWHERE |= {"class_configuration_names_requests", "skips_kept_after_rejection", "skips_terminating_victims"}
 
 
 def test_every_change_between_patch_releases_has_a_case() -> None:

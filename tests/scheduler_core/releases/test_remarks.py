@@ -5,7 +5,13 @@ import pytest
 from scheduler_core.releases import NEWEST, RELEASES
 from scheduler_core.releases.catalog import PATCHES
 from scheduler_core.releases.conformance import is_verified
-from scheduler_core.releases.remarks import cluster_remarks, default_release, nearest_release, virtual_time_remark
+from scheduler_core.releases.remarks import (
+    cluster_remarks,
+    default_release,
+    default_release_note,
+    nearest_release,
+    virtual_time_remark,
+)
 
 OLDEST = next(iter(RELEASES))
 
@@ -25,6 +31,22 @@ OLDEST = next(iter(RELEASES))
 )
 def test_the_nearest_release(version: str, release: str) -> None:
     assert nearest_release(version) == release
+
+
+@pytest.mark.parametrize(
+    ("version", "release", "why"),
+    [
+        ("v1.31.8-eks-abc", "1.31.8", "the cluster runs Kubernetes v1.31.8-eks-abc"),
+        ("v1.30.5-gke.100", "1.30.5", "the cluster runs Kubernetes v1.30.5-gke.100"),
+        ("v1.29.11+rke2r1", "1.29.11", "the cluster runs Kubernetes v1.29.11+rke2r1"),
+        ("v1.29.14+7cf4c05", "1.29.14", "the cluster runs Kubernetes v1.29.14+7cf4c05"),
+        ("v2.0.0", NEWEST, "v2.0.0 is not a known version"),
+        ("", NEWEST, "the input has no version of a cluster"),
+    ],
+)
+def test_why_a_release_is_the_default(version: str, release: str, why: str) -> None:
+    assert default_release(version) == release
+    assert f" because {why}; " in default_release_note(release, version)
 
 
 def test_a_cluster_without_a_release() -> None:
