@@ -172,7 +172,7 @@ def _verdicts(simulation: Simulation, pod: PodInfo, samples: Sequence[int]) -> t
             if outcome.rejected or outcome.code == "Error":
                 refuse(outcome, plugin.name, np.ones(len(table), np.bool_))
             else:
-                state.skip_filter.add(plugin.name)
+                state.skip_filter |= {plugin.name}
         elif outcome is not None and outcome.node_names is not None:
             mask = np.ones(len(table), np.bool_)
             mask[[table.rows[name] for name in outcome.node_names if name in table.rows]] = False

@@ -210,21 +210,21 @@ class CycleState(dict[str, Any]):
         self.rebuilt = False  # a filter extender returned the nodes; the rebuilt nodes have no pods
         # the signature that batching compares; None for a pod that cannot be signed
         self.signature: bytes | None = None
-        self.skip_filter: set[str] = set()
-        self.skip_score: set[str] = set()
+        self.skip_filter: frozenset[str] = frozenset()
+        self.skip_score: frozenset[str] = frozenset()
         self.to_activate: list[str] = []  # pods to activate at once if the cycle finds a node (upstream PodsToActivate)
 
     def skipped_filter(self) -> list[str]:
         """Return the Filter plugins that do not run, in alphabetical order. Do not change the list."""
         equal = self.equivalent
-        if equal is not None and equal.skip_filter == self.skip_filter:
+        if equal is not None and equal.skip_filter is self.skip_filter:
             return equal.skipped_filter  # type: ignore[no-any-return]
         return sorted(self.skip_filter)
 
     def skipped_score(self) -> list[str]:
         """Return the Score plugins that do not run, as `skipped_filter`."""
         equal = self.equivalent
-        if equal is not None and equal.skip_score == self.skip_score:
+        if equal is not None and equal.skip_score is self.skip_score:
             return equal.skipped_score  # type: ignore[no-any-return]
         return sorted(self.skip_score)
 

@@ -147,7 +147,7 @@ class Framework:
             return self._pre_filter(state, pod, self.pre_filter)[0]
         state.equivalent = equivalent
         state.update(equivalent.filter_state)
-        state.skip_filter |= equivalent.skip_filter
+        state.skip_filter = equivalent.skip_filter
         outcome, last = self._pre_filter(state, pod, equivalent.pre_filter)
         if last is not None:  # plugins after it leave no results
             for name in equivalent.filter_state:
@@ -171,7 +171,7 @@ class Framework:
                 continue
             if isinstance(outcome, fwk.Status):
                 if outcome.code == fwk.SKIP:
-                    state.skip_filter.add(plugin.name)
+                    state.skip_filter |= {plugin.name}
                     continue
                 rejected = outcome.by(plugin.name if self.cluster.release.reports_unschedulable_plugins else "")
                 if outcome.code == fwk.UNSCHEDULABLE and self.cluster.release.prefilter_continues_after_rejection:
@@ -303,14 +303,14 @@ class Framework:
         if equivalent is not None:
             plugins = equivalent.pre_score
             state.update(equivalent.score_state)
-            state.skip_score |= equivalent.skip_score
+            state.skip_score = equivalent.skip_score
         for plugin in plugins:
             status = plugin.pre_score(state, pod, rows)
             if status is None:
                 continue
             if status.code != fwk.SKIP:
                 return status.by(plugin.name)
-            state.skip_score.add(plugin.name)
+            state.skip_score |= {plugin.name}
         return None
 
     def run_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> dict[str, Score] | ClassScores:

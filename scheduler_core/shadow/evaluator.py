@@ -101,7 +101,7 @@ class Evaluation:
     def _score(self, rows: Rows) -> _Scores | None:
         """Return the scores of these nodes; None if PreScore or Score fails."""
         state = self._state
-        state.skip_score, state.ranking = set(), None
+        state.skip_score, state.ranking = frozenset(), None
         if self.framework.run_pre_score(state, self.pod, rows) is None:
             with suppress(ScoreError):
                 made = self.framework.run_score(state, self.pod, rows)
