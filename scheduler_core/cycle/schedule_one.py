@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,10 +40,10 @@ from scheduler_core.framework.interface import (
     unresolvable,
 )
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.score_columns import ClassScores, Score
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
-_UNCHANGED = nullcontext()  # the context in which the nodes stay as they are
 
 NIL_MAP = "assignment to entry in nil map"
 NO_NODES = "no nodes available to schedule pods"
@@ -125,10 +124,11 @@ class Scheduler:
 
     def scheduling_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run PreFilter to Permit; the outcome is in `trace.result`."""
-        if not len(self.cluster.nodes):
+        release = self.cluster.release
+        if not trace.nodes:
             trace.result, trace.error, trace.message = "error", NO_NODES, NO_NODES
             return
-        if self.cluster.crashing or crashes(pod.pod, self.cluster.release):
+        if release.status_without_request_crashes and (self.cluster.crashing or crashes(pod.pod, release)):
             trace.result, trace.error = "error", NIL_MAP  # upstream panics here
             return
         self.find_nodes_that_fit(framework, state, pod, trace)
@@ -351,22 +351,27 @@ class Scheduler:
         rows: Any = slice(None) if trace.feasible is None else trace.feasible
         start = self.timer()
         bare = state.rebuilt and self.cluster.release.extender_nodes_scored_without_pods
-        with self.cluster.nodes.bare() if bare else _UNCHANGED:
-            status = framework.run_pre_score(state, pod, rows)
-            if status is not None:
-                trace.error = f'running PreScore plugin "{status.plugin}": {status.message}'
-                return
-            try:
-                scores = framework.run_score(state, pod, rows)
-            except ScoreError as error:
-                trace.error = str(error)
-                return
+        try:
+            if bare:
+                with self.cluster.nodes.bare():
+                    trace.made_scores = self._score(framework, state, pod, rows)
+            else:
+                trace.made_scores = self._score(framework, state, pod, rows)
+        except ScoreError as error:
+            trace.error = str(error)
+            return
         trace.skipped_score = state.skipped_score()
-        trace.made_scores = scores
         if self.extenders:
             state.ranking = None
             self.extenders.prioritize(pod, trace)
         trace.durations["score"] = self.timer() - start
+
+    @staticmethod
+    def _score(framework: Framework, state: CycleState, pod: PodInfo, rows: Any) -> dict[str, Score] | ClassScores:
+        status = framework.run_pre_score(state, pod, rows)
+        if status is not None:
+            raise ScoreError(f'running PreScore plugin "{status.plugin}": {status.message}')
+        return framework.run_score(state, pod, rows)
 
     def select_host(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Choose the node with the highest total score. The seed or the name decides among several."""

@@ -37,7 +37,7 @@ from scheduler_core.framework.status_merge import FIRST, merged_verdict
 VERSION = 1  # a cycle as one document
 SHARED_VERSION = 2  # a cycle with parts that cycles of equal pods have in common
 
-_OUTCOMES = 64  # of a profile's pods
+_OUTCOMES = 128  # of a profile's pods, each by two keys
 
 Rows = npt.NDArray[np.intp]
 
@@ -86,7 +86,8 @@ class FilterOutcome:
     verdicts: tuple[fwk.Verdict, ...]  # those that refuse nodes
     passing: fwk.Bool | None
     rows: Rows | None  # those that pass, None for all
-    rejectors: frozenset[str]  # the plugins that are the first to refuse some node
+    # The plugins that are the first to refuse some node; None if a status is no rejection.
+    rejectors: frozenset[str] | None
     decisive: npt.NDArray[np.uint8] | None = None  # once it was read
     statuses: list[tuple[fwk.Status, Rows]] | None = None
     plugins: tuple[str, ...] = ()
@@ -100,7 +101,13 @@ class FilterOutcome:
         passing = None if refused is None else ~refused
         rows = None if passing is None else passing.nonzero()[0]
         refusing = tuple([verdict for verdict in source.values() if verdict.codes is not None])
-        return FilterOutcome(source, refusing, passing, rows, frozenset(rejectors), plugins=tuple(source))
+        found = frozenset(rejectors) if only_rejections(source) else None
+        return FilterOutcome(source, refusing, passing, rows, found, plugins=tuple(source))
+
+
+def only_rejections(verdicts: Mapping[str, fwk.Verdict]) -> bool:
+    """Return whether no status of the verdicts is an error."""
+    return all(status.rejected for verdict in verdicts.values() for status in verdict.statuses)
 
 
 def first_refusals(
@@ -326,26 +333,27 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def share(self, equals: Equals) -> None:
         """Use the outcome of the same verdicts in another cycle, or add it to the outcomes. Call it after Filter."""
-        self._layouts, outcomes = equals.layouts, equals.outcomes
-        refusing = [id(verdict) for verdict in self.verdicts.values() if verdict.codes is not None]
-        key = (*self.verdicts, *refusing)
-        outcome = outcomes.get(key)
-        if outcome is None:
-            if len(outcomes) >= _OUTCOMES:
-                outcomes.clear()
-            outcome = outcomes[key] = FilterOutcome.from_verdicts(self.verdicts)
-        outcome.source = self.verdicts
+        self._layouts, outcomes, verdicts = equals.layouts, equals.outcomes, self.verdicts
+        outcome = outcomes.get(id(verdicts))
+        if outcome is None or outcome.source is not verdicts:
+            key = (*verdicts, *[id(verdict) for verdict in verdicts.values() if verdict.codes is not None])
+            outcome = outcomes.get(key)
+            if outcome is None:
+                if len(outcomes) >= _OUTCOMES:
+                    outcomes.clear()
+                outcome = outcomes[key] = FilterOutcome.from_verdicts(verdicts)
+            outcome.source = verdicts
+            outcomes[id(verdicts)] = outcome
         self._outcome = outcome
 
     def rejectors(self) -> frozenset[str] | set[str] | None:
         """Return the plugins that decided against an evaluated node; None if this follows only from
         `decisive_statuses`, or one of these is no rejection. Call it after Filter."""
-        statuses = [status for verdict in self.verdicts.values() for status in verdict.statuses]
-        if self.merges or self.nominated or not all(status.rejected for status in statuses):
+        if self.merges or self.nominated:
             return None
         if self._outcome is not None and self.looked is None and self.subset is None:
             return self._outcome.rejectors
-        return set(first_refusals(self.verdicts, self.looked_mask())[1])
+        return set(first_refusals(self.verdicts, self.looked_mask())[1]) if only_rejections(self.verdicts) else None
 
     def _forget_decisions(self) -> None:
         self._outcome = None
