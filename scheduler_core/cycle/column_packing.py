@@ -18,6 +18,7 @@ _MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small wh
 # (uint16) of those that are not 0. Consecutive: the lowest value and those that follow it, one by one.
 _CONSTANT, _BIT, _FEW, _CONSECUTIVE, _NIBBLE = 0, 1, 2, 3, 4
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+_lowest, _highest = np.minimum.reduce, np.maximum.reduce  # the methods `min` and `max` call these in Python
 
 
 def pack(column: npt.NDArray[Any]) -> Packed:
@@ -29,7 +30,7 @@ def pack(column: npt.NDArray[Any]) -> Packed:
         return size, int(column[0]), _CONSTANT, b""
     if column.dtype == np.bool_:
         column = column.view(np.uint8)
-    lowest, highest = int(column.min()), int(column.max())
+    lowest, highest = int(_lowest(column)), int(_highest(column))
     span = highest - lowest
     if span == 0:
         return size, lowest, _CONSTANT, b""
@@ -42,7 +43,7 @@ def pack(column: npt.NDArray[Any]) -> Packed:
         if size % 2:
             small = np.append(small, np.uint8(0))
         return size, lowest, _NIBBLE, (small[::2] << 4 | small[1::2]).tobytes()
-    kind = next(bits for bits in _TYPES if span < 1 << bits)
+    kind = 8 if span < 1 << 8 else 16 if span < 1 << 16 else 32 if span < 1 << 32 else 64
     return size, lowest, kind, column.astype(_TYPES[kind]).tobytes()
 
 

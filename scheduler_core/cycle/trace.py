@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -714,7 +715,8 @@ class CycleTrace(msgspec.Struct, eq=False):
         key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), outcome.plugins
         layout = layouts.get(key)
         if layout is None:
-            layout = layouts[key] = _deflated(self._layout())
+            data = _ENCODE(self._layout())  # classes that differ in labels often have the same
+            layout = layouts[key] = (_deflate_once if len(data) < _LONG else _deflate)(data)
         varying: list[tuple[Packed | None, Packed | None]] = []
         for score in scores.values():
             raw, normalized = score.raw_source, score.normalized_source
@@ -907,11 +909,18 @@ _SHARED_PLAIN = bytes((SHARED_VERSION, 0))
 
 _DEFLATED = 0x78  # the first byte of zlib's data; no list begins with it
 _SHORT = 200  # bytes that are not worth deflating
+_LONG = 1 << 13  # bytes that are not worth keeping for an equal part
 
 
 def _deflated(value: Sequence[Any]) -> bytes:
-    data = _ENCODE(value)
+    return _deflate(_ENCODE(value))
+
+
+def _deflate(data: bytes) -> bytes:
     return data if len(data) < _SHORT else isal_zlib.compress(data, 1)
+
+
+_deflate_once = lru_cache(128)(_deflate)
 
 
 def _inflated(data: bytes) -> Any:
