@@ -182,7 +182,7 @@ def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
         "reported": reported,
         "reports": details.get("reports") or [],
         "changes": changes,
-        "moments": cluster_pod_history.moments_of(cluster, changes),
+        "moments": cluster_pod_history.moments_of(cluster, changes, waiting),
         "checked": checked,
         "outcomes": {name: outcome_badge(name) for name in OUTCOMES},
     }

@@ -1,7 +1,7 @@
 """The timeline of a pod of a live cluster: what happened to it, from the stored changes and events."""
 
-from collections.abc import Collection, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Q
@@ -10,26 +10,35 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kubesched_ui.clusters.history import ADD, DELETE, MODIFY, ClusterChange, decode_changes
-from kubesched_ui.clusters.models import ChangeBlock, Cluster, HistoryGap
+from kubesched_ui.clusters.models import ChangeBlock, Cluster, HistoryGap, PendingPod
 from kubesched_ui.clusters.queries import stated
 from kubesched_ui.presenters.pod_moments import PodMoment
 from scheduler_core.api.text_checks import escaped, escaped_values
 from scheduler_core.cluster.formatting import count
+from scheduler_core.framework.causes import GATED
+from scheduler_core.pending_pods import pending_answer as causes
+from scheduler_core.queue.scheduling_queue import LEFTOVER_PERIOD, leftover_seconds
+from scheduler_core.releases import NEWEST, get_release
 
 BLOCKS = 300  # newest blocks that are searched; each has some hundred changes, or those of ten seconds
 STEPS = 100
 GAPS = 20
 MESSAGE = 600  # characters
+SAME_ATTEMPT = timedelta(seconds=5)  # between the event and the condition of a failed attempt
 DELETED = "deleted"
+UNSEEN = (causes.OTHER_SCHEDULER, causes.NO_SCHEDULER)  # causes of pods of schedulers whose queue is not known
+NOT_QUEUED = (GATED, causes.BOUND, causes.DELETED, causes.NOT_PENDING)
 
 
 class PodChange(NamedTuple):
-    """A change of a pod. `text`: what it changed, in words. `message`: the scheduler's, if it has one."""
+    """A change of a pod, or an event about it. `text`: what it changed, in words. `message`: the scheduler's, if it has
+    one. `last`: when an event was repeated last; None if it was not."""
 
     at: datetime
     resource_version: int
     text: str
     message: str = ""
+    last: datetime | None = None
 
 
 class PodHistory(NamedTuple):
@@ -77,15 +86,18 @@ def report_of(changes: Sequence[ClusterChange], key: str) -> list[PodChange]:
         return []
     reporter = value.get("reportingComponent") or (value.get("source") or {}).get("component", "")
     message = f"{reporter}: {value.get('message', '')}" if reporter else value.get("message", "")
-    if repeated := sum(change.type == MODIFY for change in changes):
+    repeated = sum(change.type == MODIFY for change in changes)
+    if repeated:
         message += f" (repeated {count(repeated, 'time')} until {stated(at(last.time))})"
-    return [PodChange(at(first.time), first.resource_version, value.get("reason", ""), message)]
+    until = at(last.time) if repeated else None
+    return [PodChange(at(first.time), first.resource_version, value.get("reason", ""), message, until)]
 
 
-def moments_of(cluster: Cluster, history: PodHistory) -> list[PodMoment]:
-    """Return what is known of a pod in order: its creation, changes and events, and the gaps between them."""
-    messages = {step.message for step in history.steps if step.message}
-    events = [without_repetition(event, messages) for event in history.events]
+def moments_of(cluster: Cluster, history: PodHistory, waiting: PendingPod | None) -> list[PodMoment]:
+    """Return what is known of a pod in order: its creation, changes and events, the gaps between them, and its place in
+    the queue if it waits there."""
+    rejections = [step for step in history.steps if step.message]
+    events = [without_repetition(event, rejections) for event in history.events if not repeats(event, rejections)]
     dated = [(step.at, 1, moment_of(cluster, step)) for step in (*history.steps, *events)]
     begin = history.created or (history.steps[-1].at if history.steps else history.since)
     if history.created is not None:
@@ -98,13 +110,66 @@ def moments_of(cluster: Cluster, history: PodHistory) -> list[PodMoment]:
     if end is not None:
         gaps = gaps.filter(began_at__lte=end)
     dated += [(gap.began_at, 2, gap_of(gap)) for gap in gaps.order_by("-began_at")[:GAPS]]
-    return [moment for *_, moment in sorted(dated, key=lambda one: one[:2])]
+    moments = [moment for *_, moment in sorted(dated, key=lambda one: one[:2])]
+    return [*moments, *queued(cluster, waiting, last_attempt(history))] if waiting is not None else moments
 
 
-def without_repetition(event: PodChange, messages: Collection[str]) -> PodChange:
-    """Return an event without its message if that is already shown, as one of `messages`."""
-    shown = max((message for message in messages if message in event.message), key=len, default="")
+def repeats(event: PodChange, steps: Iterable[PodChange]) -> bool:
+    """Return whether a change of the pod says what an event says that was not repeated."""
+    near = (step for step in steps if abs(step.at - event.at) < SAME_ATTEMPT)
+    return event.last is None and any(step.message in event.message for step in near)
+
+
+def without_repetition(event: PodChange, steps: Iterable[PodChange]) -> PodChange:
+    """Return an event without its message if that is already shown, as the message of one of `steps`."""
+    shown = max((step.message for step in steps if step.message in event.message), key=len, default="")
     return event._replace(message=event.message.replace(shown, "the same message", 1)) if shown else event
+
+
+def last_attempt(history: PodHistory) -> datetime | None:
+    """Return when a failed attempt of the pod was last reported; None if none is known."""
+    conditions = [step.at for step in history.steps if step.message]
+    events = [event.last or event.at for event in history.events if event.text == "FailedScheduling"]
+    return max((*conditions, *events), default=None)
+
+
+def queued(cluster: Cluster, waiting: PendingPod, tried: datetime | None) -> list[PodMoment]:
+    """Return the place of a pending pod in the queue of its scheduler and when it is tried, as far as they are known;
+    [] if it is in none.
+
+    The order of PrioritySort is known between priorities alone: among equal ones, the time decides at which a pod
+    entered the active queue. `tried`: its last reported attempt, after which the flush of unschedulable pods tries it.
+    """
+    scheduler = waiting.details.get("scheduler")
+    if waiting.subject != "Pod" or not scheduler or waiting.cause in NOT_QUEUED:
+        return []
+    if waiting.cause in UNSEEN:
+        why = "Its place in the queue and its next attempt are not known."
+        return [PodMoment("now", f"Waits for {escaped(scheduler)}", why, key="now")]
+    rows = PendingPod.objects.filter(cluster=cluster, subject="Pod", details__scheduler=scheduler)
+    others = (
+        rows.exclude(cause__in=(*NOT_QUEUED, *UNSEEN))
+        .exclude(pk=waiting.pk)
+        .values_list("details__priority", flat=True)
+    )
+    own = waiting.details.get("priority", 0)
+    priorities = [priority or 0 for priority in others]
+    before, equal = sum(one > own for one in priorities), sum(one == own for one in priorities)
+    if not priorities:
+        place = "No other pod waits there."
+    else:
+        have = "has" if before <= 1 else "have"
+        place = f"{before or 'None'} of {count(len(priorities), 'other pod')} there {have} a higher priority."
+        if equal:
+            place += f" {equal:,} {'has' if equal == 1 else 'have'} its own: their order only the scheduler knows."
+    release = get_release(cluster.used_release or NEWEST)
+    if tried is None:
+        estimate = "No attempt is reported yet: a scheduler usually makes the first one at once."
+    else:
+        latest = tried + timedelta(seconds=leftover_seconds(release) + LEFTOVER_PERIOD)
+        by = f", at {stated(latest)} at the latest" if latest > timezone.now() else ""
+        estimate = f"It is tried again after a change that may help it{by}."
+    return [PodMoment("now", f"In the queue of {escaped(scheduler)}", f"{place} {estimate}", key="now")]
 
 
 def moment_of(cluster: Cluster, step: PodChange) -> PodMoment:
@@ -118,7 +183,8 @@ def moment_of(cluster: Cluster, step: PodChange) -> PodMoment:
 def gap_of(gap: HistoryGap) -> PodMoment:
     """Return a gap as a moment. Where the history begins, nothing was interrupted."""
     if not gap.after and not gap.kind:
-        return PodMoment(stated(gap.began_at), escaped(gap.reason).rstrip("."), tone="gap")
+        what = escaped(gap.reason).rstrip(".")
+        return PodMoment(stated(gap.began_at), what, "What happened before is not known.", tone="gap")
     until = stated(gap.ended_at) if gap.ended_at else "now"
     what = f"The watch was interrupted from {stated(gap.began_at)} to {until}"
     return PodMoment(stated(gap.began_at), what, f"Changes may be missing. {escaped(gap.reason)}", tone="gap")

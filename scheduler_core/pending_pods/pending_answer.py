@@ -88,13 +88,14 @@ class PendingDetails(Part):
     where the pod fits now. `node`: the node of `leaving`, or where the pod is bound. `leaving`: the pods without which
     the pod fits on that node. `until`: Unix seconds at which the last of them should be gone. `limits`: what the answer
     lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not exist. `reports`: the last
-    event of each other component, such as an autoscaler.
+    event of each other component, such as an autoscaler. `scheduler`, `priority`: of the pod's spec.
     """
 
     answer: Answer | None = None
     note: str = ""
     since: float = 0.0
     scheduler: str = ""
+    priority: int = 0
     nodes: int = 0
     fits_on: str = ""
     node: str = ""

@@ -78,6 +78,7 @@ def answer_of(
     """Return an answer. `text`: the sentence."""
     details = details or PendingDetails()
     details.since, details.scheduler = since(pod), pod.spec.scheduler_name
+    details.priority = pod.spec.priority or 0
     details.scheduler_message = scheduler_message(pod) if not pod.spec.node_name else None
     return PendingAnswer(pod.key, category, cause, text, details=details)
 

@@ -13,13 +13,14 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.api_server.process import ServerProcess, api_server
 from tests.browser.conftest import Problems
+from tests.browser.test_axe import check_page
 from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.instance import Instance, until
 
 pytestmark = pytest.mark.long
 PODS = "/api/v1/namespaces/default/pods"
 JSON = {"Content-Type": "application/json"}
-WITHIN_MS = 30_000  # a bound for hanging tests
+WITHIN_MS = 90_000  # a bound for hanging tests
 Raw = dict[str, Any]
 
 
@@ -337,7 +338,7 @@ def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, 
         held_by_a_pod(live, "paged")
         watched.shows("paged", "not now", "cpu")
         page.goto(f"{watched.page.url.partition('?')[0]}pods/default/paged/")
-        expect(page.get_by_role("heading", name="Nodes")).to_be_visible()
+        expect(page.get_by_role("list", name="Nodes by the changes that they need")).to_be_visible()
         expect(page.get_by_text("2 Insufficient cpu").first).to_be_visible()
         remove(live, "paged-other")
         expect(page.locator(".answer")).to_contain_text("takes it now", timeout=WITHIN_MS)
@@ -345,6 +346,52 @@ def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, 
         expect(page.locator(".answer")).to_contain_text("This pod is not pending: bound to n2", timeout=WITHIN_MS)
         expect(page.get_by_text("bound to n2").first).to_be_visible(timeout=WITHIN_MS)
         remove(live, "paged")
+
+
+def test_the_timeline_of_a_waiting_pod_grows(watched: Watched, live: LiveCluster) -> None:
+    message = "0/2 nodes are available: 2 Insufficient cpu."
+    live.create(PODS, pod("larger", "64", priority=9) | {"status": rejected(message)})
+    live.create(PODS, pod("filler", "4", on="n2") | {"status": {"phase": "Running"}})
+    made = pod("patient", "2") | {"status": {"phase": "Pending"}}
+    made["metadata"]["creationTimestamp"] = ago(0)
+    live.create(PODS, made)
+    watched.shows("patient", "not asked", "tried it since its creation")
+    with watched.page.context.new_page() as page:
+        page.goto(f"{watched.page.url.partition('?')[0]}pods/default/patient/")
+        moments = page.locator("#timeline .moments > li")
+        shown = expect(moments.locator(".what"))
+        place = expect(moments.last)
+        shown.to_have_text(["Created", "First known", re.compile("default-scheduler")], timeout=WITHIN_MS)
+        place.to_contain_text("now")
+        page.evaluate("window.kept = true")
+        reason = {"reason": "FailedScheduling", "message": message, "reportingComponent": "default-scheduler"}
+        about = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "patient"}, "type": "Warning"}
+        live.create(
+            "/api/v1/namespaces/default/events",
+            {"metadata": {"name": "patient.1", "namespace": "default"}, **about, **reason},
+        )
+        live.patch("patient", {"status": rejected(message)})
+        rejection = "PodScheduled is False: Unschedulable."
+        shown.to_have_text(
+            ["Created", "First known", rejection, "In the queue of default-scheduler."], timeout=WITHIN_MS
+        )
+        expect(moments.nth(2)).to_contain_text(message)
+        place.to_contain_text(
+            "1 of 1 other pod there has a higher priority. It is tried again after a change that may "
+        )
+        expect(page.locator("#live-map [data-shades]")).to_contain_text("1 change: 2", timeout=WITHIN_MS)
+        live.server.control("inject", resource="pods", verb="watch", expired=True)
+        live.server.control("cut", resource="pods")
+        gap = page.locator("#timeline .gap", has_text="The watch was interrupted")
+        expect(gap).to_contain_text("Changes may be missing.", timeout=WITHIN_MS)
+        live.delete("filler")
+        expect(page.locator("#live-map [data-shades]")).to_contain_text("takes it: 1", timeout=WITHIN_MS)
+        live.bind("patient", "n2")
+        place.to_contain_text("Bound to n2", timeout=WITHIN_MS)
+        assert page.evaluate("window.kept"), "the page was not loaded again"
+        assert check_page(page) == []
+    for name in ("larger", "patient"):
+        live.delete(name)
 
 
 def test_fork_from_now(watched: Watched, live: LiveCluster) -> None:

@@ -38,7 +38,10 @@ export class PendingLadder {
       this.show();
     });
     if (!pod) this.draw([]);
-    if (!pod || (requested.pod === pod && performance.now() < requested.at + OFTEN)) return;
+    clearTimeout(this.later);
+    const early = requested.pod === pod ? requested.at + OFTEN - performance.now() : 0;
+    if (pod && early > 0) this.later = setTimeout(() => this.show(), early);
+    if (!pod || early > 0) return;
     this.requested = { pod, at: performance.now() };
     const found = await this.source.ladder(pod, null, true).catch(() => null); // without an answer there are no colours
     if (this.pod !== pod) return;

@@ -190,6 +190,46 @@ def test_the_timeline_of_a_pod_has_creation_events_attempts_and_gaps(client: Cli
     assert "This pod is not pending: bound to n2" in page.source
 
 
+def test_a_waiting_pod_shows_what_is_known_of_its_place_and_its_next_attempt(client: Client, cluster: Cluster) -> None:
+    tried = timezone.now() - timedelta(seconds=40)
+    message = "0/4 nodes are available: 4 Insufficient cpu."
+    no_node = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    about = {"kind": "Pod", "namespace": "default", "name": "late"}
+    event = {"involvedObject": about, "reason": "FailedScheduling", "message": message, "reportingComponent": "mine"}
+    stored_changes(
+        cluster,
+        ClusterChange("Pod", ADD, "default/late", 1300, tried.timestamp() - 9, pod("late")),
+        ClusterChange("Event", ADD, "default/late.17f", 1301, tried.timestamp() - 1, event),
+        ClusterChange("Pod", MODIFY, "default/late", 1302, tried.timestamp(), {"status": {"conditions": [no_node]}}),
+    )
+    rows = {"cluster": cluster, "namespace": "default", "since": tried, "category": "never"}
+    scheduled = {"scheduler": "mine", "priority": 5}
+    late = PendingPod.objects.create(key="default/late", details=scheduled, **rows)
+
+    def now() -> str:
+        moments = client.get(address(cluster, "pods/default/late/")).context["moments"]
+        assert sum(message in one.why for one in moments) == 1, "the event repeats the condition"
+        return moments[-1].why if moments[-1].when == "now" else ""
+
+    latest = timezone.localtime(tried + timedelta(seconds=330))
+    again = f"It is tried again after a change that may help it, at {latest:%Y-%m-%d %H:%M:%S} at the latest."
+    assert now() == f"No other pod waits there. {again}"
+    for name, details, cause in [
+        ("vip", scheduled | {"priority": 9}, "node-selector"),
+        ("equal", scheduled, "node-selector"),
+        ("low", {"scheduler": "mine"}, "node-selector"),
+        ("gated", scheduled | {"priority": 9}, "gated"),
+        ("other", scheduled | {"scheduler": "volcano"}, "other-scheduler"),
+    ]:
+        PendingPod.objects.create(key=f"default/{name}", details=details, cause=cause, **rows)
+    place = "1 of 3 other pods there has a higher priority. 1 has its own: their order only the scheduler knows."
+    assert now() == f"{place} {again}"
+    PendingPod.objects.filter(pk=late.pk).update(cause="other-scheduler")
+    assert now() == "Its place in the queue and its next attempt are not known."
+    PendingPod.objects.filter(pk=late.pk).update(cause="gated")
+    assert now() == "", "it is in no queue"
+
+
 def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
     text = "2 of 2 pods do not exist: the API server refuses them: exceeded quota."
     row = {"namespace": "default", "since": timezone.now(), "category": "not asked", "sentence": text}
