@@ -262,7 +262,6 @@ def about_cycle(
         {
             "trace": trace,
             "cycle_at": clock(trace.time),
-            "landed": trace.node or (preemption.nominated_node if preemption else ""),
             "tone": TONES.get(came_to.result, ""),
             "explained": explained,
             "at_end": at_end,

@@ -17,6 +17,7 @@ export class NodeList {
       }),
     );
     this.shown = this.all;
+    this.card = document.getElementById("nodes-card");
     this.box = document.getElementById("nodelist");
     this.rows = this.box.querySelector(".rows");
     this.count = document.getElementById("node-count");
@@ -46,6 +47,7 @@ export class NodeList {
   }
 
   show(entries) {
+    this.card.open = true;
     this.shown = entries;
     this.count.textContent =
       entries.length === this.all.length

@@ -180,7 +180,10 @@ function choosePlugin(name, push = true) {
     line.classList.toggle("hit", hit);
     if (hit) first ??= line;
   }
-  if (first) first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
+  if (first) {
+    document.getElementById("yaml").open = true;
+    first.parentElement.scrollTop = first.offsetTop - first.parentElement.offsetTop - 40;
+  }
   if (push) replaceParams({ plugin: name || null, point: current() }, { own: true });
   document.dispatchEvent(new Event("stepshown"));
 }

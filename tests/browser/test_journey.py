@@ -164,6 +164,7 @@ def test_five_thousand_nodes_are_a_few_rows(page: Page, site: Instance, large: i
     page.goto(f"/runs/{run}/pods/default/huge/")
     expect(page.locator(".answer")).to_contain_text("The pod requests 100 cpu; the largest node has 64.")
     assert page.locator(".matrix tbody tr").count() < 5
+    page.locator("#nodes-card > summary").click()
     lines = page.locator("#nodelist .line")
     assert 0 < lines.count() < 60
     for part in (".who", ".why"):  # within its line, read in one step because later rows move both
@@ -278,6 +279,7 @@ def test_hostile_names_stay_text(page: Page, site: Instance) -> None:
     page.locator("#pods").get_by_role("link", name=f"default/{evil}").click()
     expect(page.locator(".answer")).to_contain_text("Placed on")
     page.locator('[data-step="filter"] a').click()
+    page.locator("#nodes-card > summary").click()
     expect(page.locator("#nodelist .who").filter(has_text=evil)).to_be_visible()
     page.locator("#nodelist .who").filter(has_text=evil).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(evil)

@@ -141,6 +141,7 @@ def test_the_keyboard_reaches_the_content_and_the_steps(page: Page, recorded: di
 
 def test_arrow_keys_in_a_field_do_not_change_the_step(page: Page, recorded: dict[str, Any]) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/?point=filter")
+    page.locator("#nodes-card > summary").click()
     page.locator("#node-search").fill("alpha")
     page.locator("#node-search").press("ArrowLeft")
     expect(page.locator("#point-filter")).to_be_visible()

@@ -94,6 +94,7 @@ def test_keys_do_not_block_scrolling(page: Page, unlucky: str) -> None:
 
 def test_keys_are_off_while_typing_and_listed_on_request(page: Page, unlucky: str) -> None:
     page.goto(f"{unlucky}?attempt=17&point=filter")
+    page.locator("#nodes-card > summary").click()
     page.locator("#node-search").press_sequentially("np?")
     expect(page.locator("#node-search")).to_have_value("np?")
     expect_in_view(page, 17)
@@ -173,3 +174,20 @@ def test_keys_step_through_plugins_and_cycles(page: Page, recorded: dict[str, An
     page.goto(before)
     page.get_by_role("link", name="Show step on the map of the run").click()
     page.wait_for_url(lambda url: "cycle=1" in url and "point=score" in url and url.endswith("#map"))
+
+
+@pytest.mark.parametrize(("name", "pixels"), [("search-1", 2150), ("front-3", 1900)])
+def test_answer_picture_steps_and_inspector_are_in_view_together(
+    page: Page, recorded: dict[str, int], name: str, pixels: int
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"/runs/{recorded['run']}/pods/shop/{name}/")
+    expect(page.locator("#pod-map [data-wait]")).to_be_hidden()
+    expect(page.get_by_text("Simulating fixes")).to_have_count(0)
+    for part in (".answer", "#pod-map canvas", "#pod-map .map-side p >> nth=0", "#stepper"):
+        box = page.locator(part).first.bounding_box()
+        assert box, part
+        assert box["y"] >= 0, part
+        assert box["y"] + box["height"] <= 720, part
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert page.evaluate("document.documentElement.scrollHeight") < pixels

@@ -54,14 +54,20 @@ def press(what: Locator) -> None:
     raise AssertionError(f"{what} does not get the focus")
 
 
+def opened(page: Page) -> Locator:
+    """Open the folded section of a page."""
+    page.locator("summary", has_text="What if …").press("Enter")
+    return page.locator("#what-if")
+
+
 def on_node(page: Page, run: int, name: str) -> Locator:
     page.goto(f"/runs/{run}/nodes/{name}/")
-    return page.locator("#what-if")
+    return opened(page)
 
 
 def on_pod(page: Page, run: int, name: str) -> Locator:
     page.goto(f"/runs/{run}/pods/default/{name}/")
-    return page.locator("#what-if")
+    return opened(page)
 
 
 def on_map(page: Page, run: int, name: str, act: Press) -> Locator:
@@ -143,6 +149,7 @@ def test_an_error_is_shown_and_nothing_starts(page: Page, site: Instance, run: i
 def test_without_scripts(browser: Browser, site: Instance, run: int) -> None:
     with new_page(browser, site, java_script_enabled=False) as page:
         page.goto(f"/runs/{run}/nodes/n1/")
+        page.get_by_text("What if …").click()
         page.get_by_role("link", name="Change this node in a fork").click()
         page.get_by_role("button", name="Cordon").click()
         expect(page).to_have_url(re.compile(rf"/compare/{run}/\d+/"))

@@ -5,6 +5,13 @@ import { HEAT, inkOn } from "./colours.js";
 import { LEVELS } from "./ladder.js";
 import { LEVEL_PATTERNS, PATTERNS } from "./renderer.js";
 
+// Marks in the upper right corner of nodes, the most severe first: colour, height, meaning (renderer.js).
+const MARKS = {
+  broken: ["bad", 6, "not ready"],
+  cordoned: ["ink", 6, "cordoned"],
+  tainted: ["warn", 2, "tainted"],
+};
+
 export class Legend {
   constructor(box, view) {
     Object.assign(this, { box, view });
@@ -17,7 +24,8 @@ export class Legend {
     const { plugins, scored, of, levels } = view.picture;
     const counts = LEVELS.map((_, level) => levels && [...of.values()].filter((one) => one.level === level).length);
     const kinds = new Set([...of.values()].map(({ kind }) => kind));
-    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${counts} ${[...kinds]} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
+    const marks = marksOf(view.world);
+    const key = `${view.painter.theme} ${view.by.colour} ${classes.map(({ name }) => name)} ${plugins.map(({ name, nodes }) => name + nodes)} ${scored} ${counts} ${[...kinds]} ${marks} ${view.differing.keys.size > 0} ${view.names?.suffix} ${view.world?.nominated.size}`;
     if (box.dataset.key === key) return;
     box.dataset.key = key;
     const named = classes.map(({ name, colour, letter }) => el("span", {}, swatch(colour, letter), name));
@@ -31,6 +39,7 @@ export class Legend {
     const colours = HEAT[view.painter.theme].map((colour) => swatch(colour));
     const range = scored?.map((points) => number.format(points)).join(" to ");
     const ramp = scored && el("span", {}, ...colours, `${range} points`);
+    const marked = marks.map((name) => el("span", {}, this.mark(name), MARKS[name][2]));
     const texts = [
       kinds.has("unseen") && "faded: not evaluated",
       kinds.has("chosen") && "★ chosen",
@@ -39,7 +48,7 @@ export class Legend {
       view.differing.keys.size > 0 && "≠ bar at the left: on another node in the other run",
     ];
     const notes = texts.map((text) => text && el("span", { text }));
-    box.replaceChildren(...[...rungs, ...named, ...refused, ramp, ...notes].filter(Boolean));
+    box.replaceChildren(...[...rungs, ...named, ...refused, ramp, ...marked, ...notes].filter(Boolean));
   }
 
   level(level) {
@@ -47,11 +56,33 @@ export class Legend {
     return pattern(LEVEL_PATTERNS[level], levels[level], inkOn(levels[level]));
   }
 
+  mark(name) {
+    const { colour } = this.view.painter;
+    const [fill, height] = MARKS[name];
+    const size = { width: 14, height: 14 };
+    const node = svg("rect", { ...size, fill: colour.sunken });
+    return svg(
+      "svg",
+      { ...size, "aria-hidden": "true" },
+      node,
+      svg("rect", { x: 8, width: 6, height, fill: colour[fill] }),
+    );
+  }
+
   hatch(index) {
     const by = index % PATTERNS.length;
     const { colour, refusing } = this.view.painter;
     return pattern(PATTERNS[by], colour.surface, refusing[by]);
   }
+}
+
+function marksOf(world) {
+  const found = new Set();
+  for (const { ready, unschedulable, taints } of world?.nodes.values() ?? [])
+    if (!ready) found.add("broken");
+    else if (unschedulable) found.add("cordoned");
+    else if (taints.length) found.add("tainted");
+  return Object.keys(MARKS).filter((name) => found.has(name));
 }
 
 function swatch(colour, letter = "") {

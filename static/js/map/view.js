@@ -9,7 +9,7 @@ import { Scene } from "./scene.js";
 import { Tip } from "./tooltip.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const LOWEST = 200; // minimum height in pixels
+const LOWEST = 180; // minimum height in pixels
 const MOVED = 4; // pixels that a pointer moves before dragging starts
 const FLIGHT = 420; // duration in milliseconds
 const MOST_FLIGHTS = 60;
@@ -74,7 +74,8 @@ export class View {
     for (const group of groups) group.common = group.nodes.length > 1 ? commonParts(group.nodes) : this.names;
     const width = this.box.clientWidth;
     if (!width) return;
-    const tallest = Math.max(300, Math.min(620, innerHeight * this.tallest));
+    const least = Math.min(300, Math.max(180, innerHeight - 540)); // in a low window, what is around it stays in view
+    const tallest = Math.max(least, Math.min(620, innerHeight * this.tallest));
     this.layout = layout(groups, width, tallest);
     this.canvas.style.height = `${Math.max(LOWEST, Math.min(tallest, Math.ceil(this.layout.height)))}px`;
     this.camera = within(this.camera, this.size, this.layout);

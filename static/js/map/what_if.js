@@ -24,9 +24,7 @@ export async function openWhatIf(box, target, focus) {
   try {
     const page = await fetchPage(`${box.dataset.whatIf}?${query}`);
     const heading = el("h2", { class: "wrap", text: `What if … ${kind} ${key}` });
-    const part = page.getElementById("what-if");
-    part.querySelector("h2").remove();
-    body.replaceChildren(heading, ...part.childNodes);
+    body.replaceChildren(heading, ...page.getElementById("what-if").childNodes);
     body.querySelector("button:not([disabled]), a, select").focus();
   } catch {
     body.textContent = "This could not be loaded. Close it and try again.";
