@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -35,12 +36,8 @@ def demands_of(simulation: Simulation) -> Demands:
 
     The simulation is left unchanged.
     """
-    kinds: dict[bytes, list[PodInfo]] = {}
-    for pod in simulation.pending:
-        if not pod.node and not pod.terminating and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
-            kinds.setdefault(equality_of(pod), []).append(pod)
+    ordered = _kinds(simulation, (pod for pod in simulation.pending if not pod.node and not pod.terminating))
     most = max(KINDS_TIMES_NODES // max(len(simulation.cluster.nodes), 1), 1)
-    ordered = sorted(kinds.values(), key=lambda pods: -len(pods))
     found = []
     for pods in ordered[:most]:
         what_if = WhatIf(simulation, pods[0].key)
@@ -68,12 +65,18 @@ def movable(simulation: Simulation, node: str) -> int:
 
     At most MOST_TRIED kinds of pods are tried, those with most pods first.
     """
-    kinds: dict[bytes, list[PodInfo]] = {}
-    for pod in simulation.cluster.nodes.pods_of(simulation.cluster.nodes.rows[node]):
-        if pod.pod.created_again and pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
-            kinds.setdefault(equality_of(pod), []).append(pod)
-    most = sorted(kinds.values(), key=lambda pods: -len(pods))[:MOST_TRIED]
+    there = simulation.cluster.nodes.pods_of(simulation.cluster.nodes.rows[node])
+    most = _kinds(simulation, (pod for pod in there if pod.pod.created_again))[:MOST_TRIED]
     return sum(len(pods) for pods in most if _fits_elsewhere(simulation, pods[0], node))
+
+
+def _kinds(simulation: Simulation, pods: Iterable[PodInfo]) -> list[list[PodInfo]]:
+    """Return the pods of the profiles, equal ones together, the most frequent first."""
+    kinds: dict[bytes, list[PodInfo]] = {}
+    for pod in pods:
+        if pod.pod.spec.scheduler_name in simulation.scheduler.profiles:
+            kinds.setdefault(equality_of(pod), []).append(pod)
+    return sorted(kinds.values(), key=lambda pods: -len(pods))
 
 
 def _fits_elsewhere(simulation: Simulation, pod: PodInfo, node: str) -> bool:

@@ -215,15 +215,11 @@ def rungs(classes: Sequence[NodeClass], whole: bool = False) -> list[Rung]:
     found: dict[tuple[int | None, str], list[str]] = {}
     for one in classes:
         found.setdefault((one.changes, one.phrase), []).extend(one.names)
-    ordered = [(changes, phrase, names) for (changes, phrase), names in found.items()]
-    last = [entry for entry in ordered if entry[0] is None]
-    near = [entry for entry in ordered if entry[0] is not None]
-    near.sort(key=lambda entry: entry[0] or 0)
-    last.sort(key=lambda entry: -len(entry[2]))
     ladder = [
         Rung(changes, len(names), names, f"{count(len(names))} {agree(len(names), phrase)}", of_one_node(phrase))
-        for changes, phrase, names in near + last
+        for (changes, phrase), names in found.items()
     ]
+    ladder.sort(key=lambda rung: (rung.changes is None, -rung.count if rung.changes is None else rung.changes))
     return ladder if whole else shortened(ladder)
 
 

@@ -283,18 +283,12 @@ class Nowhere:
         who = "the node" if len(having) == 1 else f"the {len(having):,} nodes"
         return f"{who} with it {agree(len(having), phrase)}"
 
-    def _amounts(self, found: Obstacle) -> str:
-        assert self.context is not None
-        requests = self.context.pod.requests
-        return listing(
-            [f"{formatting.amount(n, requests.get(n, 0))} {n}" if n != PODS else "a pod slot" for n in found.objects]
-        )
-
     def _short(self, found: Obstacle) -> str:
         if self.context is None:
             return f"{self._subject()} {agree(len(self.names), found.phrase)}."
         every = dict.fromkeys(name for one in self.near for o in one.obstacles for name in o.objects)
-        whole = Obstacle(found.kind, found.effort, found.phrase, tuple(every))
+        requests = self.context.pod.requests
+        lacking = [f"{formatting.amount(n, requests.get(n, 0))} {n}" if n != PODS else "a pod slot" for n in every]
         selected = self._selected(self.names) if len(self.names) > 1 else ""
         who = "No node" if all(map(_is_short, self.classes)) else "No node that suits it"
         who = f"None of the {len(self.names):,} nodes with {selected}" if selected else who
@@ -302,7 +296,7 @@ class Nowhere:
         if missing and not selected and len(self.names) == 1 and len(self.classes) > 1:
             return f"{self.names[0]} is the only node that suits the pod, but it is short by {missing}."
         closest = f": the closest, {self.names[0]}, is short by {missing}" if missing else ""
-        return f"{who} has {self._amounts(whole)} free{closest}."
+        return f"{who} has {listing(lacking)} free{closest}."
 
     def _shortfall(self, balanced: bool = True) -> str:
         assert self.promised is not None
@@ -311,12 +305,10 @@ class Nowhere:
         found = [s for name in names if row is not None and (s := shortfall(self.promised, row, name)) is not None]
         if not found:
             return ""  # what the cycle counted is gone
-        balances = [
-            formatting.balance(s.resource, s.request, s.free, s.allocatable) for s in found if s.resource != PODS
-        ]
+        measured = [s for s in found if s.resource != PODS]
+        balances = [formatting.balance(s.resource, s.request, s.free, s.allocatable) for s in measured]
         if len(balances) > 1:
-            named = [s.resource for s in found if s.resource != PODS]
-            balances = [f"{name}: {text}" for name, text in zip(named, balances, strict=True)]
+            balances = [f"{s.resource}: {text}" for s, text in zip(measured, balances, strict=True)]
         return short_by(found) + (f" ({'; '.join(balances)})" if balances and balanced else "")
 
     def _no_slots(self) -> str:

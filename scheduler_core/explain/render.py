@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.explain.answer import Answer, Fix, NodeObjections, Objection, Rung
+from scheduler_core.explain.answer import Answer, Fix, NodeObjections, Rung
 
 NODES_LISTED = 8
 
@@ -50,12 +50,9 @@ def _more(rung: Rung) -> str:
 
 
 def _near(near: NodeObjections) -> Iterator[str]:
-    for i, objection in enumerate(near.objections):
-        yield f"    {near.node + ':' if not i else ' ' * len(near.node) + '  then'} {_objection(objection)}"
-
-
-def _objection(objection: Objection) -> str:
-    return f"{objection.plugin or 'PreFilter'}: {objection.detail or '; '.join(objection.reasons)}"
+    for i, one in enumerate(near.objections):
+        who = f"{' ' * len(near.node)}  then" if i else f"{near.node}:"
+        yield f"    {who} {one.plugin or 'PreFilter'}: {one.detail or '; '.join(one.reasons)}"
 
 
 def _scores(answer: Answer) -> Iterator[str]:

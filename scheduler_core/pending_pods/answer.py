@@ -82,8 +82,9 @@ class _Template:
     `stale`: pods on nodes have changed since. `invalid`: other objects have, that the result depends on.
     """
 
-    def __init__(self, pod: PodInfo) -> None:
+    def __init__(self, pod: PodInfo, signature: bytes) -> None:
         spec = pod.pod.spec
+        self.signature = signature
         self.pods: set[str] = set()
         self.fit: Fit | None = None
         self.stale = self.invalid = True
@@ -136,7 +137,7 @@ class PendingAnswers:
         self.answers: dict[str, PendingAnswer] = {}
         self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
         self._templates: dict[bytes, _Template] = {}
-        self._template_of: dict[str, tuple[Pod, bytes]] = {}
+        self._template_of: dict[str, tuple[Pod, _Template]] = {}
         self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order
         self._check_at: dict[str, float] = {}  # pod -> Unix seconds from which its answer may differ
         self._around: Surroundings | None = None
@@ -330,7 +331,7 @@ class PendingAnswers:
         found.details.limits = self._limits(pod, found.cause)
         found.details.reports = reports_of(pod, around.events) if not pod.spec.node_name else []
         known = self._template_of.get(pod.key)
-        if found.details.answer is not None and known is not None and (fixes := self._templates[known[1]].fixes):
+        if found.details.answer is not None and known is not None and (fixes := known[1].fixes):
             found.details.answer = replace(found.details.answer, fixes=fixes)
         return found
 
@@ -375,24 +376,20 @@ class PendingAnswers:
         known = self._template_of.get(pod.key)
         if known is None or known[0] is not pod.pod:
             self._forget(pod.key)
-            name = _signature(pod)
-            self._template_of[pod.key] = pod.pod, name
-            if name not in self._templates:
-                self._templates[name] = _Template(pod)
-        else:
-            name = known[1]
-        template = self._templates[name]
-        template.pods.add(pod.key)
-        return template
+            signature = _signature(pod)
+            if signature not in self._templates:
+                self._templates[signature] = _Template(pod, signature)
+            known = self._template_of[pod.key] = pod.pod, self._templates[signature]
+            known[1].pods.add(pod.key)
+        return known[1]
 
     def _forget(self, key: str) -> None:
         self._check_at.pop(key, None)
-        known = self._template_of.pop(key, None)
-        if known is not None:
-            template = self._templates[known[1]]
+        _, template = self._template_of.pop(key, (None, None))
+        if template is not None:
             template.pods.discard(key)
             if not template.pods:
-                del self._templates[known[1]]
+                del self._templates[template.signature]
 
     def _limits(self, pod: Pod, cause: str) -> list[str]:
         """Return what the answer lacks because of refused kinds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.debugger.mutations import Change
@@ -22,7 +23,7 @@ class Placing:
     def __init__(self, simulation: Simulation, cycles: int) -> None:
         self.simulation = simulation
         self.cycles = cycles
-        self._kinds: dict[str, bytes] = {}  # pod -> a key that is equal for pods that the scheduler treats equally
+        self._kind = cache(equality_of)
 
     def place(self, changes: Sequence[Change], pods: Sequence[PodInfo]) -> list[str]:
         """Return the nodes on which pods are placed, in order, with the changes; all is reverted.
@@ -53,11 +54,6 @@ class Placing:
                 for framework, state, pod, node in reversed(done):
                     scheduler.forget(framework, state, pod, node)
         return [node for *_, node in done]
-
-    def _kind(self, pod: PodInfo) -> bytes:
-        if pod.key not in self._kinds:
-            self._kinds[pod.key] = equality_of(pod)
-        return self._kinds[pod.key]
 
 
 def _write_claims(framework: Framework, state: CycleState, pod: PodInfo, node: str) -> None:
