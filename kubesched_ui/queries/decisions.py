@@ -37,13 +37,12 @@ def summary(trace: CycleTrace, result: str, rules: ScoreRules) -> dict[str, Any]
     """Return what a cycle decided. `result`: as recorded, which may differ from that of the trace in virtual time."""
     placed = result in ("scheduled", "waiting")
     selection = trace.selection() if placed and trace.selected_row >= 0 else None
-    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
     return {
         "t": round(trace.time, 6),
         "node": trace.node if placed else "",
         "nominated": trace.nominated_node,
         "nodes": evaluated(trace),
-        "feasible": feasible if trace.verdicts else 0,
+        "feasible": len(trace.feasible_rows()) if trace.verdicts else 0,
         "margin": selection.margin if selection else None,
         "ties": selection.ties if selection else 0,
         "victims": len(trace.victims),
@@ -55,17 +54,15 @@ def evaluated(trace: CycleTrace) -> int:
     """Return the number of nodes that the Filter plugins evaluated."""
     if trace.preenqueue is not None or trace.prefilter is not None or not trace.verdicts:
         return 0
-    if trace.looked is not None:
-        return int(np.count_nonzero(trace.looked))
-    return trace.nodes if trace.subset is None else len(trace.subset)
+    return int(np.count_nonzero(trace.looked_mask()))
 
 
 def why_placed(trace: CycleTrace, rules: ScoreRules) -> str:
     """Return `680 of 2,000 fit, ahead by 3: the emptiest`."""
-    feasible = trace.nodes if trace.feasible is None else len(trace.feasible)
-    looked = evaluated(trace)
-    whole = looked == trace.nodes
-    fit = f"{feasible:,} of {looked:,} fit" if whole else f"{feasible:,} fit ({looked:,} of {trace.nodes:,} evaluated)"
+    feasible, looked = len(trace.feasible_rows()), evaluated(trace)
+    fit = f"{feasible:,} of {looked:,} fit"
+    if looked < trace.nodes:
+        fit = f"{feasible:,} fit ({looked:,} of {trace.nodes:,} evaluated)"
     selection, decided = trace.selection() if trace.selected_row >= 0 else None, decision(trace, rules)
     if selection is None or decided is None:
         return f"{fit}, the only one" if feasible == 1 else fit

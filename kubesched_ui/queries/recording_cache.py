@@ -9,7 +9,7 @@ from django.conf import settings
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.offload.routes import LARGE
 from scheduler_core.debugger.objects import objects_at, written
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, objects_from
+from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recording, objects_from
 
 KEPT_BYTES = 200_000_000  # of decoded recordings; the latest is cached regardless of its size
 KEPT_BYTES_WEB = 40_000_000  # in the web process, which only decodes small runs itself
@@ -56,25 +56,15 @@ def blocks_of(run: Run, part: str) -> list[bytes]:
     rows = RecordingBlock.objects.filter(run=run, part=part).order_by("first").values_list("first", "data")
     blocks = [(first, bytes(data)) for first, data in rows]
     if part == MOVES_PART and (not blocks or blocks[0][0] != 0):
-        raise NotRecorded(reason_for_none(run))
+        if run.active and not run.last_seq:
+            raise NotRecorded(f"Run {run.pk} has not started yet. Try again in a few seconds.")
+        raise NotRecorded(f"Run {run.pk} has no recording. Run it again.")
     return [data for _, data in blocks]
 
 
 def has_recording(run: Run) -> bool:
     """Return whether the run has or will have a recording. A run that failed before it began has none."""
     return run.active or RecordingBlock.objects.filter(run=run, part=MOVES_PART, first=0).exists()
-
-
-def reason_for_none(run: Run) -> str:
-    """Return why a run has no recording."""
-    if run.active and not run.last_seq:
-        return f"Run {run.pk} has not started yet. Try again in a few seconds."
-    return f"Run {run.pk} has no recording. Run it again."
-
-
-def parts_to_search(run: Run) -> dict[str, list[bytes]]:
-    """Return the parts of the recording that a search needs. Raises NotRecorded."""
-    return {MOVES_PART: blocks_of(run, MOVES_PART), FACTS_PART: blocks_of(run, FACTS_PART)}
 
 
 def object_at(run: Run, kind: str, key: str, moment: int) -> dict[str, Any] | None:

@@ -7,7 +7,8 @@ from kubesched_ui.models import Run
 from kubesched_ui.offload.pool import Crashed, OutOfMemory, Ticket, TimedOut, Worker
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.queries import search_worker
-from kubesched_ui.queries.recording_cache import key_of, parts_to_search
+from kubesched_ui.queries.recording_cache import blocks_of, key_of
+from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART
 from scheduler_core.debugger.search import WrongExpression
 
 SECONDS = 2.0  # for the evaluation; the pool stops a worker that ignores the limit
@@ -33,8 +34,9 @@ def find_cycles(run: Run, where: str, start: int | None, direction: str, limit: 
 
 
 def load(worker: Worker, key: str, run: Run) -> None:
-    """Send the recording of a run to a worker."""
+    """Send the recording of a run to a worker. Raises NotRecorded."""
+    parts = {part: blocks_of(run, part) for part in (MOVES_PART, FACTS_PART)}
     try:
-        worker.run(search_worker.load_recording, key, parts_to_search(run), seconds=LOAD_SECONDS)
+        worker.run(search_worker.load_recording, key, parts, seconds=LOAD_SECONDS)
     except OutOfMemory:
         raise WrongExpression("this run is too large to be searched") from None
