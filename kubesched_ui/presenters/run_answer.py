@@ -24,14 +24,6 @@ class UnplacedPod(NamedTuple):
     nominated: str = ""
     cycle: int = 0
 
-    @property
-    def namespace(self) -> str:
-        return self.key.partition("/")[0]
-
-    @property
-    def name(self) -> str:
-        return self.key.partition("/")[2]
-
 
 @dataclass(frozen=True)
 class ShownFix:
@@ -119,11 +111,6 @@ class RunAnswer:
     @property
     def listed(self) -> list[AnsweredWorkload]:
         return self.workloads[:WORKLOADS]
-
-    @property
-    def first(self) -> UnplacedPod | None:
-        """Return the pod to look at first."""
-        return self.workloads[0].groups[0].pods[0] if self.workloads else None
 
     @property
     def incomplete(self) -> bool:

@@ -33,8 +33,7 @@ def test_one_workload_is_explained_in_the_sentence() -> None:
 
     assert answer.sentence == (f"1 of 4 pending pods placed; 3 of StatefulSet default/cache not: {sentence('cache-0')}")
     assert answer.alone
-    assert answer.first is not None
-    assert answer.first.name == "cache-0"
+    assert answer.workloads[0].groups[0].pods[0].key == "default/cache-0"
     none = answer_of(ran(scenario(node("n1"), *(owned(f"cache-{i}", "cache") for i in range(2)))))
     assert none.sentence == f"None of 2 pending pods placed, all of StatefulSet default/cache: {sentence('cache-0')}"
 
@@ -100,8 +99,7 @@ def test_pods_that_are_not_explained_yet_are_counted() -> None:
 def test_a_nominated_pod_and_its_victim() -> None:
     victim = pod("victim", "4", nodeName="n1", priority=0) | {"status": {"phase": "Running"}}
     answer = answer_of(ran(scenario(node("n1"), victim, pod("boss", "4", priority=10))))
-    assert answer.first is not None
-    assert answer.first.nominated == "n1"
+    assert answer.workloads[0].groups[0].pods[0].nominated == "n1"
     assert answer.sentence.endswith(" 1 running pod was evicted.")
 
 
