@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Check, Done, Result
+from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.compare import (
+    Compare,
     Metrics,
     Variant,
     lowest_mean_highest,
@@ -27,17 +28,8 @@ from scheduler_core.experiments.compare import (
     summary_of,
     variants_of,
 )
-from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment, cells_of
-from scheduler_core.experiments.placements import (
-    KINDS,
-    MAX_STORED_PODS,
-    PLACED,
-    SAME,
-    Placements,
-    placements_of,
-    run_with_kinds,
-)
-from scheduler_core.experiments.question import ExperimentQuestion
+from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment
+from scheduler_core.experiments.placements import KINDS, MAX_STORED_PODS, PLACED, SAME, Placements, placements_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
 MAX_CELLS = OUTCOMES_UP_TO  # all store the outcomes of their pods
@@ -46,8 +38,8 @@ MAX_PODS = 20  # of a workload
 MAX_OUTCOMES = 5  # of a pod
 
 
-class Noise(ExperimentQuestion):
-    """The question noise."""
+class Noise(Compare):
+    """The question noise: compares the seeds of each variant instead of the variants."""
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
         spec = experiment.spec
@@ -57,10 +49,7 @@ class Noise(ExperimentQuestion):
             raise InputError("", "spec", f"would have {spec.size:,} cells; noise allows at most {MAX_CELLS:,}")
         if spec.outcomes is False:
             raise InputError("", "spec.outcomes", "must not be false, because noise compares the outcomes of pods")
-        return cells_of(experiment)
-
-    def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
-        return run_with_kinds(cell, scenario, check)
+        return super().plan(experiment, scenarios)
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
         """Return the answer: for each of `variants`, the metrics over the seeds, the number of pods by how they depend
