@@ -42,20 +42,13 @@ def shown(run: Run, group: GroupCycle, current: str = "") -> dict[str, Any]:
         detail = groups.detail(run, group)
     except InputError as problem:
         return {"problem": str(problem), "name": group.key}
-    named = [
-        member | dict(zip(("namespace", "own_name"), member["pod"].split("/", 1), strict=True))
-        for member in detail["members"]
-    ]
-    order = [{"place": number, "current": member["pod"] == current, **member} for number, member in enumerate(named, 1)]
-    held = [(*pod.split("/", 1), status) for pod, status in detail["held"].items()]
     heading, _, rest = detail["sentence"].partition(": ")
     return detail | {
         "namespace": group.namespace,
         "own_name": group.name,
         "heading": heading,
         "rest": rest,
-        "order": order[:MEMBERS_SHOWN],
-        "beyond": max(0, len(order) - MEMBERS_SHOWN),
-        "held_back": held,
-        "who_left": [(*victim["pod"].split("/", 1), victim["node"]) for victim in detail["victims"]],
+        "current": current,
+        "shown": detail["members"][:MEMBERS_SHOWN],
+        "beyond": max(0, len(detail["members"]) - MEMBERS_SHOWN),
     }

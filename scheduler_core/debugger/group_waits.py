@@ -6,10 +6,8 @@ from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.suggestions.what_if import dry_cycles
+from scheduler_core.debugger.suggestions.placing import Placing
 from scheduler_core.explain.summary import reason_text
-from scheduler_core.framework.interface import CycleState
-from scheduler_core.framework.runtime import Framework
 from scheduler_core.plugins.contrib.coscheduling import POD_GROUP, Coscheduling
 from scheduler_core.simulation import Simulation
 
@@ -65,23 +63,10 @@ def _wanted(simulation: Simulation, pod: PodInfo, key: str) -> int | None:
 
 
 def _together(simulation: Simulation, pod: PodInfo, key: str) -> str:
-    """Place the members of a gang one after the other, without effects. Return how many fit if these are too few."""
+    """Return how many members of a gang fit, one after the other, if these are too few."""
     members, wanted = _members(simulation, key), _wanted(simulation, pod, key) or 1
     waiting = sorted((one for one in members if not one.node), key=lambda one: (one is not pod, one.key))[:MOST]
-    fitting = len(members) - sum(not one.node for one in members)
-    undo: list[tuple[Framework, CycleState, PodInfo, str, str]] = []
-    scheduler = simulation.scheduler
-    with dry_cycles(scheduler):
-        for one in waiting:
-            nominated = simulation.cluster.nominator.node_of(one)
-            framework, state, trace = scheduler.try_pod(one)
-            if trace.placed_on:
-                undo.append((framework, state, one, trace.node, nominated))
-        for framework, state, one, node, nominated in reversed(undo):
-            scheduler.forget(framework, state, one, node)
-            if nominated:
-                simulation.cluster.nominator.nominate(one, nominated)
-    fitting += len(undo)
+    fitting = sum(bool(one.node) for one in members) + len(Placing(simulation, MOST).place((), waiting))
     if fitting >= wanted:
         return ""
     return f"Its gang {key} needs {count(wanted, 'pod')} at once, and only {fitting:,} fit{'s' * (fitting == 1)}."
