@@ -270,12 +270,9 @@ def one(runs: Sequence[Run], comparison: Comparison, name: str) -> dict[str, Any
     pod = comparison.pods[name]
     steps = [{**step, "example": step["example"] and texts(step["example"])} for step in comparison.steps(name)]
     differing = sum(not step["same"] for step in steps)
-    namespace, _, short = name.partition("/")
     return {
         "chosen": pod,
         "sentences": sentences(runs, pod),
-        "namespace": namespace,
-        "short": short,
         "steps": steps,
         "differing": differing,
         "equal_steps": len(steps) - differing,
