@@ -38,7 +38,9 @@ test("only changed nodes are computed again", () => {
   scene.forget(["a"]);
   assert.notEqual(scene.box("a"), a);
   assert.equal(scene.box("b"), b);
-  assert.equal(scene.sum(tile).share, 1500 / 4000);
+  const { share, pods, bins } = scene.sum(tile);
+  assert.deepEqual([share, pods], [1500 / 4000, 1]);
+  assert.deepEqual(bins, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
 });
 
 test("usage in tenths", () => {

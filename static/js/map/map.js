@@ -12,6 +12,7 @@ import { Player } from "./player.js";
 import { PodTrial } from "./pod_trial.js";
 import { amount, resourceName, scarceResource } from "./quantities.js";
 import { Share } from "./share.js";
+import { CALM } from "./stepper.js";
 import { tableSwitch } from "./table_switch.js";
 import { Ticker } from "./ticker.js";
 import { focusIn } from "./url_state.js";
@@ -71,6 +72,7 @@ function shown() {
   written = { playing: player.playing, at: now };
   hand();
   controls.show();
+  part("ticker").classList.toggle("fast", player.playing > 0 && player.speed > CALM);
   ticker.show(player.position, player.focus.node);
   tellPosition();
   legend.show();

@@ -217,6 +217,11 @@ export class Painter {
     const size = Math.max(11, Math.min(15, HEAD * camera.zoom * 0.55));
     const line =
       Math.max(y, Math.min(0, y + tile.height * camera.zoom - HEAD)) + Math.min(HEAD * camera.zoom, HEAD * 1.4) / 2;
+    const below = y < 0 ? line * 2 : -Infinity; // of a name above the group's first row
+    if (line - HEAD > this.seen.bottom || line + HEAD < this.seen.top) {
+      this.covered = below; // another part of the map is drawn
+      return;
+    }
     const left = Math.max(x, 0) + PAD;
     const space = Math.min(x + wide, this.view.width) - left - PAD;
     if (y < 0) this.add("back", Math.max(x, 0), 0, Math.min(x + wide, this.view.width) - Math.max(x, 0), line * 2);
@@ -230,7 +235,7 @@ export class Painter {
     this.word(name, left, line, size, "ink", 650);
     const fits = [more, odd.slice(0, -3)].find((text) => text && space - used > this.width(text, size - 1, 400));
     if (fits) this.word(fits, left + used, line, size - 1, "ink-2");
-    if (y < 0) this.covered = line * 2;
+    this.covered = below;
   }
 
   // Returns the number of a group's pods that are on another node in the other run.

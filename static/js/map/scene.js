@@ -9,10 +9,12 @@ import { blocks } from "./quantities.js";
  * @typedef {import("./cluster_model.js").Pod} Pod
  * @typedef {import("./layout.js").Tile} Tile
  * @typedef {{ share: number, pods: Pod[], parts: [number, number][], classes: number[],
- *   ghosts: Pod[] }} Box `share`: requested share of the resource; `parts`: start and end of each pod's block, then of
- *   the blocks of `ghosts`, the nominated pods; `classes`: colour classes of the pods
- * @typedef {{ nodes: number, pods: number, placed: number, share: number, bins: number[] }} Sum `placed`: pods that the run
- *   placed; `bins`: nodes that are 0 to 10% full, 10 to 20% ..., last those above 100%
+ *   ghosts: Pod[], placed: number }} Box `share`: requested share of the resource; `parts`: start and end of each pod's
+ *   block, then of the blocks of `ghosts`, the nominated pods; `classes`: colour classes of the pods; `placed`: number of
+ *   pods that the run placed
+ * @typedef {{ nodes: number, pods: number, placed: number, requested: number, has: number, share: number,
+ *   bins: number[] }} Sum of a group: `has`: allocatable quantity of the nodes; `bins`: nodes that are 0 to 10% full, 10 to
+ *   20% ..., last those above 100%
  */
 
 export const BINS = 11;
@@ -25,15 +27,24 @@ export class Scene {
     this.colouring = colouring;
     /** @type {Map<string, Box>} */
     this.boxes = new Map();
-    /** @type {Map<string, Sum>} */
+    /** By group. @type {Map<string, Sum>} */
     this.sums = new Map();
+    /** By node. @type {Map<string, Sum>} */
+    this.sumOf = new Map();
   }
 
-  /** Forget cached values of these nodes, or of all nodes. @param {Iterable<string>} [nodes] */
+  /** Compute the values of these nodes again, or of all nodes. @param {Iterable<string>} [nodes] */
   forget(nodes) {
-    if (nodes) for (const name of nodes) this.boxes.delete(name);
-    else this.boxes.clear();
-    this.sums.clear();
+    if (!nodes) {
+      for (const values of [this.boxes, this.sums, this.sumOf]) values.clear();
+      return;
+    }
+    for (const name of nodes) {
+      const sum = this.sumOf.get(name);
+      if (sum) this.#add(sum, name, -1);
+      this.boxes.delete(name);
+      if (sum) this.#add(sum, name, 1);
+    }
   }
 
   /** @param {string} name of a node @returns {Box} */
@@ -45,7 +56,8 @@ export class Scene {
     const has = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
     const parts = blocks([...pods, ...ghosts], this.resource, has);
     const share = parts[pods.length - 1]?.[1] ?? 0;
-    const made = { pods: [...pods], parts, share, classes: pods.map(this.colouring.of), ghosts };
+    const placed = pods.filter(({ came }) => came >= this.world.before).length;
+    const made = { pods: [...pods], parts, share, classes: pods.map(this.colouring.of), ghosts, placed };
     this.boxes.set(name, made);
     return made;
   }
@@ -55,22 +67,28 @@ export class Scene {
     const known = this.sums.get(tile.name);
     if (known) return known;
     const bins = new Array(BINS).fill(0);
-    let [nodes, pods, placed, requested, has] = [0, 0, 0, 0, 0];
+    const made = { nodes: 0, pods: 0, placed: 0, requested: 0, has: 0, share: 0, bins };
     for (const name of tile.nodes) {
       if (!this.world.nodes.has(name)) continue;
-      nodes += 1;
-      const box = this.box(name);
-      const allocatable = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
-      pods += box.pods.length;
-      for (const pod of box.pods) if (pod.came >= this.world.before) placed += 1;
-      if (!(allocatable > 0)) continue;
-      has += allocatable;
-      requested += box.share * allocatable;
-      bins[binOf(box.share)] += 1;
+      this.#add(made, name, 1);
+      this.sumOf.set(name, made);
     }
-    const made = { nodes, pods, placed, share: has > 0 ? requested / has : 0, bins };
     this.sums.set(tile.name, made);
     return made;
+  }
+
+  /** Add a node to a sum, or take it away. @param {Sum} sum @param {string} name @param {1 | -1} by */
+  #add(sum, name, by) {
+    const { pods, placed, share } = this.box(name);
+    const allocatable = this.world.nodes.get(name)?.allocatable[this.resource] ?? 0;
+    sum.nodes += by;
+    sum.pods += by * pods.length;
+    sum.placed += by * placed;
+    if (!(allocatable > 0)) return;
+    sum.has += by * allocatable;
+    sum.requested += by * Math.round(share * allocatable);
+    sum.share = sum.has > 0 ? sum.requested / sum.has : 0;
+    sum.bins[binOf(share)] += by;
   }
 }
 

@@ -30,16 +30,18 @@ export class Ticker {
     list.firstElementChild?.removeAttribute("aria-current");
     const fresh = decisions.between(this.last + 1, cycle);
     if (fresh.length < cycle - this.last) return; // they are not here yet
-    list.prepend(...fresh.map((one) => this.row(one)).reverse());
+    const rest = withFocus(location.search, { node }).replace("?", "&");
+    list.prepend(...fresh.map((one) => this.row(one, rest)).reverse());
     this.last = cycle;
     while (list.childElementCount > ROWS) list.lastElementChild.remove();
     list.firstElementChild?.setAttribute("aria-current", "step");
   }
 
-  row({ cycle, pod, attempt, node, nominated, result, text }) {
+  // `rest`: of the query of its link.
+  row({ cycle, pod, attempt, node, nominated, result, text }, rest) {
     const name = pod.replace(/^default\//, "");
     const where = node ? ` → ${node}` : nominated ? ` ⇢ ${nominated}` : `: ${RESULTS[result] ?? result}`;
-    const href = location.pathname + withFocus(location.search, { cycle, node: this.node });
+    const href = `${location.pathname}?cycle=${cycle}${rest}`;
     const again = attempt > 1 ? `, attempt ${number.format(attempt)}` : "";
     const kind = node ? "placed" : "unplaced";
     return el(
