@@ -347,10 +347,11 @@ def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Ins
     assert total + singles == 59
 
 
-@pytest.mark.parametrize(("scheme", "width"), selection([*product(["light", "dark"], [390, 800, 1440, 2560])], 5))
+@pytest.mark.parametrize("screen", selection([*product(["light", "dark"], [390, 800, 1440, 2560])], 5))
 def test_virtual_time_pages_at_every_width(
-    browser: Browser, site: Instance, story: dict[str, Any], width: int, scheme: Any
+    browser: Browser, site: Instance, story: dict[str, Any], screen: tuple[Any, int]
 ) -> None:
+    scheme, width = screen
     with new_page(browser, site, width, color_scheme=scheme) as page:
         for address in (f"/runs/{story['run']}/?t=70", f"/runs/{story['run']}/pods/default/boss/?t=90"):
             page.goto(address)
