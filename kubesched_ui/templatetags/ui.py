@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -384,10 +385,28 @@ def no_match(context: Any, one: str, everything: str, filters: str) -> SafeStrin
 
 
 @register.simple_tag
+def options(choices: Iterable[tuple[Any, Any]], chosen: Any) -> SafeString:
+    """Return the options of a select. `choices`: (value, label), or (name of a group, its choices).
+
+    Django's widget renders a template for each option, which takes 10 ms for a list of all patch releases.
+    """
+
+    parts = []
+    for value, label in choices:
+        if isinstance(label, list | tuple):
+            parts.append(f'<optgroup label="{escape(str(value))}">{options(label, chosen)}</optgroup>')
+        else:
+            selected = " selected" if str(value) == str(chosen) else ""
+            parts.append(f'<option value="{escape(str(value))}"{selected}>{escape(str(label))}</option>')
+    return mark_safe("".join(parts))
+
+
+@register.simple_tag
 def field(bound: BoundField, label: str, kind: str = "text", **attributes: Any) -> SafeString:
     """Return a form field with its label and errors. `kind`: the type of the input, or `select`."""
     if kind == "select":
-        control = bound.as_widget(attrs={"id": bound.html_name, "autofocus": bool(bound.errors)})
+        choices = options(bound.field.choices, bound.value())  # type: ignore[attr-defined]
+        control = format_html('<select id="{0}" name="{0}" {1}>{2}</select>', bound.html_name, invalid(bound), choices)
     else:
         value = bound.value()
         attributes |= {"type": kind, "value": "" if value is None else value}
