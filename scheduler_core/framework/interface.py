@@ -23,6 +23,7 @@ from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import PluginArgs
+from scheduler_core.config.profile import Profile
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.events import EVERYTHING, EventHint
@@ -298,6 +299,8 @@ class PreemptExtenders(Protocol):
 class Handle(Protocol):
     """The services of the framework that runs a plugin (upstream Handle)."""
 
+    @property
+    def profile(self) -> Profile: ...
     @property
     def picker(self) -> Picker: ...
     @property

@@ -394,6 +394,23 @@ WORDINGS: tuple[Wording, ...] = (
         _between(*PLUGIN_RELEASES["GangScheduling"]),
     ),
     _pod(
+        "CapacityScheduling",
+        causes.PLUGIN,
+        r"Pod \S+ is rejected in PreFilter because ElasticQuota (?P<namespace>\S+) is more than Max",
+        "the pod would exceed the maximum of the quota of {namespace}",
+    ),
+    _pod(
+        "CapacityScheduling",
+        causes.PLUGIN,
+        r"Pod \S+ is rejected in PreFilter because total ElasticQuota used is more than min",
+        "all quotas together have nothing left",
+    ),
+    _node("NodeResourceTopologyMatch", causes.PLUGIN, "cannot align pod"),
+    _node("NodeResourceTopologyMatch", causes.PLUGIN, "cannot align container"),
+    _node("NodeResourceTopologyMatch", causes.PLUGIN, "cannot align init container"),
+    _node("NodeResourceTopologyMatch", causes.PLUGIN, "cannot align sidecar container"),
+    _node("NodeResourceTopologyMatch", causes.PLUGIN, "invalid node topology data"),
+    _pod(
         "Coscheduling",
         causes.POD_GROUP,
         r"pre-filter pod \S+ cannot find enough sibling pods, .*",

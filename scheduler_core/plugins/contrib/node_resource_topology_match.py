@@ -1,0 +1,424 @@
+"""NodeResourceTopologyMatch: refuses nodes whose Topology Manager would refuse the pod, and scores NUMA zones.
+
+Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster import formatting
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.qos import qos_class
+from scheduler_core.config.args import Complain, Int64, PluginArgs, ResourceSpec, Strict
+from scheduler_core.framework import events
+from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.plugins.contrib import numa_zones
+from scheduler_core.plugins.contrib.numa_zones import (
+    CANNOT_ALIGN_CONTAINER,
+    CANNOT_ALIGN_INIT,
+    CANNOT_ALIGN_POD,
+    CANNOT_ALIGN_SIDECAR,
+    GUARANTEED,
+    InconsistentTopologyError,
+    Manager,
+    Nano,
+    NumaZone,
+    Shape,
+)
+from scheduler_core.provenance.context import View
+from scheduler_core.provenance.tree import Tree, constant, every, less, lowest, opposite, some
+
+STALE = "invalid node topology data"
+_MAX_KINDS = 1 << 15  # different nodes that are remembered
+_MAX_SHAPES = 1 << 10  # different pods that are remembered
+_NO_TOPOLOGY = 0  # the number of nodes without a NodeResourceTopology
+
+_T = TypeVar("_T")
+
+
+class ScoringStrategy(Strict, frozen=True, kw_only=True):
+    type: str = ""
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class TopologyCache(Strict, frozen=True, kw_only=True):
+    """`foreignPodsDetect`: which pods of other schedulers make a node's data invalid. The others are accepted only."""
+
+    foreign_pods_detect: str = "All"
+    resync_method: str = "Autodetect"
+    informer_mode: str = "Dedicated"
+    resync_scope: str = "All"
+
+
+class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
+    """How zones are scored, and whether pods that were placed since the last report of a node are subtracted."""
+
+    scoring_strategy: ScoringStrategy | None = None
+    cache_resync_period_seconds: Int64 = 0
+    discard_reserved_nodes: bool = False
+    cache: TopologyCache = msgspec.field(default_factory=TopologyCache)
+
+    def finish(self, complain: Complain) -> Self:
+        strategy = self.scoring_strategy or ScoringStrategy(type=numa_zones.LEAST)
+        if strategy.type not in numa_zones.STRATEGIES:
+            complain("scoringStrategy.type", f'Invalid value: "{strategy.type[:80]}": invalid ScoringStrategyType')
+        usual = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
+        strategy = msgspec.structs.replace(strategy, resources=strategy.resources or usual)
+        return msgspec.structs.replace(self, scoring_strategy=strategy)
+
+
+class NodeKind(NamedTuple):
+    """What matters of a node. `offered`: the resources that it offers."""
+
+    manager: Manager
+    zones: tuple[NumaZone, ...]
+    offered: frozenset[str]
+
+
+class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePlugin, fwk.PostBindPlugin):
+    """Nodes with equal zones share results; so do pods with equal requests."""
+
+    name = "NodeResourceTopologyMatch"
+    args_class = NodeResourceTopologyMatchArgs
+    in_tree = False
+    best = "the one whose NUMA zones suit the pod best"
+    pod_fields = ("resources",)
+    phrases = {
+        CANNOT_ALIGN_POD: "have no NUMA zone that holds the whole pod",
+        CANNOT_ALIGN_CONTAINER: "have no NUMA zone that holds one of the pod's containers",
+        CANNOT_ALIGN_INIT: "have no NUMA zone that holds one of the pod's init containers",
+        CANNOT_ALIGN_SIDECAR: "have no NUMA zone that holds one of the pod's sidecar containers",
+        STALE: "have NUMA zones of which it is not known what is free",
+    }
+
+    def __init__(self, args: Any, cluster: Cluster) -> None:
+        super().__init__(args, cluster)
+        self.weights = {one.name: one.weight or 1 for one in args.scoring_strategy.resources}
+        self._discards = args.discard_reserved_nodes
+        self._counts = not self._discards and args.cache_resync_period_seconds > 0
+        self._kinds: list[NodeKind | None] = [None]
+        self._numbers: dict[NodeKind, int] = {}
+        self._kind_of = np.zeros(0, np.intp)  # over nodes
+        self._versions = (-1, -1)
+        self._changed: set[str] = set()  # nodes with other assumed pods than `_kind_of` has
+        self._misfits: dict[Shape, list[str]] = {}  # by the number of the kind
+        self._scores: dict[Shape, list[int]] = {}
+        self._assumed: dict[str, dict[str, Nano]] = {}  # node -> pods placed by this scheduler -> requests
+        self._foreign: set[str] = set()  # nodes that have, or had, pods of other schedulers
+        self._schedulers: frozenset[str] | None = None
+        cluster.shared.setdefault(self.name, []).append(self)
+        if self._counts:
+            for pod in cluster.pods.values():
+                if not pod.pod.spec.node_name:  # placed earlier in this run
+                    self._assume(pod, pod.node)
+            cluster.watch_pods(self._placed)
+
+    # ---- the state of nodes
+
+    def _placed(self, pod: PodInfo, placed: bool) -> None:
+        if placed and self._schedulers is not None:
+            self._note_foreign(pod)
+
+    def _note_foreign(self, pod: PodInfo) -> None:
+        """Mark the node of a pod of another scheduler."""
+        detect = self.args.cache.foreign_pods_detect
+        if detect == "None" or pod.pod.spec.scheduler_name in (self._schedulers or ()):
+            return
+        topology = self.cluster.node_topologies.get(pod.node)
+        if topology is None:
+            return
+        listed = {resource.name for zone in topology.zones for resource in zone.resources}
+        if detect != "OnlyExclusiveResources" or has_exclusive(pod.pod, listed):
+            self._foreign.add(pod.node)
+
+    def _stale(self) -> set[str]:
+        """Return the nodes of which it is not known what is free."""
+        if self._discards:
+            return {node for node, pods in self._assumed.items() if pods}
+        if self._counts and self._schedulers is None:
+            sharing: list[fwk.Plugin] = self.cluster.shared[self.name]
+            self._schedulers = frozenset(one.handle.profile.scheduler_name for one in sharing)
+            for pod in self.cluster.pods.values():
+                self._note_foreign(pod)
+        return self._foreign
+
+    def _assume(self, pod: PodInfo, node: str) -> None:
+        if node in self.cluster.node_topologies:
+            self._assumed.setdefault(node, {})[pod.key] = numa_zones.requests_of(numa_zones.shape_of(pod.pod))
+            self._changed.add(node)
+
+    def _refresh(self) -> npt.NDArray[np.intp]:
+        """Return the number of each node's kind; intp over nodes."""
+        cluster = self.cluster
+        versions = (cluster.node_topologies.version, cluster.nodes.version)
+        if versions != self._versions or len(self._kinds) > _MAX_KINDS:
+            self._versions = versions
+            self._kinds, self._numbers = [None], {}
+            self._misfits.clear()
+            self._scores.clear()
+            self._kind_of = np.array([self._number(name) for name in cluster.nodes.names], np.intp)
+            self._changed.clear()
+        while self._changed:
+            name = self._changed.pop()
+            if (row := cluster.nodes.rows.get(name)) is not None:
+                self._kind_of[row] = self._number(name)
+        return self._kind_of
+
+    def _number(self, name: str) -> int:
+        topology = self.cluster.node_topologies.get(name)
+        if topology is None:
+            return _NO_TOPOLOGY
+        node = self.cluster.nodes.nodes[self.cluster.nodes.rows[name]]
+        offered = frozenset((*node.status.allocatable, "cpu", "memory", "pods", "ephemeral-storage"))
+        zones = numa_zones.zones_of(topology, self._assumed.get(name) if self._counts else None)
+        kind = NodeKind(numa_zones.manager_of(topology), zones, offered)
+        number = self._numbers.get(kind)
+        if number is None:
+            number = self._numbers[kind] = len(self._kinds)
+            self._kinds.append(kind)
+        return number
+
+    def _of_kinds(
+        self, known: dict[Shape, list[_T]], shape: Shape, without: _T, compute: Callable[[NodeKind], _T]
+    ) -> list[_T]:
+        """Return a value of each kind of node for pods of a shape. `without`: that of nodes without topology."""
+        if shape not in known and len(known) >= _MAX_SHAPES:
+            known.clear()
+        values = known.setdefault(shape, [without])
+        values.extend(compute(kind) for kind in self._kinds[len(values) :] if kind is not None)
+        return values
+
+    # ---- Filter
+
+    def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
+        """Refuse nodes where the Topology Manager cannot align the pod, by the zones that their agents reported."""
+        shape = numa_zones.shape_of(pod.pod)
+        if not numa_zones.looks(shape):
+            return fwk.PASSES
+        kind_of = self._refresh()
+        reasons = self._of_kinds(self._misfits, shape, "", lambda kind: _misfit(shape, kind))
+        texts = [STALE, *dict.fromkeys(filter(None, reasons))]
+        codes = np.array([texts.index(one) + 1 if one else 0 for one in reasons], np.uint16)[kind_of]
+        stale = self._stale()
+        for name in stale:
+            if (row := self.cluster.nodes.rows.get(name)) is not None:
+                codes[row] = 1
+        if not codes.any():
+            return fwk.PASSES
+        statuses = [fwk.unschedulable(text) if text in self.phrases else fwk.error(text) for text in texts]
+        return fwk.Verdict(codes, tuple(statuses))
+
+    def varies_with(self, pod: PodInfo) -> str:
+        """With a cache, the results depend on pods; if a node has no valid score, on which nodes are feasible."""
+        if self._counts or self._discards:
+            return fwk.ANYTHING
+        scores = self._all_scores(numa_zones.shape_of(pod.pod))
+        return fwk.OBJECTS if all(0 <= score <= fwk.MAX_NODE_SCORE for score in scores) else fwk.ANYTHING
+
+    @staticmethod
+    def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
+        """Return what the zones of the node have of what the pod requests."""
+        topology = context.cluster.node_topologies.get(context.nodes.names[row])
+        plugin = context.plugin(NodeResourceTopologyMatch.name)
+        if topology is None or status.message == STALE:
+            return ""
+        assumed = plugin._assumed.get(topology.name) if plugin is not None and plugin._counts else None
+        zones = numa_zones.zones_of(topology, assumed)
+        wanted = numa_zones.requests_of(numa_zones.shape_of(context.pod.pod))
+        parts = []
+        for zone in zones[:4]:
+            available = dict(zone.available)
+            has = [_shown(name, available.get(name, 0)) for name, amount in wanted.items() if amount]
+            parts.append(f"node-{zone.number} has {formatting.listing(has)}")
+        more = f"; and {len(zones) - 4} more zones" if len(zones) > 4 else ""
+        return f"{'; '.join(parts)}{more}" if parts else "it has no NUMA zones"
+
+    def explain_filter(self, state: fwk.CycleState, view: View) -> Tree | None:
+        shape = numa_zones.shape_of(view.pod.pod)
+        topology = self.cluster.node_topologies.get(view.node.name)
+        if not numa_zones.looks(shape):
+            return constant(False, "the pod requests nothing that zones hold").with_text("The plugin passes the pod")
+        if view.node.name in self._stale():
+            return constant(True, STALE).with_text(f"{view.node.name}: what its zones have free is not known")
+        if topology is None:
+            return constant(False, "the node has no NodeResourceTopology").with_text("The node reports no NUMA zones")
+        manager = numa_zones.manager_of(topology)
+        if manager.policy != numa_zones.SINGLE_NUMA_NODE:
+            text = f"The policy of its Topology Manager is {manager.policy}"
+            return constant(False, "the policy does not align pods").with_text(text)
+        if manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
+            return None
+        wanted = numa_zones.requests_of(shape)
+        left = [dict(zone.available) for zone in numa_zones.zones_of(topology, self._assumed.get(topology.name))]
+        names = [
+            zone for zone in topology.zones if zone.type == "Node" and numa_zones.zone_number(zone.name) is not None
+        ]
+        zones = []
+        for zone, available in zip(names, left, strict=True):
+            parts = []
+            for name, amount in wanted.items():
+                listed = any(name in one for one in left)
+                if not amount or (
+                    not listed and (name in ("ephemeral-storage", "storage") or not numa_zones.is_native(name))
+                ):
+                    continue
+                request = constant(amount, f"{name} that the pod requests, in billionths")
+                if name in available and shape.qos != GUARANTEED and numa_zones.is_bound_if_guaranteed(name):
+                    parts.append(constant(True, f"{name}: the pod is not Guaranteed"))
+                    continue
+                place = next((i for i, one in enumerate(zone.resources) if one.name == name), None)
+                has = constant(0, f"{name} is not in the zone")
+                if place is not None:
+                    at = ("zones", topology.zones.index(zone), "resources", place, "available")
+                    has = view.holds(topology, *at, label=f"{name} available, in billionths")
+                    has.value = available[name]
+                parts.append(opposite(less(has, request), f"{name} fits"))
+            zones.append(every(parts, f"{zone.name} holds the pod"))
+        tree = opposite(some(zones, "a zone holds the pod"))
+        missing = [name for name, amount in wanted.items() if amount and name not in self._kind(view.row).offered]
+        if missing and not tree.value:
+            tree = constant(True, f"the node does not offer {missing[0]}")
+        text = "no NUMA zone holds it" if tree.value else "a NUMA zone holds it"
+        return tree.with_text(f"{view.node.name}: {text}")
+
+    def _kind(self, row: int) -> NodeKind:
+        kind = self._kinds[int(self._refresh()[row])]
+        assert kind is not None
+        return kind
+
+    # ---- Score
+
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
+        """Return the score of the zones by the strategy; 100 for pods that are not Guaranteed, 0 without topology."""
+        shape = numa_zones.shape_of(pod.pod)
+        kind_of = self._refresh()
+        scores = np.array(self._all_scores(shape), np.int64)[kind_of]
+        if shape.qos != GUARANTEED:
+            return scores[rows]
+        for name in self._stale():
+            if (row := self.cluster.nodes.rows.get(name)) is not None:
+                scores[row] = 0
+        chosen: fwk.Int64 = scores[rows]
+        wrong = np.flatnonzero((chosen < 0) | (chosen > fwk.MAX_NODE_SCORE))
+        if len(wrong):
+            row = int(np.arange(len(kind_of))[rows][wrong[0]])
+            raise fwk.ScoreError(self._why_wrong(shape, row, int(chosen[wrong[0]])))
+        return chosen
+
+    def _all_scores(self, shape: Shape) -> list[int]:
+        """Return the score of each kind of node for pods of a shape; _CRASHES where upstream would crash."""
+        self._refresh()
+        guaranteed, strategy = shape.qos == GUARANTEED, self.args.scoring_strategy.type
+
+        def compute(kind: NodeKind) -> int:
+            if not guaranteed:
+                return fwk.MAX_NODE_SCORE
+            try:
+                return numa_zones.node_score(strategy, shape, kind.manager, kind.zones, self.weights)
+            except InconsistentTopologyError:
+                return _CRASHES
+
+        return self._of_kinds(self._scores, shape, 0 if guaranteed else fwk.MAX_NODE_SCORE, compute)
+
+    def _why_wrong(self, shape: Shape, row: int, score: int) -> str:
+        name, kind = self.cluster.nodes.names[row], self._kind(row)
+        try:
+            numa_zones.node_score(self.args.scoring_strategy.type, shape, kind.manager, kind.zones, self.weights)
+        except InconsistentTopologyError as problem:
+            return f"NodeResourceTopology {name} is not consistent: {problem}"
+        text = f'plugin "{self.name}" returns an invalid score {score}, it should in the range of '
+        return f"{text}[0, {fwk.MAX_NODE_SCORE}] after normalizing"
+
+    def explain_score(self, state: fwk.CycleState, view: View) -> Tree | None:
+        shape, name = numa_zones.shape_of(view.pod.pod), view.node.name
+        if shape.qos != GUARANTEED:
+            return constant(100, "MaxNodeScore").with_text("100: the pod is not Guaranteed")
+        topology = self.cluster.node_topologies.get(name)
+        if topology is None or name in self._stale():
+            return constant(0, "MinNodeScore").with_text(f"0: what the zones of {name} have is not known")
+        kind, strategy = self._kind(view.row), self.args.scoring_strategy.type
+        if strategy == numa_zones.FEWEST or kind.manager.policy != numa_zones.SINGLE_NUMA_NODE:
+            score = numa_zones.node_score(strategy, shape, kind.manager, kind.zones, self.weights)
+            return constant(score, f"{strategy} with policy {kind.manager.policy}").with_text(
+                f"{score} by {strategy} on {name}"
+            )
+        if kind.manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
+            return None
+        wanted, zones = numa_zones.requests_of(shape), []
+        for zone in kind.zones:
+            score = numa_zones.zone_score(strategy, wanted, dict(zone.available), self.weights)
+            zones.append(constant(score, f"node-{zone.number} by {strategy}"))
+        counted = [zone for zone in zones if zone.value]
+        tree = lowest(counted, "lowest score of a zone") if counted else constant(0, "no zone fits")
+        return tree.with_text(f"{tree.value} = the lowest score of a NUMA zone of {name} by {strategy}")
+
+    # ---- Reserve to PostBind
+
+    def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
+        """Subtract the pod from every zone of the node from now on, if there is a cache."""
+        if self._counts:
+            self._assume(pod, node)
+        elif self._discards:
+            self._assumed.setdefault(node, {})[pod.key] = {}
+        return None
+
+    def unreserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
+        if self._assumed.get(node, {}).pop(pod.key, None) is not None:
+            self._changed.add(node)
+
+    def explain_reserve(self, state: fwk.CycleState, view: View) -> Tree:
+        return constant(False, "it refuses nothing").with_text("The requests count in every zone of the node")
+
+    def post_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> None:
+        """End the time in which the node is left out."""
+        if self._discards:
+            self._assumed.get(node, {}).pop(pod.key, None)
+
+    def events_to_register(self) -> list[events.EventHint]:
+        return [
+            events.registered(events.POD, events.DELETE),
+            events.registered(events.NODE, events.ADD, events.UPDATE_NODE_ALLOCATABLE),
+            events.registered("NodeResourceTopology", events.ADD, events.UPDATE),
+        ]
+
+
+_CRASHES = -(1 << 62)
+
+
+def _misfit(shape: Shape, kind: NodeKind) -> str:
+    try:
+        return numa_zones.misfit(shape, kind.manager, kind.zones, kind.offered)
+    except InconsistentTopologyError as problem:
+        return f"the NodeResourceTopology is not consistent: {problem}"
+
+
+def has_exclusive(pod: Pod, listed: set[str]) -> bool:
+    """Return whether a container uses what others cannot: devices in zones, or whole cpus or memory if Guaranteed."""
+    guaranteed = qos_class(pod) == GUARANTEED
+    sidecars = [one for one in pod.spec.init_containers if one.restart_policy == "Always"]
+    for container in (*sidecars, *pod.spec.containers):
+        for name, text in container.resources.requests.items():
+            nano = quantity.nano_value(text)
+            if not numa_zones.is_native(name):
+                if name in listed:
+                    return True
+            elif guaranteed and nano > 0:
+                if name == "cpu" and nano % 10**9 == 0:
+                    return True
+                if name == "memory" or name.startswith("hugepages-"):
+                    return True
+    return False
+
+
+def _shown(name: str, nano: int) -> str:
+    return f"{formatting.amount(name, nano // (10**6 if name == 'cpu' else 10**9))} of {name}"

@@ -1,0 +1,358 @@
+"""NUMA zones of a node, and whether and how well requests fit in them. Quantities are exact, in billionths.
+
+Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology (filter.go, score.go, least_numa.go, nodeconfig).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler_core.api import quantity
+from scheduler_core.api.objects import Container, Pod
+from scheduler_core.api.scheduler_plugins import NodeResourceTopology
+from scheduler_core.cluster.qos import qos_class
+from scheduler_core.cluster.resources import CPU, EPHEMERAL, MEMORY
+from scheduler_core.framework.interface import MAX_NODE_SCORE
+from scheduler_core.provenance.tree import quotient
+
+Nano = dict[str, int]  # resource -> billionths
+
+GUARANTEED, BEST_EFFORT = "Guaranteed", "BestEffort"
+SINGLE_NUMA_NODE = "single-numa-node"
+POLICIES = ("none", "best-effort", "restricted", SINGLE_NUMA_NODE)
+POD, CONTAINER = "pod", "container"
+LEAST, MOST, BALANCED, FEWEST = "LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"
+STRATEGIES = (LEAST, MOST, BALANCED, FEWEST)
+MAX_ZONES = 64  # of upstream's table of zones
+MOST_COMBINED = 12  # zones whose combinations are tried
+DEFAULT_MAX_NODES, MOST_MAX_NODES = 8, 1024
+UNKNOWN_DISTANCE = 255
+
+CANNOT_ALIGN_POD = "cannot align pod"
+CANNOT_ALIGN_CONTAINER = "cannot align container"
+CANNOT_ALIGN_INIT = "cannot align init container"
+CANNOT_ALIGN_SIDECAR = "cannot align sidecar container"
+
+_BEYOND = "kube-scheduler would crash here, because it has a zone node-{}, but only {} zones"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_ZONE = re.compile(r"node-\+?([0-9]{1,9})", re.ASCII)
+_LEGACY = {
+    "SingleNUMANodePodLevel": (SINGLE_NUMA_NODE, POD),
+    "SingleNUMANodeContainerLevel": (SINGLE_NUMA_NODE, CONTAINER),
+    "BestEffortPodLevel": ("best-effort", POD),
+    "BestEffortContainerLevel": ("best-effort", CONTAINER),
+    "RestrictedPodLevel": ("restricted", POD),
+    "RestrictedContainerLevel": ("restricted", CONTAINER),
+}
+
+
+class InconsistentTopologyError(Exception):
+    """A NodeResourceTopology on which kube-scheduler crashes. The text says why."""
+
+
+class Manager(NamedTuple):
+    """The configuration of a node's Topology Manager. `most`: the highest number of zones."""
+
+    policy: str = "none"
+    scope: str = CONTAINER
+    most: int = DEFAULT_MAX_NODES
+
+
+class NumaZone(NamedTuple):
+    """A zone: its number, what is available and the distances to other zones, as sorted pairs."""
+
+    number: int
+    available: tuple[tuple[str, int], ...]
+    costs: tuple[tuple[int, int], ...] = ()
+
+
+class Shape(NamedTuple):
+    """What matters of a pod: its quality of service, and the requests of init and other containers with their kind."""
+
+    qos: str
+    inits: tuple[tuple[bool, tuple[tuple[str, int], ...]], ...]  # whether it is a sidecar, requests
+    containers: tuple[tuple[tuple[str, int], ...], ...]
+    overhead: tuple[tuple[str, int], ...]
+
+
+def is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_bound_if_guaranteed(name: str) -> bool:
+    """Return whether Kubernetes binds the resource to zones only for Guaranteed pods."""
+    return name in (CPU, MEMORY) or name.startswith("hugepages-")
+
+
+def manager_of(topology: NodeResourceTopology) -> Manager:
+    """Return the configuration: the first of `topologyPolicies`, overridden by attributes. Invalid values do not
+    count."""
+    manager = Manager()
+    if topology.topology_policies and (legacy := _LEGACY.get(topology.topology_policies[0])):
+        manager = Manager(*legacy)
+    for attribute in topology.attributes:
+        name, value = attribute.name, attribute.value
+        if name == "topologyManagerScope" and value in (POD, CONTAINER):
+            manager = manager._replace(scope=value)
+        elif name == "topologyManagerPolicy" and value in POLICIES:
+            manager = manager._replace(policy=value)
+        elif name == "topologyManagerMaxNUMANodes" and _NUMBER.fullmatch(value) and int(value) > 1:
+            manager = manager._replace(most=min(int(value), MOST_MAX_NODES))
+    return manager
+
+
+def zone_number(name: str) -> int | None:
+    """Return N of `node-N`; None for another name, and beyond the table of upstream."""
+    match = _ZONE.fullmatch(name)
+    return int(match[1]) if match is not None and int(match[1]) <= MAX_ZONES else None
+
+
+def zones_of(topology: NodeResourceTopology, less: Mapping[str, Nano] | None = None) -> tuple[NumaZone, ...]:
+    """Return the zones of a node. `less`: requests that are subtracted from every zone, by pod."""
+    zones = []
+    for zone in topology.zones:
+        number = zone_number(zone.name)
+        if zone.type != "Node" or number is None:
+            continue
+        available = {one.name: quantity.nano_value(one.available) for one in zone.resources}
+        for request in (less or {}).values():
+            for name, nano in request.items():
+                if name in available:
+                    available[name] = max(available[name] - nano, 0)
+        costs = {other: cost.value for cost in zone.costs if (other := zone_number(cost.name)) is not None}
+        zones.append(NumaZone(number, tuple(sorted(available.items())), tuple(sorted(costs.items()))))
+    return tuple(zones)
+
+
+def _nano(container: Container) -> tuple[tuple[str, int], ...]:
+    return tuple((name, quantity.nano_value(text)) for name, text in container.resources.requests.items())
+
+
+def shape_of(pod: Pod) -> Shape:
+    """Return what matters of a pod."""
+    inits = tuple((one.restart_policy == "Always", _nano(one)) for one in pod.spec.init_containers)
+    overhead = tuple((name, quantity.nano_value(text)) for name, text in pod.spec.overhead.items())
+    return Shape(qos_class(pod), inits, tuple(map(_nano, pod.spec.containers)), overhead)
+
+
+def requests_of(shape: Shape) -> Nano:
+    """Return the effective request: the sum of containers, at least each init container, plus overhead.
+
+    Sidecars count as init containers.
+    """
+    needed: Nano = {}
+    for requests in shape.containers:
+        for name, nano in requests:
+            needed[name] = needed.get(name, 0) + nano
+    for _, requests in shape.inits:
+        for name, nano in requests:
+            needed[name] = max(nano, needed.get(name, nano))
+    for name, nano in shape.overhead:
+        needed[name] = needed.get(name, 0) + nano
+    return needed
+
+
+def looks(shape: Shape) -> bool:
+    """Return whether the plugin looks at the pod: not BestEffort, or it requests resources that are not native."""
+    every = [*shape.containers, *(requests for _, requests in shape.inits)]
+    return shape.qos != BEST_EFFORT or any(not is_native(name) for requests in every for name, _ in requests)
+
+
+# ---- Filter
+
+
+def _suits(qos: str, name: str, wanted: int, available: int) -> bool:
+    return (qos != GUARANTEED and is_bound_if_guaranteed(name)) or available >= wanted
+
+
+def fitting_zone(
+    qos: str, requests: Mapping[str, int], zones: Sequence[tuple[int, Mapping[str, int]]], offered: frozenset[str]
+) -> int | None:
+    """Return the lowest zone that the requests fit in; None if there is none. `offered`: what the node offers."""
+    left = set(range(MAX_ZONES))
+    for name, wanted in requests.items():
+        if not wanted:
+            continue
+        if name not in offered:
+            return None
+        listing = [(number, available[name]) for number, available in zones if name in available]
+        if not listing and (name in (EPHEMERAL, "storage") or not is_native(name)):
+            continue
+        left &= {number for number, available in listing if _suits(qos, name, wanted, available)}
+        if not left:
+            return None
+    return min(left)
+
+
+def _check_numbers(zones: Sequence[NumaZone]) -> None:
+    if any(zone.number == MAX_ZONES for zone in zones):
+        raise InconsistentTopologyError(f"kube-scheduler would crash here, because it has a zone node-{MAX_ZONES}")
+
+
+def misfit(shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]) -> str:
+    """Return why a node refuses the pod; "" if it does not. Raises InconsistentTopologyError."""
+    if manager.policy != SINGLE_NUMA_NODE:
+        return ""
+    _check_numbers(zones)
+    left = [(zone.number, dict(zone.available)) for zone in zones]
+    if manager.scope == POD:
+        return "" if fitting_zone(shape.qos, requests_of(shape), left, offered) is not None else CANNOT_ALIGN_POD
+    for sidecar, requests in shape.inits:
+        if fitting_zone(shape.qos, dict(requests), left, offered) is None:
+            return CANNOT_ALIGN_SIDECAR if sidecar else CANNOT_ALIGN_INIT
+    for requests in shape.containers:
+        number = fitting_zone(shape.qos, dict(requests), left, offered)
+        if number is None:
+            return CANNOT_ALIGN_CONTAINER
+        for other, available in left:
+            if other == number:
+                for name, nano in requests:
+                    if name in available and (shape.qos == GUARANTEED or not is_bound_if_guaranteed(name)):
+                        available[name] -= nano
+    return ""
+
+
+# ---- Score
+
+
+def _units(nano: int) -> int:
+    """Return whole units, rounded up."""
+    return -(-nano // 10**9)
+
+
+def zone_score(strategy: str, requests: Mapping[str, int], available: Mapping[str, int], weights: Nano) -> int:
+    """Return the score of one zone. Raises InconsistentTopologyError if nothing is requested."""
+    if strategy == BALANCED:
+        return _balanced(requests, available)
+    if not requests:
+        raise InconsistentTopologyError("kube-scheduler would crash here, because a container requests nothing")
+    points = sum_of_weights = 0
+    for name, wanted in requests.items():
+        weight = max(weights.get(name, 1), 1)
+        sum_of_weights += weight
+        capacity = available.get(name, 0)
+        if not capacity or wanted > capacity:
+            continue
+        taken = _units(wanted) if strategy == MOST else _units(capacity) - _units(wanted)
+        points += quotient(taken * MAX_NODE_SCORE, _units(capacity)) * weight
+    return quotient(points, sum_of_weights)
+
+
+def _balanced(requests: Mapping[str, int], available: Mapping[str, int]) -> int:
+    fractions = []
+    for name, wanted in requests.items():
+        capacity = _units(available.get(name, 0))
+        fraction = float(_units(wanted)) / float(capacity) if capacity else 1.0
+        if fraction > 1:
+            return 0
+        fractions.append(fraction)
+    if len(fractions) < 2:
+        return -(1 << 63)  # the variance is not a number, which Go converts to this
+    mean = sum(fractions) / len(fractions)
+    squares = sum((one - mean) ** 2 for one in fractions)
+    compensation = sum(one - mean for one in fractions)
+    variance = (squares - compensation * compensation / len(fractions)) / (len(fractions) - 1)
+    return math.trunc((1 - variance) * MAX_NODE_SCORE)
+
+
+def _lowest(strategy: str, requests: Mapping[str, int], zones: Sequence[NumaZone], weights: Nano) -> int:
+    """Return the lowest score of a zone that is not 0."""
+    lowest = 0
+    for zone in zones:
+        score = zone_score(strategy, requests, dict(zone.available), weights)
+        if lowest == 0 or (score != 0 and score < lowest):
+            lowest = score
+        if zone.number >= len(zones):
+            raise InconsistentTopologyError(_BEYOND.format(zone.number, len(zones)))
+    return lowest
+
+
+def node_score(strategy: str, shape: Shape, manager: Manager, zones: Sequence[NumaZone], weights: Nano) -> int:
+    """Return the score of a node for a Guaranteed pod. Raises InconsistentTopologyError."""
+    if strategy != FEWEST and manager.policy != SINGLE_NUMA_NODE:
+        return 0
+    _check_numbers(zones)
+    if strategy == FEWEST:
+        return _fewest(shape, manager, zones)
+    if manager.scope == POD:
+        return _lowest(strategy, requests_of(shape), zones, weights)
+    every = [*(requests for _, requests in shape.inits), *shape.containers]
+    scores = [float(_lowest(strategy, dict(requests), zones, weights)) for requests in every]
+    return math.trunc(sum(scores) / len(scores))
+
+
+def _fewest(shape: Shape, manager: Manager, zones: Sequence[NumaZone]) -> int:
+    """Return the score for the smallest number of zones that hold the requests together."""
+    left = [dict(zone.available) for zone in zones]
+    if manager.scope == POD:
+        every: Iterator[Nano] = iter([requests_of(shape)])
+    else:
+        every = map(dict, (*(requests for _, requests in shape.inits), *shape.containers))
+    most, nearest = 0, True
+    for requests in every:
+        if not any(name in available for name in requests for available in left):
+            continue
+        found = _combination(requests, zones, left)
+        if found is None:
+            return 0
+        chosen, near = found
+        nearest = nearest and near
+        numbers = sorted({zones[place].number for place in chosen})
+        most = max(most, len(numbers))
+        if manager.scope == CONTAINER:
+            _take(requests, left, numbers)
+    if not most:
+        return MAX_NODE_SCORE
+    part = MAX_NODE_SCORE // manager.most
+    return MAX_NODE_SCORE - most * part + (part // 2 if nearest else 0)
+
+
+def _distance(zones: Sequence[NumaZone], chosen: Sequence[int]) -> np.float32:
+    costs = [dict(zones[place].costs) for place in chosen]
+    apart = sum(one.get(zones[other].number, UNKNOWN_DISTANCE) for one in costs for other in chosen)
+    return np.float32(np.float32(apart) / np.float32(len(chosen) * len(chosen)))
+
+
+def _combination(
+    requests: Mapping[str, int], zones: Sequence[NumaZone], left: Sequence[Mapping[str, int]]
+) -> tuple[Sequence[int], bool] | None:
+    """Return the fewest zones that hold the requests, the nearest of them, and whether no others are nearer."""
+    if len(zones) > MOST_COMBINED:
+        raise InconsistentTopologyError(f"it has {len(zones)} zones, and no more than {MOST_COMBINED} are combined")
+    for size in range(1, len(zones) + 1):
+        every = list(combinations(range(len(zones)), size))
+        nearest = min([np.float32(UNKNOWN_DISTANCE), *(_distance(zones, one) for one in every)])
+        best, shortest = None, np.float32(256)
+        for one in every:
+            if any(name not in left[place] for place in one for name in requests):
+                continue
+            if any(sum(left[place][name] for place in one) < wanted for name, wanted in requests.items() if wanted):
+                continue
+            distance = _distance(zones, one)
+            if distance == nearest:
+                return one, True
+            if distance < shortest:
+                best, shortest = one, distance
+        if best is not None:
+            return best, False
+    return None
+
+
+def _take(requests: Mapping[str, int], left: Sequence[Nano], numbers: Sequence[int]) -> None:
+    """Subtract the requests from the zones. As upstream, a zone's number is its place in the list."""
+    for name, wanted in requests.items():
+        for number in numbers:
+            if not wanted:
+                break
+            if number >= len(left):
+                raise InconsistentTopologyError(_BEYOND.format(number, len(left)))
+            if name in left[number]:
+                taken = min(wanted, left[number][name])
+                left[number][name] -= taken
+                wanted -= taken

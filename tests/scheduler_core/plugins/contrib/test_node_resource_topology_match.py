@@ -1,0 +1,95 @@
+"""NodeResourceTopologyMatch: alignment, its explanation, the cache, and objects on which upstream crashes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.provenance import Question
+from scheduler_core.errors import InputError
+from scheduler_core.explain.explain import explain
+from scheduler_core.simulation import Simulation
+from tests.scheduler_core.build import Raw, node, pod
+from tests.scheduler_core.provenance.cases import explained
+from tests.scheduler_core.provenance.evaluate import problems
+
+NAME = "NodeResourceTopologyMatch"
+
+
+def config(**args: Any) -> Raw:
+    given = [{"name": NAME, "args": args}]
+    return {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": NAME}]}}, "pluginConfig": given}]}
+
+
+def topology(name: str, *zones: Raw, policy: str = "SingleNUMANodePodLevel", numbers: Any = None) -> Raw:
+    listed = [
+        {
+            "name": f"node-{number}",
+            "type": "Node",
+            "resources": [{"name": key, "capacity": v, "allocatable": v, "available": v} for key, v in zone.items()],
+        }
+        for number, zone in zip(numbers or range(len(zones)), zones, strict=True)
+    ]
+    kind = {"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology"}
+    return {**kind, "metadata": {"name": name}, "topologyPolicies": [policy], "zones": listed}
+
+
+def guaranteed(name: str, cpu: str) -> Raw:
+    made = pod(name, requests={"cpu": cpu, "memory": "1Gi"})
+    for container in made["spec"]["containers"]:
+        container["resources"]["limits"] = dict(container["resources"]["requests"])
+    return made
+
+
+def zone(cpu: str, memory: str = "4Gi") -> Raw:
+    return {"cpu": cpu, "memory": memory}
+
+
+def run(*objects: Raw, **args: Any) -> tuple[list[CycleTrace], Simulation]:
+    simulation = Simulation(objects, config=config(**args), tie_break="name")
+    return list(simulation.run()), simulation
+
+
+def test_a_pod_that_no_zone_holds_is_refused_and_explained() -> None:
+    objects = [node("n1"), topology("n1", zone("2"), zone("2")), guaranteed("p", "3")]
+    (trace,), simulation = run(*objects)
+    assert trace.message.startswith("0/1 nodes are available: 1 cannot align pod.")
+    answer = explain(trace, simulation, simulation.to_try[0])
+    assert "has no NUMA zone that holds the whole pod" in answer.sentence
+    details = [objection.detail for closest in answer.closest for objection in closest.objections]
+    assert any("node-0 has 2 of cpu and 4Gi of memory; node-1 has 2 of cpu" in detail for detail in details)
+    tree = msgspec.to_builtins(explained(objects, Question("filter", "n1", NAME), config=config()))
+    known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
+    assert list(problems(tree, known)) == []
+    assert (tree["value"], tree["text"]) == (True, "n1: no NUMA zone holds it")
+
+
+def test_pods_are_subtracted_only_with_a_cache() -> None:
+    objects = [node("n1"), topology("n1", zone("2"), zone("2")), guaranteed("a", "2"), guaranteed("b", "2")]
+    assert [trace.result for trace in run(*objects)[0]] == ["scheduled", "scheduled"]
+    traces, _ = run(*objects, cacheResyncPeriodSeconds=5)
+    assert [trace.result for trace in traces] == ["scheduled", "unschedulable"]
+
+
+def test_pods_of_other_schedulers_make_the_data_invalid() -> None:
+    other = pod("other", on="n1", schedulerName="another")
+    objects = [node("n1"), topology("n1", zone("2")), other, guaranteed("a", "1")]
+    (trace,), _ = run(*objects, cacheResyncPeriodSeconds=5)
+    assert "1 invalid node topology data" in trace.message
+    ignored = {"foreignPodsDetect": "OnlyExclusiveResources"}
+    (trace,), _ = run(*objects, cacheResyncPeriodSeconds=5, cache=ignored)
+    assert trace.result == "scheduled"
+
+
+def test_an_object_on_which_upstream_crashes_is_an_error() -> None:
+    holes = topology("n1", zone("2"), zone("2"), numbers=(0, 2))
+    objects = [node("n1"), node("n2"), holes, topology("n2", zone("2")), guaranteed("a", "1")]
+    (trace,), _ = run(*objects)
+    assert trace.result == "error"
+    assert trace.error.startswith("NodeResourceTopology n1 is not consistent: kube-scheduler would crash here")
+
+
+def test_a_strategy_without_a_type_is_refused() -> None:
+    with pytest.raises(InputError, match=r'scoringStrategy\.type: Invalid value: "": invalid ScoringStrategyType'):
+        run(node("n1"), scoringStrategy={"resources": [{"name": "cpu", "weight": 1}]})
