@@ -46,7 +46,7 @@ _NO_TOPOLOGY = 0  # the number of nodes without a NodeResourceTopology
 _T = TypeVar("_T")
 
 
-class ScoringStrategy(Strict, frozen=True, kw_only=True):
+class NumaScoringStrategy(Strict, frozen=True, kw_only=True):
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
 
@@ -63,13 +63,13 @@ class TopologyCache(Strict, frozen=True, kw_only=True):
 class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
     """How zones are scored, and whether pods that were placed since the last report of a node are subtracted."""
 
-    scoring_strategy: ScoringStrategy | None = None
+    scoring_strategy: NumaScoringStrategy | None = None
     cache_resync_period_seconds: Int64 = 0
     discard_reserved_nodes: bool = False
     cache: TopologyCache = msgspec.field(default_factory=TopologyCache)
 
     def finish(self, complain: Complain) -> Self:
-        strategy = self.scoring_strategy or ScoringStrategy(type=numa_zones.LEAST)
+        strategy = self.scoring_strategy or NumaScoringStrategy(type=numa_zones.LEAST)
         if strategy.type not in numa_zones.STRATEGIES:
             complain("scoringStrategy.type", f'Invalid value: "{strategy.type[:80]}": invalid ScoringStrategyType')
         usual = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
