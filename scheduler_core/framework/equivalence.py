@@ -42,12 +42,10 @@ _MAX_CELLS = 1 << 23  # of all sets of columns of a cache, unless it has fewer s
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
-_FEW_CHANGED = 16  # rows that are always computed apart
+_FEW_CHANGED = 16  # rows that are always computed apart, and added to the sum of the scores
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
-
-_Values = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]  # codes, scores, total
 
 
 def class_key(pod: PodInfo) -> bytes:
@@ -72,8 +70,7 @@ class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
     `codes` and `scores` (integers over nodes, in the smallest type that holds them): row i belongs to the i-th Filter
-    or Score plugin. `total`: the weighted sum of the scores; it changes with the next update. `index`: Score plugin ->
-    its row. `more`: what a plugin caches for these requests, by its name.
+    or Score plugin. `index`: Score plugin -> its row.
     """
 
     def __init__(
@@ -85,7 +82,8 @@ class UsageColumns:
         self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
         self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
         self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
-        self.total: npt.NDArray[Any] = np.zeros(0, np.int64)
+        # the weighted sums of the scores, as long as updates change few rows
+        self._total: npt.NDArray[Any] | None = None
         self._keyframe: Keyframe | None = None
         # usage of a node -> the codes, scores and total of its row
         self._known: dict[bytes, tuple[tuple[int, ...], npt.NDArray[Any], int]] = {}
@@ -98,11 +96,12 @@ class UsageColumns:
         log = self._nodes.usage
         if self._position == log.position:
             return
-        rows = log.since(self._position)
+        rows, first = log.since(self._position), self._position < 0
         self._position = log.position
-        if not len(self.total) or len(rows) > _FEW_CHANGED + len(self._nodes) // 4:
+        if first or len(rows) > _FEW_CHANGED + len(self._nodes) // 4:
             codes = self.codes
-            self.codes, self.scores, self.total = self._compute(state, pod, slice(None))
+            self.codes, self.scores = self._compute(state, pod, slice(None), len(self._nodes))
+            self._total = None
             self._known.clear()  # its values may not fit into the types of now
             self._keyframe = None
             if not np.array_equal(codes, self.codes):
@@ -112,15 +111,20 @@ class UsageColumns:
             self._update_row(state, pod, int(rows[0]))
             return
         at = np.asarray(rows, np.intp)
-        codes, scores, total = self._compute(state, pod, at)
+        codes, scores = self._compute(state, pod, at, len(at))
         keyframe = self._keyframe_to_patch(len(at))
-        self._widen(codes, scores, total)
+        self._widen(codes, scores)
         if self._verdicts is not None and (on_rows(self.codes, at) != codes).any():
             self._verdicts = None
-        self.total[at] = total
+        if len(at) > _FEW_CHANGED:
+            self._total = None
+        elif self._total is not None:
+            self._total[at] = self._sum(scores)
         for columns, values in ((self.codes, codes), (self.scores, scores)):
             for column, some in zip(columns, values, strict=True):
                 column[at] = some
+        if self._total is None and len(at) <= _FEW_CHANGED:
+            self._total = self._sum(self.scores)
         if keyframe is not None:
             keyframe.patches.extend(zip(at.tolist(), scores.T, strict=True))
 
@@ -131,11 +135,13 @@ class UsageColumns:
         if values is None:
             if len(known) >= _MAX_USAGES:
                 known.clear()
-            codes, scores, total = self._compute(state, pod, np.array([row], np.intp))
-            self._widen(codes, scores, total)
-            values = known[usage] = tuple(codes[:, 0].tolist()), scores[:, 0], int(total[0])
+            codes, scores = self._compute(state, pod, np.array([row], np.intp), 1)
+            self._widen(codes, scores)
+            values = known[usage] = tuple(codes[:, 0].tolist()), scores[:, 0], int(self._sum(scores)[0])
         keyframe = self._keyframe_to_patch(1)
-        codes_of_row, scores_of_row, self.total[row] = values
+        if self._total is None:
+            self._total = self._sum(self.scores)
+        codes_of_row, scores_of_row, self._total[row] = values
         for i, code in enumerate(codes_of_row):
             if self.codes[i, row] != code:
                 self.codes[i, row] = code
@@ -154,24 +160,35 @@ class UsageColumns:
                 keyframe = self._keyframe = None
         return keyframe
 
-    def _widen(self, codes: npt.NDArray[Any], scores: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:
+    def _widen(self, codes: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
         """Use the types of these values if the present ones do not hold them."""
         if codes.dtype.itemsize > self.codes.dtype.itemsize:
             self.codes = self.codes.astype(codes.dtype)
         if scores.dtype.itemsize > self.scores.dtype.itemsize:
-            self.scores, self.total = self.scores.astype(scores.dtype), self.total.astype(total.dtype)
+            self.scores, self._total = self.scores.astype(scores.dtype), None
 
-    def _compute(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> _Values:
-        """Return all columns on the rows."""
-        size = len(self._nodes.pod_count[rows])
+    def _compute(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the codes and scores on the rows, of which there are `size`."""
         codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self._filters], size)
         scores = compact([plugin.score(state, pod, rows) for plugin, _ in self._scores], size)
+        return codes, scores
+
+    def total(self, rows: fwk.Rows) -> npt.NDArray[Any]:
+        """Return the weighted sum of the scores over the rows; it changes with the next update."""
+        if self._total is not None:
+            return self._total[rows]
+        return self._sum(on_rows(self.scores, rows))
+
+    def _sum(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the weighted sum of columns of scores."""
         wide = np.int32 if scores.dtype == np.uint8 and self._small_weights else np.int64
         total: npt.NDArray[Any] | None = None
         for (_, weight), column in zip(self._scores, scores, strict=True):
             weighed = column.astype(wide) if weight == 1 else np.multiply(column, weight, dtype=wide)
             total = weighed if total is None else np.add(total, weighed, out=total)
-        return codes, scores, np.zeros(size, wide) if total is None else total
+        return np.zeros(scores.shape[1], wide) if total is None else total
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""

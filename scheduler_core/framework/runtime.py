@@ -344,7 +344,7 @@ class Framework:
         usage, skipped = equivalent.usage, state.skip_score
         usage.update(state, pod)
         keyframe, count = usage.snapshot()
-        total = usage.total[rows]
+        total = usage.total(rows)
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
         varying: dict[str, Score] = {}
