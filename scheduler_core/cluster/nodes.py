@@ -61,6 +61,7 @@ class NodeEntry:
     """A node name: its node object (None if only pods refer to it) and its pods in order of arrival."""
 
     node: Node | None = None
+    row: int = -1  # since the last `refresh`, if it has a node object
     zone: str = ""
     kind: int = 0  # the number of its allocatable, equal for equal values
     # image -> number of nodes that had it when this node was added or last changed, see `NodeTable.refresh`
@@ -110,7 +111,8 @@ class NodeTable:
         self._memo: dict[object, Any] = {}
         # (protocol, port) -> node -> used IPs. A set as upstream: the first of two users to leave frees the port.
         self.host_ports: dict[tuple[str, int], dict[str, set[str]]] = {}
-        self.images: dict[str, tuple[int, set[str]]] = {}  # image -> (size when first added, nodes that have it)
+        # image -> (size when first added, node that has it -> its entry)
+        self.images: dict[str, tuple[int, dict[str, NodeEntry]]] = {}
         self._images_version = 0  # incremented when a node gets or loses images
         self._touched: set[str] | None = set()  # nodes that changed since the last `refresh`; None if that is not noted
         self.is_bare = False  # see `bare`
@@ -187,8 +189,8 @@ class NodeTable:
         spread: dict[str, int] = {}
         for image in node.status.images:
             for name in image.names:
-                holders = self.images.setdefault(name, (image.size_bytes, set()))[1]
-                holders.add(node.name)
+                holders = self.images.setdefault(name, (image.size_bytes, {}))[1]
+                holders[node.name] = entry
                 spread.setdefault(name, len(holders))
         self._set_spread(entry, spread)
         self._images_version += 1
@@ -278,7 +280,7 @@ class NodeTable:
         for image in node.status.images:
             for name in image.names:
                 if name in self.images:
-                    self.images[name][1].discard(node.name)
+                    self.images[name][1].pop(node.name, None)
                     if not self.images[name][1]:
                         if self._saved is not None:
                             self._saved.sizes.setdefault(name, self.images[name][0])
@@ -318,7 +320,10 @@ class NodeTable:
         old = self.rows
         self.names = self._order()
         self.rows = {name: row for row, name in enumerate(self.names)}
-        self.nodes = [node for name in self.names if (node := self.entries[name].node) is not None]
+        entries = [self.entries[name] for name in self.names]
+        self.nodes = [entry.node for entry in entries if entry.node is not None]
+        for row, entry in enumerate(entries):
+            entry.row = row
         origin = np.fromiter((old.get(name, -1) for name in self.names), np.intp, len(self.names))
         if len(old):
             self._columns = self._columns[:, origin]

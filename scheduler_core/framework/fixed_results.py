@@ -121,7 +121,7 @@ class FixedResults:
         self.columns |= other.columns
         self.constant += other.constant
         if other.total is not None:
-            self.total = other.total if self.total is None else self.total + other.total
+            self.total = other.total if self.total is None else np.add(self.total, other.total, dtype=np.int64)
 
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
@@ -139,8 +139,9 @@ class FixedResults:
         if alike:
             self.constant += int(normalized[0]) * weight if len(normalized) else 0
         else:
-            weighed = np.multiply(normalized, weight, dtype=np.int64)
-            self.total = weighed if self.total is None else self.total + weighed
+            small = normalized.dtype == np.uint8 and 0 <= weight < 128
+            weighed = np.multiply(normalized, weight, dtype=np.int16 if small else np.int64)
+            self.total = weighed if self.total is None else np.add(self.total, weighed, dtype=np.int64)
 
 
 class SharedResults:
@@ -168,7 +169,7 @@ class SharedResults:
                 if results is None:
                     results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
                 found.add(results)
-            if found.total is not None:
+            if found.total is not None and found.total.dtype != np.int16:
                 found.total = _narrowed(found.total)
         return found
 

@@ -79,11 +79,11 @@ class ImageLocality(fwk.ScorePlugin):
         total, scores = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.uint8)
         largest = MAX_CONTAINER_THRESHOLD * containers
         for image in map(normalized_image_name, images):
-            size, holders = nodes.images.get(image, (0, ()))
+            size, holders = nodes.images.get(image, (0, {}))
             if holders:
-                counts = np.array([nodes.entries[holder].image_spread[image] for holder in holders])
+                counts = np.array([entry.image_spread[image] for entry in holders.values()])
                 points = (float(size) * (counts / len(nodes))).astype(np.int64)
-                total[[nodes.rows[holder] for holder in holders]] += np.minimum(points, largest)
+                total[[entry.row for entry in holders.values()]] += np.minimum(points, largest)
         rows = total.nonzero()[0]
         held = np.clip(total[rows], MIN_THRESHOLD, max(largest, MIN_THRESHOLD))
         scores[rows] = self.max_score * (held - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
@@ -119,7 +119,7 @@ class ImageLocality(fwk.ScorePlugin):
     def _share(self, view: View, image: str, most: Tree) -> Tree:
         """Explain how much an image adds to the sum on the node."""
         name = normalized_image_name(image)
-        size, holders = self.cluster.nodes.images.get(name, (0, ()))
+        size, holders = self.cluster.nodes.images.get(name, (0, {}))
         if view.node.name not in holders:
             return constant(0, f"image {image} is not on the node", BYTES)
         having, nodes = self.cluster.nodes.entries[view.node.name].image_spread[name], len(self.cluster.nodes)

@@ -60,6 +60,7 @@ from scheduler_core.provenance.tree import (
 HOSTNAME = "kubernetes.io/hostname"
 _FEW_DOMAINS = 16  # for which verdicts are cached
 _MAX_VERDICTS = 64  # that are cached
+_MAX_ROWS = 64  # arrays of rows whose domains are cached
 SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
 MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
 
@@ -459,16 +460,18 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 if self._counts_no_pods(constraint) or nodes.is_bare:
                     sums = np.zeros(len(topology.values), np.int64)
             else:
-                # Upstream counts a missing label as an additional (empty) value here.
-                seen = np.zeros(len(topology.values) + 1, np.bool_)
-                seen[topology.ids[rows] if base is None else topology.ids[rows][base[rows]]] = True
-                found = int(np.count_nonzero(seen))
+                found = self._domains(topology, rows)[1] if base is None else _distinct(topology, rows, base)[1]
                 sums = self._domain_counts(constraint, column, eligible)
             parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
-        points = _points_of_domains(parts, rows, size)
+        points = _points_of_domains(parts, size)
         if points is None:
             return self._rounded(_points(parts, rows, size))
-        raw: fwk.Int64 = self._rounded(points[0])[points[1]]
+        spread = next((topology for topology, sums, *_ in parts if sums is not None), None)
+        values = self._rounded(points)
+        if spread is None:
+            raw = np.full(size, values[0])
+        else:
+            raw = values.take(self._domains(spread, rows)[0])
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
         if occupied:
             at = np.fromiter(occupied, np.intp, len(occupied))
@@ -479,6 +482,17 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 at = rows[place]
             raw[at if isinstance(rows, slice) else place] = self._rounded(_points(parts, at, len(at)))
         return raw
+
+    def _domains(self, topology: Topology, rows: fwk.Rows) -> tuple[npt.NDArray[np.intp], int]:
+        """Return `_distinct` of all these rows. Cycles with the same verdicts have the same array of rows."""
+        known = self.cluster.nodes.memo((self.name, "domains"), dict[Hashable, tuple[Any, Any]])
+        key = id(topology), 0 if isinstance(rows, slice) else id(rows)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= _MAX_ROWS:
+                known.clear()
+            found = known[key] = (topology, rows), _distinct(topology, rows)  # they keep their ids
+        return found[1]  # type: ignore[no-any-return]
 
     def _rounded(self, points: Float64) -> fwk.Int64:
         return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
@@ -741,8 +755,20 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return has and (moved or old.spec.taints != new.spec.taints)
 
 
-def _points_of_domains(parts: list[_Part], rows: fwk.Rows, size: int) -> tuple[Float64, npt.NDArray[np.intp]] | None:
-    """Return the points of each domain, and the domain of each of the rows, as if no node had a matching pod itself.
+def _distinct(topology: Topology, rows: fwk.Rows, base: fwk.Bool | None = None) -> tuple[npt.NDArray[np.intp], int]:
+    """Return the domain of each of the rows that are in `base` (None: all), and the number of their domains.
+
+    Upstream counts a missing label as an additional (empty) value here.
+    """
+    domains = topology.ids[rows] if base is None else topology.ids[rows][base[rows]]
+    seen = np.zeros(len(topology.values) + 1, np.bool_)
+    seen[domains] = True
+    return domains, int(np.count_nonzero(seen))
+
+
+def _points_of_domains(parts: list[_Part], size: int) -> Float64 | None:
+    """Return the points of each domain as if no node had a matching pod itself; the last are those of nodes without
+    the label. `size`: the number of nodes.
 
     None if many nodes have one, or if several topologies or many domains take part.
     """
@@ -752,7 +778,6 @@ def _points_of_domains(parts: list[_Part], rows: fwk.Rows, size: int) -> tuple[F
     for topology, sums, column, *_ in parts:
         if sums is None and (topology.missing is not None or len(column.rows()) * 4 > size):
             return None
-    domains = topologies[0].ids[rows] if topologies else np.zeros(size, np.intp)
     points = [0.0] * (1 + sum(len(topology.values) for topology in topologies))  # the last for a missing label
     for _, sums, _, weight, least in parts:
         if sums is None:
@@ -760,7 +785,7 @@ def _points_of_domains(parts: list[_Part], rows: fwk.Rows, size: int) -> tuple[F
         else:
             more = (*[count * weight + least for count in sums.tolist()], 0.0)
             points = [one + other for one, other in zip(points, more, strict=True)]
-    return np.array(points), domains
+    return np.array(points)
 
 
 def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:

@@ -154,7 +154,6 @@ MAX_UTILIZATION = 100
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
 _MAX_SHAPE_SCORE = 10
 _EXACT = 1 << 46
-_SHARES = "pair_shares"  # in CycleState
 
 Float64 = npt.NDArray[np.float64]
 
@@ -203,33 +202,41 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
-def pair_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
-    """Return 100 x the free share of cpu and memory with the pod by the requests of scoring, and the requested share
-    with the pod: float64 over [free or requested, cpu or memory, rows]. Do not change it: plugins share it in a cycle.
+def free_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
+    """Return 100 x the free share of cpu and memory with the pod, by the requests of scoring: float64 over [cpu or
+    memory, rows].
 
     None unless all nodes have both, each less than 2^46 (see `quotients`), and no amount of a pod can make a sum
     overflow or negative.
     """
-    known = state.get(_SHARES)
-    if known is not None and known[0] is rows:
-        return known[1]  # type: ignore[no-any-return]
+    return _shares(cluster, state, pod, rows, 0)
+
+
+def requested_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
+    """Return the requested share of cpu and memory with the pod, as `free_shares`."""
+    return _shares(cluster, state, pod, rows, 1)
+
+
+def _shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int) -> Float64 | None:
     nodes = cluster.nodes
     capacity = None if nodes.has_extreme_amounts else _divisors(nodes)
-    amounts = state.of_class(_SHARES, lambda: _amounts(pod))
+    amounts = state.of_class("shares", lambda: _amounts(pod))
     if capacity is None or amounts is None:
         return None
-    shares: Float64 = (amounts + on_rows(nodes.numerators, rows)) / on_rows(capacity, rows)
-    state[_SHARES] = rows, shares
+    # in place: memory is slower than arithmetic
+    shares: Float64 = on_rows(nodes.numerators[which], rows).astype(np.float64)
+    shares += amounts[which]
+    shares /= on_rows(capacity, rows)
     return shares
 
 
-def _amounts(pod: PodInfo) -> fwk.Int64 | None:
-    """Return what a pod adds to `NodeTable.numerators`, over [free or requested, cpu or memory, 1]; None if an amount
-    is negative or may make a sum overflow."""
+def _amounts(pod: PodInfo) -> Float64 | None:
+    """Return what a pod adds to `NodeTable.numerators`: float64 over [free or requested, cpu or memory, 1]. None if an
+    amount is negative or may make a sum overflow."""
     cpu, memory = pod.requests.get(resources.CPU, 0) + pod.slip, pod.requests.get(resources.MEMORY, 0)
     if min(*pod.nonzero_incoming, cpu, memory) < 0 or max(*pod.nonzero_incoming, cpu, memory) >= _EXACT:
         return None
-    return np.array([[-100 * amount for amount in pod.nonzero_incoming], [cpu, memory]], np.int64)[..., np.newaxis]
+    return np.array([[-100 * amount for amount in pod.nonzero_incoming], [cpu, memory]], np.float64)[..., np.newaxis]
 
 
 def _divisors(nodes: NodeTable) -> Float64 | None:
@@ -350,9 +357,9 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
 
     def score(state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
         if least and (overhead or not pod.pod.spec.overhead):
-            shares = pair_shares(cluster, state, pod, rows)
+            shares = free_shares(cluster, state, pod, rows)
             if shares is not None:
-                return least_of_pair(shares[0])
+                return least_of_pair(shares)
         total: Any = 0
         divisor: Any = 0
         for name, weight in weights:
@@ -378,9 +385,8 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         return total // divisor  # type: ignore[no-any-return]
 
     def least_of_pair(shares: Float64) -> fwk.Integers:
-        """Return the same for both resources at once. `shares`: the free ones, see `pair_shares`."""
-        points = np.maximum(shares, 0.0).astype(np.uint8)
-        cpu, memory = points
+        """Return the same for both resources at once. `shares`: see `free_shares`. They change."""
+        cpu, memory = np.maximum(shares, 0.0, out=shares).astype(np.uint8)
         (_, of_cpu), (_, of_memory) = weights
         if of_cpu == of_memory:
             cpu += memory

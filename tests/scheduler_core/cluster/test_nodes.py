@@ -212,7 +212,7 @@ def table(made: Cluster) -> dict[str, Any]:
             for port, per_node in nodes.host_ports.items()
             if (users := {name: ips for name, ips in per_node.items() if ips})
         },
-        "images": nodes.images,
+        "images": {image: (size, set(holders)) for image, (size, holders) in nodes.images.items()},
         "keys": [sorted(pod.key for pod in nodes.pods_of(row)) for row in range(len(nodes))],
         "running": {key: pod.node for key, pod in sorted(made.pods.items())},
     }
