@@ -220,6 +220,14 @@ class NodeTable:
         if self._touched is not None:
             self._touched.clear()
 
+    def image_counts_are_current(self) -> bool:
+        """Return whether `image_counts` is for each node the number of nodes that have the image now."""
+        entries, now = self.entries.values(), self._images_version
+        return self.memo(
+            ("image counts", self.version),
+            lambda: (all(entry.counted == now for entry in entries if entry.image_spread),),
+        )[0]
+
     def image_counts(self, name: str) -> Mapping[str, int]:
         """Return image -> number of nodes that have it, as it counts for this node."""
         return self.entries[name].image_spread

@@ -4,6 +4,7 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """
 
 from collections.abc import Sized
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,8 +82,11 @@ class ImageLocality(fwk.ScorePlugin):
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, {}))
             if holders:
-                counts = np.array([entry.image_spread[image] for entry in holders.values()])
-                points = (float(size) * (counts / len(nodes))).astype(np.int64)
+                if nodes.image_counts_are_current():
+                    counts: Any = len(holders)
+                else:
+                    counts = np.array([entry.image_spread[image] for entry in holders.values()])
+                points = np.asarray(float(size) * (counts / len(nodes))).astype(np.int64)
                 total[[entry.row for entry in holders.values()]] += np.minimum(points, largest)
         rows = total.nonzero()[0]
         held = np.clip(total[rows], MIN_THRESHOLD, max(largest, MIN_THRESHOLD))
