@@ -126,21 +126,18 @@ class FixedResults:
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
         raw = scorer.score(state, pod, every)
-        alike = not len(raw) or bool((raw == raw[0]).all())
-        normalized: fwk.Integers | None = raw
-        if alike:
-            raw = normalized = _uniform(raw)
-        if scorer.normalize is not None:
-            after = scorer.normalize(state, pod, raw, every) if alike else None
-            normalized = after if after is None or after is raw else _uniform(after)
-        self.columns[scorer.name] = raw, normalized
-        if normalized is None:
-            return
-        if alike:
+        if not len(raw) or bool((raw == raw[0]).all()):
+            same = _uniform(raw)
+            after = same if scorer.normalize is None else scorer.normalize(state, pod, same, every)
+            normalized = same if after is same else _uniform(after)
+            self.columns[scorer.name] = same, normalized
             self.constant += int(normalized[0]) * weight if len(normalized) else 0
+        elif scorer.normalize is not None:
+            self.columns[scorer.name] = raw, None
         else:
-            small = normalized.dtype == np.uint8 and 0 <= weight < 128
-            weighed = np.multiply(normalized, weight, dtype=np.int16 if small else np.int64)
+            self.columns[scorer.name] = raw, raw
+            small = raw.dtype == np.uint8 and 0 <= weight < 128
+            weighed = np.multiply(raw, weight, dtype=np.int16 if small else np.int64)
             self.total = weighed if self.total is None else np.add(self.total, weighed, dtype=np.int64)
 
 

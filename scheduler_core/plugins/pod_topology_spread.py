@@ -492,7 +492,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             if len(known) >= _MAX_ROWS:
                 known.clear()
             found = known[key] = (topology, rows), _distinct(topology, rows)  # they keep their ids
-        return found[1]  # type: ignore[no-any-return]
+        return found[1]
 
     def _rounded(self, points: Float64) -> fwk.Int64:
         return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
