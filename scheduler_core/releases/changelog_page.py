@@ -110,7 +110,7 @@ WITHOUT_EFFECT = (
         "only 1.27.15, 1.28.11, 1.29.6 and 1.30.2 lack them, where no other plugin has PreEnqueue by default",
     ),
     (
-        *("PreEnqueue also runs when a backoff ends", "1.26.1, 1.27.2", (117194, 117308)),
+        *("PreEnqueue also runs when a backoff ends", "1.27.1", (117194,)),
         "SchedulingGates, the only plugin of 1.27 with PreEnqueue, gates no pod that has been tried",
     ),
     (
@@ -119,6 +119,10 @@ WITHOUT_EFFECT = (
     ),
     (
         *("expressions of device classes have no limit of estimated cost", "1.32.3, 1.33", (129690,)),
+        "device claims are simulated from 1.34 on",
+    ),
+    (
+        *("256 pods can use a claim instead of 32", "1.32.1", (129544,)),
         "device claims are simulated from 1.34 on",
     ),
     (
