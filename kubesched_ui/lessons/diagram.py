@@ -27,6 +27,7 @@ from scheduler_core.provenance.tree import Tree
 
 MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24
+MAX_MAP = 600  # nodes on the map: its data are part of the page, and of messages to a class
 SCORES = 30  # scored nodes in the table
 UNLISTED = {"cpu", "memory", "pods", "ephemeral-storage"}  # resources without a column of their own
 HOSTNAME = "kubernetes.io/hostname"  # shown only if it is not the name of the node
@@ -80,7 +81,11 @@ def _moment(facts: Facts) -> int:
 
 def stages(facts: Facts, shows_cycle: bool, whole: bool) -> dict[str, Any]:
     """Return the cluster of `given` for a map, and with `shows_cycle` the cycle in focus: all of it if `whole`, else
-    up to the result in focus."""
+    up to the result in focus. Empty if the cluster has no nodes, or more than MAX_MAP."""
+    picture = cluster_columns(facts.run.state(_moment(facts)))
+    if not 0 < len(picture["nodes"]["name"]) <= MAX_MAP:
+        return {}
+    picture |= {"end": picture["moment"], "cycles": 0}  # how long the run goes on may be asked
     pod, trace, names, shown = "", None, [], 0
     if facts.focus.pod:
         pod = facts.pod_key(facts.focus.pod)
@@ -88,7 +93,7 @@ def stages(facts: Facts, shows_cycle: bool, whole: bool) -> dict[str, Any]:
             cycle = facts.focused
             trace, names = cycle.trace, cycle.nodes
             shown = steps_until(list(steps(trace)), facts.focus, whole)
-    return {"picture": cluster_columns(facts.run.state(_moment(facts))), **stages_of(pod, trace, names, shown)}
+    return {"picture": picture, **stages_of(pod, trace, names, shown)}
 
 
 def steps_until(cycle: Sequence[Mapping[str, str]], focus: Focus, whole: bool) -> int:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from kubesched_ui.event_log.cycle_batches import trace_of
-from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions
+from kubesched_ui.lessons import catalog, diagram, feedback, lint, markdown, parser, questions, step_state
 from kubesched_ui.lessons.functions import FUNCTIONS
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.runs import tasks
@@ -127,6 +127,20 @@ def test_the_map_hides_what_the_next_questions_ask(client: Client) -> None:
     assert first["points"] == {}
     assert last["total"]
     assert last["node"] == "n1"
+
+
+@pytest.mark.long
+def test_no_map_shows_a_cycle_before_its_question_is_answered() -> None:
+    count = 0
+    for lesson in map(catalog.lesson, NAMES):
+        assert lesson is not None
+        for number, step in enumerate(lesson.steps, 1):
+            if step.ask is None or step.ask.kind == "change":  # the cycle before a change is no answer
+                continue
+            stages = step_state.shows(lesson, number)["stages"]
+            assert not stages or stages["cycle"]["steps"] == [], (lesson.name, number)
+            count += len(stages) > 0
+    assert count > 100
 
 
 def cycle_of(page: HttpResponse) -> dict[str, Any]:
