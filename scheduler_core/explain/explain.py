@@ -79,7 +79,8 @@ def rules_of(simulation: Simulation, profile: str) -> ScoreRules:
 
 class Explainer:
     """Builds the answer; the arguments are those of `explain`. `context`: None if the cluster is not known; `promised`:
-    the same, in which nominated pods count where the cycle counted them."""
+    the same, in which nominated pods count where the cycle counted them. `evaluated`: whether Filter looked at nodes.
+    """
 
     def __init__(
         self,
@@ -98,6 +99,7 @@ class Explainer:
         if rules is None:
             rules = rules_of(where, trace.profile) if isinstance(where, Simulation) else ScoreRules()
         self.trace, self.names, self.rules = trace, names, rules
+        self.evaluated = not (trace.preenqueue or trace.prefilter or trace.error) and bool(trace.nodes)
         self.context = self.promised = None
         self.lacks = np.zeros(len(names))
         if cluster is not None and pod is not None:
@@ -118,9 +120,8 @@ class Explainer:
 
     def answer(self, whole_ladder: bool = False) -> Answer:
         trace = self.trace
-        answer = Answer(trace.pod, trace.result, "", profile=trace.profile, node=trace.node, nodes=trace.nodes)
-        answer.message = trace.message
-        if trace.preenqueue is None and trace.prefilter is None and trace.nodes and not trace.error:
+        answer = Answer(trace.pod, trace.result, "", trace.profile, trace.node, trace.nodes, message=trace.message)
+        if self.evaluated:
             answer.looked = int(trace.looked_mask().sum())
             answer.feasible = len(trace.feasible_rows())
             answer.groups = self.groups()
@@ -144,10 +145,10 @@ class Explainer:
     @cached_property
     def nowhere(self) -> Nowhere:
         """Why the pod has no node; for a pod with a node, why the others do not fit."""
-        trace, classes = self.trace, list[ladder.NodeClass]()
-        if trace.preenqueue is None and trace.prefilter is None and trace.nodes and not trace.error:
-            classes = ladder.classes_of(trace, self.names, self.context, self.lacks, self.left_out)
-        return Nowhere(trace, classes, self.context, self.promised)
+        classes = list[ladder.NodeClass]()
+        if self.evaluated:
+            classes = ladder.classes_of(self.trace, self.names, self.context, self.lacks, self.left_out)
+        return Nowhere(self.trace, classes, self.context, self.promised)
 
     def cause(self) -> Cause:
         """Return the cause for which the pod has no node."""

@@ -14,20 +14,15 @@ from kubesched_ui.models import Scenario
 from kubesched_ui.presenters import experiment_charts
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.presenters.metric_values import metric_text, metric_title
-from kubesched_ui.views.experiments.compare import WORKLOADS
+from kubesched_ui.views.experiments import compare
 from kubesched_ui.views.experiments.question_page import QuestionForm, QuestionPage, document_of
 from scheduler_core.experiments.noise import MAX_CELLS, MAX_OUTCOMES
-from scheduler_core.experiments.placements import EXCHANGED, GROUPS, NODES, PLACED
+from scheduler_core.experiments.placements import EXCHANGED
 
 OUTCOMES = "outcomes"
 MAX_BARS = 20
 
-KINDS = {
-    PLACED: "number of placed pods",
-    GROUPS: "node groups",
-    NODES: "nodes",
-    EXCHANGED: "which of its pods is where",
-}
+KINDS = compare.KINDS | {EXCHANGED: "which of its pods is where"}
 
 
 class NoiseForm(QuestionForm):
@@ -57,7 +52,7 @@ def context(experiment: Experiment, query: QueryDict) -> dict[str, Any]:
     if found is None or experiment.answer is None:
         return {}
     number, variant = found
-    page = Paginator(variant.get("workloads", ()), WORKLOADS).get_page(query.get("workloads"))
+    page = Paginator(variant.get("workloads", ()), compare.WORKLOADS).get_page(query.get("workloads"))
     labels, series = bars_of(variant)
     return {
         "cases": [(str(index), one["title"]) for index, one in enumerate(experiment.answer["variants"])],
