@@ -39,6 +39,14 @@ def encoded_together() -> tuple[bytes, bytes]:
     return traces[-1].encode(), batch_of(traces)
 
 
+def test_pods_that_differ_in_labels_share_a_layout() -> None:
+    simulation = Simulation(workload("antiaffinity", 6, 20), release="1.34")
+    traces = list(simulation.run())
+    layouts = [trace.shared_parts().layout for trace in traces]
+    assert len({trace.parts_key[0] for trace in traces}) > 2  # classes
+    assert all(layout is layouts[0] for layout in layouts)
+
+
 @pytest.mark.parametrize("name", ["basic", "spread", "antiaffinity", "prefaffinity", "preemption"])
 def test_cycles_of_a_batch_decode_unchanged(name: str) -> None:
     nodes, pods = 12, 60
