@@ -171,6 +171,13 @@ class ClusterObject(models.Model):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+class ClusterTable(models.Model):
+    """The nodes and pods of a large scenario in the form of its pages (scenarios/stored_table.py)."""
+
+    scenario = models.OneToOneField(Scenario, on_delete=models.CASCADE, primary_key=True, related_name="table")
+    data = models.BinaryField()
+
+
 class WrittenLessonQuerySet(models.QuerySet["WrittenLesson"]):
     """The list of written lessons."""
 

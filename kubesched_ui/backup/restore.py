@@ -11,7 +11,7 @@ from django.db.models import Model
 from kubesched_ui.accounts.models import Invitation
 from kubesched_ui.backup import tables
 from kubesched_ui.backup.format import Header, NotReadable, Reader
-from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models import ClusterObject, ClusterTable, Scenario
 
 
 class NotEmpty(Exception):
@@ -112,7 +112,7 @@ def content() -> str:
             rows = rows.exclude(origin=Scenario.Origin.SAMPLE)
         elif model is Invitation:
             rows = rows.exclude(kind=Invitation.Kind.FIRST)  # each start creates one until there is an administrator
-        elif label in tables.FILLED or model is ClusterObject:
+        elif label in tables.FILLED or model in (ClusterObject, ClusterTable):
             continue
         if number := rows.count():
             found.append(f"{number} {model._meta.verbose_name_plural if number > 1 else model._meta.verbose_name}")

@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce, Length
 
 from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.models import ClusterObject, Quota, Run, Scenario, Upgrade, Work, WrittenLesson
+from kubesched_ui.models import ClusterObject, ClusterTable, Quota, Run, Scenario, Upgrade, Work, WrittenLesson
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.errors import InputError
 
@@ -197,7 +197,7 @@ def size_of(owner: int | None) -> int:
 def parts(kind: type[Run] | type[Scenario]) -> dict[type[models.Model], str]:
     """Return the tables whose rows belong to a run or scenario -> the column that references it."""
     if kind is Scenario:
-        return {ClusterObject: "scenario", WrittenLesson: "scenario"}
+        return {ClusterObject: "scenario", ClusterTable: "scenario", WrittenLesson: "scenario"}
     return {
         relation.related_model: relation.field.name
         for relation in Run._meta.related_objects

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from kubesched_ui.ingest.formats import UploadedObject
+from kubesched_ui.ingest.result import Record
 from scheduler_core.snapshot.defaults import Note
 
 MAX_BYTES = 32_000_000  # of the templates that are kept
@@ -51,21 +52,22 @@ class PodText(NamedTuple):
 
 class PodTemplate(NamedTuple):
     """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `name`: the index of
-    its name among the values. `namespace`: of its pods. `notes`: about defaults. `dropped`: the data that is not
+    its name among the values. `model`: its first pod. `notes`: about defaults. `dropped`: the data that is not
     stored, by the keys of redact.NOTES."""
 
     pieces: list[bytes]
     name: int
-    namespace: str
+    model: Record
     notes: list[Note]
     dropped: Counter[str]
 
-    def pod(self, text: PodText) -> tuple[str, str, bytes]:
-        """Return name, node and JSON of a pod of this template."""
+    def pod(self, text: PodText) -> Record:
+        """Return a pod of this template."""
         metadata, spec, status = text.values
         pieces = self.pieces.copy()
         pieces[1::2] = metadata + spec + status
-        return metadata[self.name].decode(), spec[0].decode() if spec else "", b"".join(pieces)
+        name, node, model = metadata[self.name].decode(), spec[0].decode() if spec else "", self.model
+        return Record(model.kind, model.api_version, model.namespace, name, b"".join(pieces), node, model)
 
 
 class PodTemplates:
@@ -103,8 +105,10 @@ class PodTemplates:
     def get(self, text: PodText) -> PodTemplate | None:
         return self._known.get(text.template)
 
-    def add(self, text: PodText, pod: dict[str, Any], notes: Collection[Note], dropped: Counter[str]) -> None:
-        """Keep the template of a pod that was read without a warning. `pod`: as it is stored."""
+    def add(
+        self, text: PodText, pod: dict[str, Any], model: Record, notes: Collection[Note], dropped: Counter[str]
+    ) -> None:
+        """Keep the template of a pod that was read without a warning. `pod`, `model`: as it is stored."""
         fields = ["apiVersion", "kind", *(part for part in _PARTS if part in pod)]
         if list(pod) != fields or text.values[1] not in ([], [pod["spec"].get("nodeName", "").encode()]):
             return
@@ -130,5 +134,4 @@ class PodTemplates:
         self._bytes += len(text.template) + sum(map(len, pieces))
         if self._bytes > MAX_BYTES:
             self._known, self._bytes = {}, 0
-        namespace = pod["metadata"]["namespace"]
-        self._known[text.template] = PodTemplate(pieces, names[0], namespace, list(notes), dropped)
+        self._known[text.template] = PodTemplate(pieces, names[0], model, list(notes), dropped)

@@ -196,7 +196,7 @@ class _Reading:
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
         text = self.templates.text_of(found) if kind.name == "Pod" else None
-        if text is not None and self._known_pod(text, kind, where):
+        if text is not None and self._known_pod(text, where):
             return
         obj = read_object(found.value, where, self.limits.max_depth)
         if is_internal(obj):
@@ -217,24 +217,23 @@ class _Reading:
         _check(obj, where)
         self.result.filled.add(notes, defaults.title(obj))
         node = as_text(member(obj, ("spec", "nodeName"))) if kind.name == "Pod" else ""
-        if not self._keep(Record(kind.name, kind.api_version, namespace, name, _encoded(obj, where), node), where):
+        record = Record(kind.name, kind.api_version, namespace, name, _encoded(obj, where), node)
+        if not self._keep(record, where):
             return
         if kind.name == "Node":
             self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
         if not self.misspelt.look(kind.name, obj, where) and text is not None and not generated and not odds:
-            self.templates.add(text, obj, notes, dropped)
+            self.templates.add(text, obj, record, notes, dropped)
 
-    def _known_pod(self, text: PodText, kind: Kind, where: Where) -> bool:
+    def _known_pod(self, text: PodText, where: Where) -> bool:
         """Keep a pod if its template is known; return whether it is."""
         template = self.templates.get(text)
         if template is None:
             return False
-        name, node, data = template.pod(text)
         if template.dropped:
             self.result.dropped.update(template.dropped)
         self.result.filled.add(template.notes, "pod")
-        record = Record(kind.name, kind.api_version, template.namespace, name, data, node)
-        self._keep(record, where.at(name=name, namespace=template.namespace))
+        self._keep(template.pod(text), where)
         return True
 
     def _identity(self, obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str, bool]:
@@ -318,6 +317,7 @@ class _Reading:
         elif before.data == record.data:
             return False  # bundles contain objects both in lists and separately
         else:
+            where = where.at(name=record.name, namespace=record.namespace)
             self.warnings.add("duplicate", IngestError(where, "occurs more than once; the last one is used"))
             del self.result.records[key]
         self.result.records[key] = record

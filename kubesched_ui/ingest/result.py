@@ -1,5 +1,7 @@
 """The result of reading an upload."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +18,8 @@ Key = tuple[str, str, str]  # kind, namespace, name
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none."""
+    """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none. `model`: the
+    first pod of its template; the two differ in the values that pod_templates.py names."""
 
     kind: str
     api_version: str
@@ -24,6 +27,7 @@ class Record:
     name: str
     data: bytes
     node: str = ""
+    model: Record | None = field(default=None, compare=False)
 
     def object(self) -> dict[str, Any]:
         """Return the object as a dict."""

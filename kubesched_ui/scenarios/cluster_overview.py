@@ -247,6 +247,15 @@ def table_of(objects: Iterable[Any], events: Iterable[Any] = ()) -> ClusterView:
     The message of a pod is that of its condition PodScheduled, else that of the FailedScheduling event that its own
     scheduler wrote, one of `events` (raw dicts). Events of other writers are its reports.
     """
+    nodes, pods = lines_of(objects)
+    for key, reports in events_by_pod(events).items():
+        if key in pods:
+            add_reports(pods[key], reports)
+    return ClusterView(nodes, pods)
+
+
+def lines_of(objects: Iterable[Any]) -> tuple[dict[str, NodeLine], dict[str, PodLine]]:
+    """Return the lines of the nodes by name and of the pods by key among decoded `objects`, without events."""
     nodes: dict[str, NodeLine] = {}
     pods: dict[str, PodLine] = {}
     classes: dict[str, PriorityClass] = {}
@@ -269,18 +278,23 @@ def table_of(objects: Iterable[Any], events: Iterable[Any] = ()) -> ClusterView:
         with suppress(InputError):  # the class does not exist: the priority is then 0
             admission.admit_loosely(written, new=written.typed)
             line.priority = written.priority
-    failures: dict[str, list[Any]] = {}
+    return nodes, pods
+
+
+def events_by_pod(events: Iterable[Any]) -> dict[str, list[Any]]:
+    """Return the events (raw dicts) of each pod: "namespace/name" -> events."""
+    found: dict[str, list[Any]] = {}
     for raw in events:
-        failures.setdefault(f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}", []).append(raw)
-    for key, reports in failures.items():
-        if key not in pods:
-            continue
-        line, scheduler = pods[key], pods[key].scheduler
-        found = own_and_others(reports, scheduler)
-        if is_own(found[0], scheduler):
-            line.message = line.message or found[0]["message"]
-        line.reports = tuple((writer(raw), raw["message"]) for raw in found if not is_own(raw, scheduler))
-    return ClusterView(nodes, pods)
+        found.setdefault(f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}", []).append(raw)
+    return found
+
+
+def add_reports(line: PodLine, events: list[Any]) -> None:
+    """Add the messages of the FailedScheduling events of a pod to its line."""
+    found = own_and_others(events, line.scheduler)
+    if is_own(found[0], line.scheduler):
+        line.message = line.message or found[0]["message"]
+    line.reports = tuple((writer(raw), raw["message"]) for raw in found if not is_own(raw, line.scheduler))
 
 
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:

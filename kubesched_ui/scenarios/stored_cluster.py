@@ -3,12 +3,19 @@
 A scenario never changes (an edit creates a new one), so its table is cached for the next page.
 """
 
+import logging
+import zlib
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 
-from kubesched_ui.models import ClusterObject, Scenario
+import msgspec
+
+from kubesched_ui.models import ClusterObject, ClusterTable, Scenario
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine, cluster_view, table_of
+from kubesched_ui.scenarios.stored_table import view_of_table
+
+logger = logging.getLogger(__name__)
 
 AT_ONCE = 500  # names per database query
 
@@ -41,4 +48,10 @@ def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLi
 def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
     # The creation time is part of the cache key because a database may reuse the ID of a deleted scenario.
     scenario = Scenario(pk=scenario_id)
+    for packed in ClusterTable.objects.filter(scenario=scenario).values_list("data", flat=True):
+        try:
+            if view := view_of_table(packed):
+                return view
+        except (zlib.error, msgspec.DecodeError, IndexError, ValueError):
+            logger.warning("The table of scenario %s is damaged, so it is made from its objects", scenario_id)
     return table_of(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))

@@ -86,12 +86,16 @@ def read_and_store(
     from kubesched_ui.housekeeping import quota
     from kubesched_ui.ingest import Limits, ingest_files
     from kubesched_ui.ingest.store import store
+    from kubesched_ui.models import ClusterTable
+    from kubesched_ui.scenarios import stored_table
     from kubesched_ui.scenarios.progress import Progress
 
     with Progress(token, size_of(files)) as progress:
         result = ingest_files(files, Limits.from_settings(), progress)
         title = name or result.name or Path(files[0][0]).name
         made = store(result, name=title[:200], origin=origin, begun=begun, check=quota.check_storing)
+        if len(result.records) > stored_table.LARGE:
+            ClusterTable.objects.create(scenario=made, data=stored_table.packed_table(result.records))
         return made.pk, result.run
 
 

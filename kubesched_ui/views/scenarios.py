@@ -1,6 +1,7 @@
 """Pages of a scenario: overview, nodes, pods, objects, object editor."""
 
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -63,7 +64,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "states": states,
         "zones": view.zones,
         "pending": pending[:20],
-        "bound": [pod for pod in view.pods.values() if pod.reschedulable][: settings.BOUND_PODS_SHOWN],
+        "bound": list(islice((pod for pod in view.pods.values() if pod.reschedulable), settings.BOUND_PODS_SHOWN)),
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),

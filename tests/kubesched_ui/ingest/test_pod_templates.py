@@ -182,7 +182,7 @@ def test_templates_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(self: PodTemplates, text: Any) -> Any:
         template = get(self, text)
-        used.extend([template.namespace] if template else [])
+        used.extend([template.model.namespace] if template else [])
         return template
 
     monkeypatch.setattr(PodTemplates, "get", counted)

@@ -15,7 +15,7 @@ from kubesched_ui import env
 from kubesched_ui.housekeeping import quota, retention
 from kubesched_ui.lessons import decisive_fields, lint, parser, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
-from kubesched_ui.models import ClusterObject, Scenario, WrittenLesson
+from kubesched_ui.models import ClusterObject, ClusterTable, Scenario, WrittenLesson
 from kubesched_ui.scenarios.uploads import store_upload
 from kubesched_ui.views import lesson_editor
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -105,6 +105,7 @@ def test_problems_are_listed_and_the_text_is_kept(
 def test_hidden_fields_are_searched_in_parts(
     client: Client, written: WrittenLesson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lesson_editor, "SEARCH_SECONDS", 600)
     address = reverse("written-search", args=[written.pk])
     page = client.get(address).content.decode()
     assert f'data-search="{address}"' in client.get(reverse("written-check", args=[written.pk])).content.decode()
@@ -170,7 +171,7 @@ def test_sizes_are_bounded(client: Client, written: WrittenLesson, monkeypatch: 
 
 def test_a_lesson_is_deleted_with_its_scenario(written: WrittenLesson, settings: Any) -> None:
     scenario = written.scenario
-    assert quota.parts(Scenario) == {ClusterObject: "scenario", WrittenLesson: "scenario"}
+    assert quota.parts(Scenario) == {ClusterObject: "scenario", ClusterTable: "scenario", WrittenLesson: "scenario"}
     before = quota.measure(scenario)
     written_lessons.save(written, written.text + "x" * 500)
     assert quota.measure(scenario) == before + 500
