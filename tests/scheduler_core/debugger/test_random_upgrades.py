@@ -23,7 +23,7 @@ def test_causes(seed: int) -> None:
     assert not faults
 
 
-@pytest.mark.parametrize("seed", selection(range(40), 32))
+@pytest.mark.parametrize("seed", selection(range(40), 40))
 def test_causes_between_patch_releases(seed: int) -> None:
     for a, b in differing_runs(with_other_hostnames(random_cluster(seed)), PATCHES):
         step, wrong = check_causes(a, b)
