@@ -63,13 +63,13 @@ function shown() {
     world = player.world;
     choices.offer([world]);
   }
-  part("wait").hidden = true;
   view.evicting(player.victims);
   view.mark(player.focus.node ?? "");
   const now = performance.now();
   const few = now - written.at < (player.pace ? FRAME : WORDS) && player.position - ticker.last < LISTED;
   if (player.playing && player.playing === written.playing && few) return;
   written = { playing: player.playing, at: now };
+  part("wait").hidden = true;
   hand();
   controls.show();
   part("ticker").classList.toggle("fast", player.playing > 0 && player.speed > CALM);
