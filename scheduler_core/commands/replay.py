@@ -20,6 +20,7 @@ from scheduler_core.framework.interface import WAIT, Status
 from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.golden import golden as legacy_golden
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.contrib.trimaran import set_load
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue.heap_order import heap_order
 from scheduler_core.releases import Release, get_release, with_gates
@@ -64,6 +65,8 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     except InputError as problem:
         return {"name": case["name"], "kubernetes": case["kubernetes"], "refused": str(problem), "cycles": []}
     simulation = simulation_of(case, config=configuration, retry_groups=True)
+    if "NodeMetricsMap" in case.get("watcher", {}).get("data", {}):
+        set_load(simulation.cluster, case["watcher"])
     answer = {"name": case["name"], "kubernetes": case["kubernetes"], "node_order": list(simulation.nodes)}
     if (order := _queue_order(simulation)) is not None:
         answer["queue_order"] = order

@@ -83,13 +83,12 @@ def test_an_error_of_a_run_is_at_its_line(old: str, new: str, line: int, message
 
 def test_unknown_plugins_of_the_release_give_a_warning() -> None:
     text = CONFIG.replace("name: NodeAffinity", "name: NodeAffinty").replace(
-        "name: ImageLocality", "name: TargetLoadPacking"
+        "name: ImageLocality", "name: YuniKornPlugin"
     )
     first, second = analyze(text)["problems"]
     assert first["message"].endswith(
-        f'there is no plugin "TargetLoadPacking" in kube-scheduler {NEWEST}; it is ignored '
-        "(scheduler-plugins: packs nodes up to a target load: uses the measured load, which a "
-        "snapshot does not contain)"
+        f'there is no plugin "YuniKornPlugin" in kube-scheduler {NEWEST}; it is ignored '
+        "(Apache YuniKorn: delegates to the queues of YuniKorn)"
     ), first["message"]
     assert second["message"] == (
         f'profiles[1].plugins.score.enabled[0].name: there is no plugin "NodeAffinty" in kube-scheduler {NEWEST}; '
