@@ -109,7 +109,7 @@ def moments_of(cluster: Cluster, history: PodHistory, waiting: PendingPod | None
         gaps = gaps.filter(Q(ended_at=None) | Q(ended_at__gte=begin))
     if end is not None:
         gaps = gaps.filter(began_at__lte=end)
-    dated += [(gap.began_at, 2, gap_of(gap)) for gap in gaps.order_by("-began_at")[:GAPS]]
+    dated += [(gap.began_at, 2 if gap.after else 0, gap_of(gap)) for gap in gaps.order_by("-began_at")[:GAPS]]
     moments = [moment for *_, moment in sorted(dated, key=lambda one: one[:2])]
     return [*moments, *queued(cluster, waiting, last_attempt(history))] if waiting is not None else moments
 

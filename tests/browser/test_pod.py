@@ -184,6 +184,8 @@ def test_answer_picture_steps_and_inspector_are_in_view_together(
     page.goto(f"/runs/{recorded['run']}/pods/shop/{name}/")
     expect(page.locator("#pod-map [data-wait]")).to_be_hidden()
     expect(page.get_by_text("Simulating fixes")).to_have_count(0)
+    expect(page.locator("#pod-map [data-shades]")).to_contain_text("cordoned")
+    expect(page.locator("#pod-map [data-shades]")).to_contain_text("tainted")
     for part in (".answer", "#pod-map canvas", "#pod-map .map-side p >> nth=0", "#stepper"):
         box = page.locator(part).first.bounding_box()
         assert box, part

@@ -102,6 +102,7 @@ def stops(
         Stop("composer", f"/compose/?scenario={scenario}", _compose),
         Stop("runs", "/runs/"),
         Stop("run", f"/runs/{run}/"),
+        Stop("run, a cycle", f"/runs/{run}/?cycle=1", lambda page: page.locator("#map .steps a").first.wait_for()),
         Stop("run, no pod found", f"/runs/{run}/?q=nothing-has-this-name"),
         Stop("run, fork form", f"/runs/{run}/", _click("#fork > summary")),
         Stop("run, forked", f"/runs/{fork}/"),
@@ -138,6 +139,7 @@ def stops(
         Stop("run in virtual time", f"/runs/{timed}/?t=70"),
         Stop("pod, nowhere", f"{pod}/search-1/"),
         Stop("pod, tried on a node", f"{pod}/search-1/", _try_on_alpha),
+        Stop("pod, all parts open", f"{pod}/search-1/?point=filter", _open_details),
         Stop("pod, filter", f"{pod}/search-1/?point=filter&plugin=NodeResourcesFit"),
         Stop("pod, no preemption", f"{pod}/search-1/?point=postfilter"),
         Stop("pod, placed", f"{pod}/front-3/"),
@@ -227,7 +229,7 @@ def _click(selector: str, shown: str = "main") -> Callable[[Page], None]:
 
 
 def _open_details(page: Page) -> None:
-    page.evaluate("for (const one of document.querySelectorAll('#live details')) one.open = true")
+    page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
 
 
 def _try_on_alpha(page: Page) -> None:
