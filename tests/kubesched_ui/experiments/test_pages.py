@@ -5,7 +5,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,7 +14,6 @@ from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs.services import run_finished
 from kubesched_ui.runs.tasks import execute_run
-from kubesched_ui.views.experiments.question_page import no_context
 from kubesched_ui.views.experiments.registry import PAGES
 from scheduler_core.releases import NEWEST
 from tests.kubesched_ui.experiments.documents import document
@@ -30,9 +28,8 @@ CORDON = [{"name": "unchanged"}, {"name": "without n1", "changes": [{"cordon": "
 
 @pytest.fixture(autouse=True)
 def page_without_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show the base page for `compare`, whose answer these tests replace."""
-    base: dict[str, Any] = {"context": no_context, "template": "experiments/experiment_base.html"}
-    monkeypatch.setitem(PAGES, "compare", replace(PAGES["compare"], **base))
+    """Show no answer of `compare`, which these tests replace."""
+    monkeypatch.setitem(PAGES, "compare", replace(PAGES["compare"], context=lambda experiment, query: {}))
 
 
 def page(client: Client, address: str) -> str:
