@@ -148,6 +148,17 @@ class RestartRule(Struct):
     action: str = ""
 
 
+class SeccompProfileSource(Struct):
+    type: str = ""
+    localhost_profile: str = ""
+
+
+class SecurityContext(Struct):
+    """Of a pod or a container: what a plugin of scheduler-plugins reads."""
+
+    seccomp_profile: SeccompProfileSource | None = None
+
+
 class Container(Struct):
     name: str = ""
     image: str = ""
@@ -155,6 +166,7 @@ class Container(Struct):
     ports: list[ContainerPort] = []
     restart_policy: str = ""
     restart_policy_rules: list[RestartRule] = []
+    security_context: SecurityContext | None = None
 
 
 class TopologySpreadConstraint(Struct):
@@ -296,6 +308,7 @@ class PodSpec(Struct):
     host_network: bool = False
     host_users: bool | None = None
     scheduling_group: SchedulingGroup | None = None
+    security_context: SecurityContext | None = None
     termination_grace_period_seconds: int | None = None
 
 
