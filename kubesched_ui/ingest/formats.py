@@ -228,7 +228,8 @@ def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: in
         yield IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
         return
     for number, element in enumerate(elements(array), 1):
-        yield from objects(element, where.at(item=number), limits, hint, nesting + 1)
+        place = Where(*where[:2], number, *where[3:])  # `at` takes twice as long, for each object
+        yield from objects(element, place, limits, hint, nesting + 1)
 
 
 def _ours(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:
