@@ -344,6 +344,12 @@ class Simulation:
             self._start(pod)
             return
         if trace.postfilter is None:
+            ends = (
+                trace.result == "unschedulable" and self.scheduler.cluster.release.failed_preemption_clears_nomination
+            )
+            if ends and pod.nominated_node and not self.scheduler.framework_of(pod).post_filter:
+                pod.nominated_node = ""  # no plugin preempts, so nothing keeps the nomination
+                nominator.forget(pod)
             return
         for key in trace.victims:
             held = self._waiting.get(key)

@@ -67,6 +67,10 @@ class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
     cache_resync_period_seconds: Int64 = 0
     discard_reserved_nodes: bool = False
     cache: TopologyCache = msgspec.field(default_factory=TopologyCache)
+    # of older releases of the plugin
+    kubeconfigpath: str | None = None
+    masteroverride: str | None = None
+    namespaces: tuple[str, ...] | None = None
 
     def finish(self, complain: Complain) -> Self:
         strategy = self.scoring_strategy or NumaScoringStrategy(type=numa_zones.LEAST)
