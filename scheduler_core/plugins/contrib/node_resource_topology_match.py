@@ -6,7 +6,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -42,8 +42,6 @@ STALE = "invalid node topology data"
 _MAX_KINDS = 1 << 15  # different nodes that are remembered
 _MAX_SHAPES = 1 << 10  # different pods that are remembered
 _NO_TOPOLOGY = 0  # the number of nodes without a NodeResourceTopology
-
-_T = TypeVar("_T")
 
 
 class NumaScoringStrategy(Strict, frozen=True, kw_only=True):
@@ -115,8 +113,9 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         self._kind_of = np.zeros(0, np.intp)  # over nodes
         self._versions = (-1, -1)
         self._changed: set[str] = set()  # nodes with other assumed pods than `_kind_of` has
-        self._misfits: dict[Shape, list[str]] = {}  # by the number of the kind
-        self._scores: dict[Shape, list[int]] = {}
+        self._misfits: dict[Shape, fwk.Int64] = {}  # by the number of the kind
+        self._scores: dict[Shape, fwk.Int64] = {}
+        self._statuses = [fwk.unschedulable(STALE)]
         self._assumed: dict[str, dict[str, Nano]] = {}  # node -> pods placed by this scheduler -> requests
         self._foreign: set[str] = set()  # nodes that have, or had, pods of other schedulers
         self._schedulers: frozenset[str] | None = None
@@ -193,14 +192,32 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         return number
 
     def _of_kinds(
-        self, known: dict[Shape, list[_T]], shape: Shape, without: _T, compute: Callable[[NodeKind], _T]
-    ) -> list[_T]:
-        """Return a value of each kind of node for pods of a shape. `without`: that of nodes without topology."""
-        if shape not in known and len(known) >= _MAX_SHAPES:
-            known.clear()
-        values = known.setdefault(shape, [without])
-        values.extend(compute(kind) for kind in self._kinds[len(values) :] if kind is not None)
+        self, known: dict[Shape, fwk.Int64], shape: Shape, without: int, compute: Callable[[NodeKind], int]
+    ) -> fwk.Int64:
+        """Return a number for each kind of node for pods of a shape. `without`: that of nodes without topology."""
+        values = known.get(shape)
+        if values is None:
+            if len(known) >= _MAX_SHAPES:
+                known.clear()
+            values = np.array([without], np.int64)
+        if len(values) < len(self._kinds):
+            more = [compute(kind) for kind in self._kinds[len(values) :] if kind is not None]
+            values = np.concatenate([values, np.array(more, np.int64)])
+        known[shape] = values
         return values
+
+    def _misfit(self, shape: Shape, kind: NodeKind) -> int:
+        """Return the number of the status with which a node refuses the pod; 0 if it does not."""
+        try:
+            text = numa_zones.misfit(shape, kind.manager, kind.zones, kind.offered)
+        except InconsistentTopologyError as problem:
+            text = f"the NodeResourceTopology is not consistent: {problem}"
+        if not text:
+            return 0
+        status = fwk.unschedulable(text) if text in self.phrases else fwk.error(text)
+        if status not in self._statuses:
+            self._statuses.append(status)
+        return self._statuses.index(status) + 1
 
     # ---- Filter
 
@@ -210,24 +227,19 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         if not numa_zones.looks(shape):
             return fwk.PASSES
         kind_of = self._refresh()
-        reasons = self._of_kinds(self._misfits, shape, "", lambda kind: _misfit(shape, kind))
-        texts = [STALE, *dict.fromkeys(filter(None, reasons))]
-        codes = np.array([texts.index(one) + 1 if one else 0 for one in reasons], np.uint16)[kind_of]
-        stale = self._stale()
-        for name in stale:
+        misfits = self._of_kinds(self._misfits, shape, 0, lambda kind: self._misfit(shape, kind))
+        codes = misfits[kind_of].astype(np.uint16)
+        for name in self._stale():
             if (row := self.cluster.nodes.rows.get(name)) is not None:
                 codes[row] = 1
-        if not codes.any():
-            return fwk.PASSES
-        statuses = [fwk.unschedulable(text) if text in self.phrases else fwk.error(text) for text in texts]
-        return fwk.Verdict(codes, tuple(statuses))
+        return fwk.Verdict(codes, tuple(self._statuses)) if codes.any() else fwk.PASSES
 
     def varies_with(self, pod: PodInfo) -> str:
         """With a cache, the results depend on pods; if a node has no valid score, on which nodes are feasible."""
         if self._counts or self._discards:
             return fwk.ANYTHING
         scores = self._all_scores(numa_zones.shape_of(pod.pod))
-        return fwk.OBJECTS if all(0 <= score <= fwk.MAX_NODE_SCORE for score in scores) else fwk.ANYTHING
+        return fwk.OBJECTS if scores.min() >= 0 and scores.max() <= fwk.MAX_NODE_SCORE else fwk.ANYTHING
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -306,7 +318,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         """Return the score of the zones by the strategy; 100 for pods that are not Guaranteed, 0 without topology."""
         shape = numa_zones.shape_of(pod.pod)
         kind_of = self._refresh()
-        scores = np.array(self._all_scores(shape), np.int64)[kind_of]
+        scores = self._all_scores(shape)[kind_of]
         if shape.qos != GUARANTEED:
             return scores[rows]
         for name in self._stale():
@@ -319,7 +331,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             raise fwk.ScoreError(self._why_wrong(shape, row, int(chosen[wrong[0]])))
         return chosen
 
-    def _all_scores(self, shape: Shape) -> list[int]:
+    def _all_scores(self, shape: Shape) -> fwk.Int64:
         """Return the score of each kind of node for pods of a shape; _CRASHES where upstream would crash."""
         self._refresh()
         guaranteed, strategy = shape.qos == GUARANTEED, self.args.scoring_strategy.type
@@ -397,13 +409,6 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
 
 
 _CRASHES = -(1 << 62)
-
-
-def _misfit(shape: Shape, kind: NodeKind) -> str:
-    try:
-        return numa_zones.misfit(shape, kind.manager, kind.zones, kind.offered)
-    except InconsistentTopologyError as problem:
-        return f"the NodeResourceTopology is not consistent: {problem}"
 
 
 def has_exclusive(pod: Pod, listed: set[str]) -> bool:
