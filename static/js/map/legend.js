@@ -5,7 +5,7 @@ import { HEAT, inkOn } from "./colours.js";
 import { LEVELS } from "./ladder.js";
 import { LEVEL_PATTERNS, PATTERNS } from "./renderer.js";
 
-// Marks in the upper right corner of nodes, the most severe first: colour, height, meaning (renderer.js).
+// Marks in the upper right corner of nodes (renderer.js): colour, height, meaning.
 const MARKS = {
   broken: ["bad", 6, "not ready"],
   cordoned: ["ink", 6, "cordoned"],
@@ -59,14 +59,9 @@ export class Legend {
   mark(name) {
     const { colour } = this.view.painter;
     const [fill, height] = MARKS[name];
-    const size = { width: 14, height: 14 };
-    const node = svg("rect", { ...size, fill: colour.sunken });
-    return svg(
-      "svg",
-      { ...size, "aria-hidden": "true" },
-      node,
-      svg("rect", { x: 8, width: 6, height, fill: colour[fill] }),
-    );
+    const node = swatch(colour.sunken);
+    node.append(svg("rect", { x: 8, width: 6, height, fill: colour[fill] }));
+    return node;
   }
 
   hatch(index) {
@@ -79,9 +74,7 @@ export class Legend {
 function marksOf(world) {
   const found = new Set();
   for (const { ready, unschedulable, taints } of world?.nodes.values() ?? [])
-    if (!ready) found.add("broken");
-    else if (unschedulable) found.add("cordoned");
-    else if (taints.length) found.add("tainted");
+    found.add(!ready ? "broken" : unschedulable ? "cordoned" : taints.length && "tainted");
   return Object.keys(MARKS).filter((name) => found.has(name));
 }
 

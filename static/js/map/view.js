@@ -74,7 +74,7 @@ export class View {
     for (const group of groups) group.common = group.nodes.length > 1 ? commonParts(group.nodes) : this.names;
     const width = this.box.clientWidth;
     if (!width) return;
-    const least = Math.min(300, Math.max(180, innerHeight - 540)) / this.painter.scale; // in a low window, what is around it stays in view
+    const least = Math.min(300, Math.max(180, innerHeight - 540)) / this.painter.scale; // low windows
     const tallest = Math.max(least, Math.min(620, innerHeight * this.tallest));
     this.layout = layout(groups, width, tallest);
     this.canvas.style.height = `${Math.max(LOWEST, Math.min(tallest, Math.ceil(this.layout.height)))}px`;
