@@ -30,21 +30,23 @@ STARTED = "Start here"  # name of the example's run
 CLUSTERS = 30  # scenarios to choose from
 LIVE = 5  # live clusters listed
 SECTIONS = ("upgrade", "pairs")  # sections of a scenario's page
+RESOURCES: dict[str, Any] = {  # of the commands that take a snapshot
+    "kinds": SNAPSHOT_KINDS,
+    "devices": DEVICE_KINDS,
+    "podgroups": GROUP_KINDS,
+    "plugin_kinds": PLUGIN_KINDS,
+}
 FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 
 
 def front(request: HttpRequest, error: str = "", pasted: str = "", status: int = 200) -> HttpResponse:
     """Render the home page, with the error of an upload if there was one."""
     samples = list(Scenario.objects.filter(origin=Scenario.Origin.SAMPLE).order_by("id"))
-    context: dict[str, Any] = {
+    context: dict[str, Any] = RESOURCES | {
         "groups": grouped(samples),
         "runs": Run.objects.listed()[:8],
         "error": error,
         "pasted": pasted,
-        "kinds": SNAPSHOT_KINDS,
-        "devices": DEVICE_KINDS,
-        "podgroups": GROUP_KINDS,
-        "plugin_kinds": PLUGIN_KINDS,
         "clusters": clusters(samples),
         "previews": Upgrade.objects.select_related("scenario").defer("steps")[:3],
     }
