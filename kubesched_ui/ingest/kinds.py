@@ -60,6 +60,7 @@ PLUGIN_KINDS = {
     "SySched": ("seccompprofiles.security-profiles-operator.x-k8s.io",),
     "TopologicalSort": ("appgroups.appgroup.diktyo.x-k8s.io",),
 }
+PLUGIN_GROUPS = frozenset(name.partition(".")[2] for names in PLUGIN_KINDS.values() for name in names)
 # Never stored: these kinds do not affect scheduling, and their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 

@@ -14,7 +14,10 @@ from scheduler_core.releases import RELEASES, Release, get_release
 
 SHAPE = re.compile(r"unknown field|^must be (a list|a mapping|a text|a number|a whole number|true or false)\b")
 KNOWN = known_plugins(PLUGINS)
-NEEDED = {"RequestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "RequestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]},
+    "Peaks": {"WatcherAddress": "http://watcher", "NodePowerModel": {"n1": {"k0": 1.0}}},
+}
 PLAIN: dict[str, Any] = {"text": "", "integer": 0, "number": 0, "boolean": False, "any": {}}
 
 
