@@ -1,6 +1,7 @@
 """Answers about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is."""
 
 import threading
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
@@ -15,7 +16,15 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, NodeAnswer
 from scheduler_core.simulation import Simulation
 
+LARGE = 20_000
+"""Pods of a scenario from which on a page opens before its sentence about the node is known, which takes seconds."""
+
 _lock = threading.Lock()  # dry cycles modify a cached cluster, and revert that
+
+
+def loads_later(scenario: Scenario, query: Mapping[str, str]) -> bool:
+    """Return whether the sentence about a node is asked for after the page, with `summary` in the query."""
+    return scenario.counts.get("Pod", 0) > LARGE and "summary" not in query
 
 
 def of_run(run: Run, name: str, moment: int) -> str:

@@ -148,8 +148,9 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
     if context is None:
         raise Http404(f"Scenario {scenario_id} has no node {name}.")
     stored = scenario.cluster_objects.filter(kind="Node", name=name).only("pk").first()
-    summary = node_summaries.of_scenario(scenario, name)
-    return render(request, "node.html", context | {"scenario": scenario, "stored": stored, "summary": summary})
+    later = node_summaries.loads_later(scenario, request.GET)
+    context |= {"later": later, "summary": "" if later else node_summaries.of_scenario(scenario, name)}
+    return render(request, "node.html", context | {"scenario": scenario, "stored": stored})
 
 
 @require_GET

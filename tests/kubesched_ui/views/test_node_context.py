@@ -13,6 +13,7 @@ from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import RecordingBlock, Run
+from kubesched_ui.queries import node_summaries
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +55,24 @@ def test_a_node_at_a_timepoint(client: Client, virtual_time: Run) -> None:
     assert "At 5 s" in found
     assert "1 of 4 · 25%" in found
     assert "gone" not in found
+
+
+@pytest.mark.parametrize("of_run", [False, True])
+def test_the_sentence_of_a_large_cluster_is_loaded_after_the_page(
+    client: Client, monkeypatch: pytest.MonkeyPatch, of_run: bool
+) -> None:
+    stored = scenario(node("n1"), pod("early"), pod("big", cpu="9"))
+    address = (
+        reverse("node", args=[ran(stored).pk, "n1"]) if of_run else reverse("scenario-node", args=[stored.pk, "n1"])
+    )
+    small = client.get(address).content.decode()
+    sentence = re.search(r'<p class="answer">(.*?)</p>', small, re.S)[1]  # type: ignore[index]
+    monkeypatch.setattr(node_summaries, "LARGE", 1)
+    first = client.get(address).content.decode()
+    assert 'id="summary" data-load="?summary=1"' in first
+    assert sentence not in first
+    then = client.get(address + "?summary=1").content.decode()
+    assert f'<div id="summary"><p class="answer">{sentence}</p></div>' in then
 
 
 def test_a_node_that_is_added_later(client: Client, virtual_time: Run) -> None:
