@@ -66,7 +66,8 @@ class LowerPods:
         if changed is None:
             known.clear()
             self._candidates.clear()
-        for row in changed or ():
+            return
+        for row in changed:
             known.pop(row, None)
             for candidates in self._candidates.values():
                 candidates.pop(row, None)

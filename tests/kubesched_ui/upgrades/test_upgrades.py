@@ -307,7 +307,7 @@ def test_a_preview_says_what_is_verified_and_which_patch_release_differs(client:
     cluster = scenario(node("n1"), pod("p", status={"conditions": [UNPLACED]}))
     Scenario.objects.filter(pk=cluster.pk).update(kubernetes="v1.26.0")
     cluster.refresh_from_db()
-    remark = "The cluster runs Kubernetes v1.26.0; 1.26 is simulated as 1.26.4. They differ: in 1.26.4, only"
+    remark = "The cluster runs Kubernetes v1.26.0; 1.26 is simulated as 1.26.4. They differ: in 1.26.4, an in-tree disk"
     chooser = page(client, f"/scenarios/{cluster.pk}/")
     assert "The cluster runs" not in chooser[chooser.index('id="upgrade"') :], "its own release is preselected"
     assert ">1.36 (verified as 1.36.2; virtual time by sources)</option>" in chooser
