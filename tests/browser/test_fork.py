@@ -43,11 +43,10 @@ def test_from_a_pending_pod_by_a_suggested_fix_to_its_node(page: Page, recorded:
     expect(page.locator(".answer")).to_contain_text("Placed on")
 
 
-@pytest.mark.parametrize(
-    ("pod", "node"), selection([("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")], 3)
-)
-def test_why_not_another_node(page: Page, recorded: dict[str, Any], pod: str, node: str) -> None:
+@pytest.mark.parametrize("case", selection([("front-3", "alpha"), ("front-3", "delta"), ("search-1", "epsilon")], 3))
+def test_why_not_another_node(page: Page, recorded: dict[str, Any], case: tuple[str, str]) -> None:
     """A node with a lower score, a filtered node, a node of a pending pod: the fix leads there."""
+    pod, node = case
     page.goto(f"/runs/{recorded['run']}/pods/shop/{pod}/")
     page.get_by_role("textbox", name="Why not").fill(node)
     page.get_by_role("button", name="Explain").click()
