@@ -190,13 +190,14 @@ def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer, whole_
             return
         if behind.cause is None or (trace.preenqueue or trace.prefilter) is None:
             break
+        answer.sentence += f" Even then, {_continued(behind.sentence)}"
         cause = behind.cause
     if behind.cause is None:
         return
     answer.cause.nodes = behind.cause.nodes
     answer.ladder = behind.ladder
     for rung in answer.ladder:
-        rung.changes = None if rung.changes is None else rung.changes + 1
+        rung.changes = None if rung.changes is None else rung.changes + len(changes)
     if behind.cause.kind == causes.WAITS:
         answer.sentence += f" {_then(behind.cause.nodes)}"
     elif behind.cause.kind != answer.cause.kind:

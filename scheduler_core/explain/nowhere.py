@@ -22,6 +22,7 @@ from scheduler_core.framework.causes import NEVER, TYPING_ERROR, Obstacle
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.inter_pod_affinity import ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
 from scheduler_core.plugins.node_affinity import lacked
 from scheduler_core.plugins.node_resources_fit import PODS
 
@@ -144,7 +145,7 @@ class Nowhere:
         if pinned is not None:
             return self._domain_full(pinned)
         if not self.near:
-            return self._never(found)
+            return f"{self._never(found)} {self._besides(found)}".rstrip()
         others = [one for one in self.near[0].obstacles if one is not found]
         if found.effort == TYPING_ERROR and others:
             also = listing([agree(len(self.names), one.phrase) for one in others])
@@ -346,6 +347,14 @@ class Nowhere:
         wanted = " and ".join(found.objects)
         where = listing(sorted({n for t in terms for n in (t.namespaces or ())} or {pod.namespace}))
         text = f"No running pod matches its required affinity ({wanted}, in namespace {where})"
+        row = self.context.row(self.names[0])
+        for status in (
+            (ANTI_AFFINITY, EXISTING_ANTI_AFFINITY) if row is not None else ()
+        ):  # the first status is recorded
+            if detail := InterPodAffinity.rejection_detail(self.context, row, status):
+                return (
+                    f"{text}. Besides, {self._named(self.names)} {InterPodAffinity.phrases[status.message]} ({detail})."
+                )
         return f"{text}; {self._named(self.names)} could take the pod otherwise."
 
     def _several(self) -> str:
@@ -390,6 +399,38 @@ class Nowhere:
         if every and found.phrase.startswith("have no device "):
             return f"{'Neither' if len(names) == 2 else 'No'} node has a {found.phrase.removeprefix('have no ')}."
         return f"{who} {agree(len(names), found.phrase)}."
+
+    def _besides(self, found: Obstacle) -> str:
+        """Return what else keeps the pod from all nodes that an obstacle excludes for ever; "" if nothing does."""
+        fewest = min(map(_never, self.classes))
+        mine = [
+            one for one in self.classes if _never(one) == fewest and any(o.kind == found.kind for o in one.obstacles)
+        ]
+        phrases = [
+            [o.phrase for o in one.obstacles if (o.kind, o.objects) != (found.kind, found.objects)] for one in mine
+        ]
+        lacking = self._lacked_by_all([name for one in mine for name in one.names], found)
+        if lacking and not any("lack" in phrase for phrase in phrases[0]):
+            phrases = [[*one, f"lack {listing(lacking)}"] for one in phrases]
+        if not all(phrases):
+            return ""
+        names = mine[0].names
+        return f"Besides, {self._named(names)} {listing([agree(len(names), phrase) for phrase in phrases[0]])}."
+
+    def _lacked_by_all(self, names: Sequence[str], found: Obstacle) -> list[str]:
+        """Return the resources besides those of an obstacle of which none of the nodes has enough free."""
+        if self.context is None or found.kind not in (causes.REQUEST_EXCEEDS_NODES, causes.RESOURCE_ABSENT):
+            return []
+        nodes = self.context.nodes
+        rows = [row for name in names if (row := self.context.row(name)) is not None]
+        lacking = []
+        for name, request in self.context.pod.requests.items():
+            sizes = nodes.allocatable.get(name)
+            short = sizes is None or bool(((sizes - nodes.requested[name])[rows] < request).all())
+            if short and request and name not in found.objects:
+                lacking.append(name)
+        full = bool((nodes.pod_count[rows] >= nodes.allowed_pods[rows]).all()) and PODS not in found.objects
+        return [*lacking, *(["a free pod slot"] if full else [])]
 
     def _too_large(self, found: Obstacle) -> str:
         assert self.context is not None

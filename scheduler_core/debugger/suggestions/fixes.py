@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.mutations import read_changes
+from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.mutations import Change, read_changes
 from scheduler_core.debugger.suggestions.candidates import FixCandidate, Situation
 from scheduler_core.debugger.suggestions.cause_fixes import candidates, others
 from scheduler_core.debugger.suggestions.placing import Placing
 from scheduler_core.errors import InputError
+from scheduler_core.explain import explain
 from scheduler_core.explain.answer import Answer, Fix
 from scheduler_core.framework import causes
 from scheduler_core.simulation import Simulation
@@ -71,6 +73,8 @@ def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
     if not placed and not candidate.always:
         return None
     remark = candidate.remark
+    if not placed and not candidate.shows and (why := _why_still(situation, changes)):
+        remark = f"{remark}; {why}" if remark else why
     if len(situation.tried) < len(situation.pods) and placed:
         tried = f"only the first {len(situation.tried):,} pods were simulated"
         remark = f"{remark}; {tried}" if remark else tried
@@ -86,6 +90,21 @@ def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
         changes=[msgspec.to_builtins(change) for change in changes],
         remark=remark,
     )
+
+
+def _why_still(situation: Situation, changes: Sequence[Change]) -> str:
+    """Return why the first pod has no node with the changes, as a remark; "" if it has one or they cannot be made."""
+    found: list[str] = []
+
+    def look(trace: CycleTrace, pod: PodInfo) -> None:
+        if not trace.placed_on:
+            found.append(f"this alone places no pod: {explain(trace, situation.simulation, pod).sentence}")
+
+    try:
+        situation.what_if.run(changes, look)
+    except InputError:
+        return ""
+    return found[0].removesuffix(".") if found else ""
 
 
 # ---- over workloads

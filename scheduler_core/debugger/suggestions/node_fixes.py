@@ -114,8 +114,19 @@ def to_free(situation: Situation, context: NodeContext) -> FixCandidate | None:
 def less_requested(situation: Situation) -> Candidates:
     """Yield a reduction of requests to what a near node has free, if it keeps most of each."""
     for context in situation.near[:3]:
-        if all(left >= KEPT * situation.pod.requests[name] for name, left in requests.short(context).items()):
-            yield situation.edited(requests.less(context))
+        yield situation.edited(fitting(situation, context))
+
+
+def fitting(situation: Situation, context: NodeContext) -> TemplateEdit | None:
+    """Return the reduction of requests to what a node has free; None if too little of one is left: of a request that
+    exceeds every node it may be a share of the largest node."""
+    table = situation.cluster.nodes
+    for name, left in requests.short(context).items():
+        most = int(table.allocatable[name].max()) if name in table.allocatable else 0
+        request = situation.pod.requests[name]
+        if left < (FREE * most if request > most else KEPT * request):
+            return None
+    return requests.less(context)
 
 
 def too_large(situation: Situation) -> Candidates:

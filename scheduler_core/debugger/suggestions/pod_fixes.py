@@ -48,17 +48,22 @@ def selectors(situation: Situation) -> Candidates:
     edits = {edit.text: edit for context in situation.near if (edit := labels.affinity(context))}
     for edit in sorted(edits.values(), key=lambda edit: edit.cost)[:2]:
         yield situation.edited(edit, note)
-    for context, lacking in wanted:
-        if lacking and not lacking.keys() & {*GIVEN_LABELS, NODE_NAME, *context.labels}:
-            text = formatting.listing([f"{key}={value}" if value else key for key, value in lacking.items()])
-            patch, command = {"metadata": {"labels": lacking}}, commands.label(context.name, lacking)
-            change, target = patch_of("Node", "", context.name, patch), Target("Node", "", context.name)
-            yield FixCandidate("label-node", target, f"label node {context.name} {text}", command, [change], patch)
-            break
+    yield next(filter(None, map(labelled, situation.near)), None)
     if not fixed:
         yield from relaxed(situation, "node-selector", "node")
     elif situation.owner.kind != "DaemonSet":
         yield situation.added("node-selector", [_labelled(context.node, found) for context, found in wanted])
+
+
+def labelled(context: NodeContext) -> FixCandidate | None:
+    """Return the labels that the pod requires and the node lacks; None if they are not a person's to set."""
+    lacking = labels.wanted_labels(context)
+    if not lacking or lacking.keys() & {*GIVEN_LABELS, NODE_NAME, *context.labels}:
+        return None
+    text = formatting.listing([f"{key}={value}" if value else key for key, value in lacking.items()])
+    patch, command = {"metadata": {"labels": lacking}}, commands.label(context.name, lacking)
+    change, target = patch_of("Node", "", context.name, patch), Target("Node", "", context.name)
+    return FixCandidate("label-node", target, f"label node {context.name} {text}", command, [change], patch)
 
 
 def _labelled(node: Node, more: dict[str, str]) -> Node:

@@ -10,7 +10,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.actions import PREFERRED
 from scheduler_core.debugger.suggestions import requests
 from scheduler_core.debugger.suggestions.candidates import FixCandidate, Situation
-from scheduler_core.debugger.suggestions.cause_fixes import obstacles_at, together
+from scheduler_core.debugger.suggestions.cause_fixes import RESOURCES, obstacles_at, together
 from scheduler_core.debugger.suggestions.fixes import simulated
 from scheduler_core.debugger.suggestions.node_fixes import to_free
 from scheduler_core.debugger.suggestions.owner import owner_of
@@ -23,7 +23,6 @@ from scheduler_core.explain.scores import ties
 from scheduler_core.simulation import Simulation
 
 HOSTNAME = "kubernetes.io/hostname"
-RESOURCES = ("NodeResourcesFit", "PodFitsResources", "GeneralPredicates")
 
 
 class PreferNode(msgspec.Struct):
@@ -71,7 +70,7 @@ def _tied(trace: CycleTrace, node: str, names: list[str]) -> list[str]:
 def _fixes(situation: Situation, node: str) -> Iterator[Fix]:
     """Yield the first candidate of each list with which the pod goes to the node and no other node scores as high."""
     context = situation.near[0]
-    found = obstacles_at(context, but=RESOURCES)
+    found = obstacles_at(context)
     if found is not None and context.statuses().keys() & {*RESOURCES}:
         less, candidate = requests.less(context), to_free(situation, context)
         found = [*found, less] if less is not None else None
@@ -89,6 +88,8 @@ def _fixes(situation: Situation, node: str) -> Iterator[Fix]:
             )
             if fix is not None:
                 yield fix
+                if edit is None:
+                    return
                 break
 
 
