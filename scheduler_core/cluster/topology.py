@@ -50,11 +50,13 @@ class Topology:
 
     def over_nodes(self, numbers: Int64) -> Int64:
         """Expand a column over values (int64) to the nodes; 0 if the label is missing."""
-        if self.unique:
-            return numbers
-        if self.missing is None:
-            return numbers[self.ids]
-        return np.append(numbers, 0)[self.ids]
+        return numbers if self.unique else self.on_rows(numbers, slice(None))
+
+    def on_rows(self, numbers: Int64, rows: slice | npt.NDArray[np.intp]) -> Int64:
+        """Return `over_nodes(numbers)[rows]`."""
+        if self.missing is not None:
+            numbers = np.append(numbers, 0)
+        return numbers.take(self.ids[rows])
 
     def mask_over_nodes(self, mask: Bool) -> Bool:
         """Expand a mask over values to the nodes; False if the label is missing."""

@@ -450,8 +450,9 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
         every topology key, None for all."""
         nodes = self.cluster.nodes
-        size = len(nodes.pod_count[rows])
+        size = len(nodes.pod_count[rows]) if isinstance(rows, slice) else len(rows)
         parts: list[_Part] = []
+        spread: Topology | None = None
         for constraint, column, eligible in counted:
             topology = constraint.topology
             sums: fwk.Int64 | None = None
@@ -462,11 +463,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             else:
                 found = self._domains(topology, rows)[1] if base is None else _distinct(topology, rows, base)[1]
                 sums = self._domain_counts(constraint, column, eligible)
+            if spread is None and sums is not None:
+                spread = topology
             parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
         points = _points_of_domains(parts, size)
         if points is None:
             return self._rounded(_points(parts, rows, size))
-        spread = next((topology for topology, sums, *_ in parts if sums is not None), None)
         values = self._rounded(points)
         if spread is None:
             raw = np.full(size, values[0])
@@ -474,13 +476,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             raw = values.take(self._domains(spread, rows)[0])
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
         if occupied:
-            at = np.fromiter(occupied, np.intp, len(occupied))
+            place = at = np.fromiter(occupied, np.intp, len(occupied))
             if not isinstance(rows, slice):
-                at.sort()
                 place = np.minimum(rows.searchsorted(at), size - 1)
-                place = place[rows[place] == at]
-                at = rows[place]
-            raw[at if isinstance(rows, slice) else place] = self._rounded(_points(parts, at, len(at)))
+                feasible = rows.take(place) == at
+                place, at = place[feasible], at[feasible]
+            raw[place] = self._rounded(_points(parts, at, len(at)))
         return raw
 
     def _domains(self, topology: Topology, rows: fwk.Rows) -> tuple[npt.NDArray[np.intp], int]:
@@ -792,7 +793,7 @@ def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:
     """Return the points of the rows, of which there are `size`."""
     total = np.zeros(size, np.float64)
     for topology, sums, column, weight, least in parts:
-        counts = column.counts[rows] if sums is None else topology.over_nodes(sums)[rows]
+        counts = column.counts[rows] if sums is None else topology.on_rows(sums, rows)
         points = counts * weight + least
         total += points if topology.missing is None else np.where(topology.ids[rows] >= 0, points, 0.0)
     return total

@@ -6,6 +6,7 @@ requested_to_capacity_ratio.go), pkg/scheduler/framework/plugins/helper (BuildBr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -154,6 +155,7 @@ MAX_UTILIZATION = 100
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
 _MAX_SHAPE_SCORE = 10
 _EXACT = 1 << 46
+_BELOW_HALF = math.nextafter(0.5, 0.0)
 
 Float64 = npt.NDArray[np.float64]
 
@@ -326,10 +328,8 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
 
 def round_half_away(values: Any) -> fwk.Int64:
     """Return math.Round of the values, as int64."""
-    whole = np.trunc(values)
-    rounded: fwk.Int64 = (whole + np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)).astype(
-        np.int64
-    )
+    # with 0.5 itself, the sum of 0.5 and the number before it would be 1
+    rounded: fwk.Int64 = (values + np.copysign(_BELOW_HALF, values)).astype(np.int64)
     return rounded
 
 
