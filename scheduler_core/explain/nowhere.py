@@ -348,13 +348,11 @@ class Nowhere:
         where = listing(sorted({n for t in terms for n in (t.namespaces or ())} or {pod.namespace}))
         text = f"No running pod matches its required affinity ({wanted}, in namespace {where})"
         row = self.context.row(self.names[0])
-        for status in (
-            (ANTI_AFFINITY, EXISTING_ANTI_AFFINITY) if row is not None else ()
-        ):  # the first status is recorded
-            if detail := InterPodAffinity.rejection_detail(self.context, row, status):
-                return (
-                    f"{text}. Besides, {self._named(self.names)} {InterPodAffinity.phrases[status.message]} ({detail})."
-                )
+        for status in (ANTI_AFFINITY, EXISTING_ANTI_AFFINITY):  # the plugin states only its first reason
+            detail = InterPodAffinity.rejection_detail(self.context, row, status) if row is not None else ""
+            if detail:
+                phrase = InterPodAffinity.phrases[status.message]
+                return f"{text}. Besides, {self._named(self.names)} {agree(len(self.names), phrase)} ({detail})."
         return f"{text}; {self._named(self.names)} could take the pod otherwise."
 
     def _several(self) -> str:

@@ -338,7 +338,7 @@ class Handle(Protocol):
 
 
 class Plugin:
-    """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state of a cycle."""
+    """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state but `memory`."""
 
     name: ClassVar[str] = ""
     # The class of its arguments; None if it has none.
@@ -356,6 +356,9 @@ class Plugin:
     # What its rejections mean in an answer: the kind of the cause, and how much a change takes (`Obstacle.effort`).
     cause: ClassVar[str] = causes.PLUGIN
     effort: ClassVar[float] = 2.0
+    # Attributes that keep what the plugin has seen from one cycle to the next: dicts, sets or immutable values. A trial
+    # restores them, because it must not change what the run decides afterwards.
+    memory: ClassVar[tuple[str, ...]] = ()
     # The kubelet makes the same check when it admits a pod.
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.

@@ -90,8 +90,13 @@ class Framework:
     # ---- changes for a single pod
 
     @property
-    def plugin_names(self) -> list[str]:
+    def plugins(self) -> list[fwk.Plugin]:
         """All plugins of the profile."""
+        return list(self._plugins.values())
+
+    @property
+    def plugin_names(self) -> list[str]:
+        """The names of all plugins of the profile."""
         return list(self._plugins)
 
     def copy(self) -> Framework:

@@ -42,6 +42,10 @@ class Trial:
         self._pending, self._to_try = list(simulation.pending), list(simulation.to_try)
         self._nominations = cluster.nominator.saved()
         frameworks = simulation.scheduler.profiles.values()
+        plugins = [plugin for framework in frameworks for plugin in framework.plugins]
+        self._memories = [
+            (plugin, name, _copied(getattr(plugin, name))) for plugin in plugins for name in plugin.memory
+        ]
         waiting = [one for framework in frameworks for one in framework.waiting_pods]
         self._waiting = [(one, set(one.pending), one.rejected) for one in waiting]
         self._entries, cluster.journal.entries = cluster.journal.entries, None
@@ -93,6 +97,13 @@ class Trial:
             if list(cluster.nodes.zones().items()) != list(zones.items()):
                 cluster.nodes.restore_zones(zones)
         cluster.journal.entries = self._entries
+        for plugin, memory, content in self._memories:
+            now = getattr(plugin, memory)
+            if isinstance(now, (dict, set)):  # in place: copies of the plugin share it
+                now.clear()
+                now.update(content)
+            else:
+                setattr(plugin, memory, content)
 
     # ---- what a change touches
 
@@ -197,6 +208,11 @@ class Trial:
         """Restore the order of a container."""
         if all(known is not container for known, _ in self._copies):
             self._copies.append((container, dict(container)))
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a dict and of its values."""
+    return {key: copy.copy(one) for key, one in value.items()} if isinstance(value, dict) else copy.copy(value)
 
 
 def _refill(container: dict[Any, Any], content: dict[Any, Any]) -> None:

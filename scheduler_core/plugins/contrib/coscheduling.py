@@ -74,6 +74,7 @@ class Coscheduling(
     cause = causes.POD_GROUP
     in_tree = False
     by_first_attempt = True
+    memory = ("_checked", "_backed_off", "_failed")
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)

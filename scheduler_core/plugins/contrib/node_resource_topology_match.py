@@ -93,6 +93,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
     name = "NodeResourceTopologyMatch"
     args_class = NodeResourceTopologyMatchArgs
     in_tree = False
+    memory = ("_foreign", "_schedulers")
     best = "the one whose NUMA zones suit the pod best"
     pod_fields = ("resources",)
     phrases = {

@@ -47,6 +47,7 @@ class SySched(fwk.HighestNormalized):
     args_class = SySchedArgs
     in_tree = False
     reverse = True
+    memory = ("_pods",)
     best = "the one whose pods need the most similar system calls"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:

@@ -54,6 +54,7 @@ class TargetLoadPacking(fwk.ScorePlugin):
     name = "TargetLoadPacking"
     args_class = TargetLoadPackingArgs
     in_tree = False
+    memory = ("_came",)
     best = "the one whose predicted load is nearest to the target"
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
