@@ -38,7 +38,9 @@ from scheduler_core.framework.status_merge import FIRST, merged_verdict
 VERSION = 1  # a cycle as one document
 SHARED_VERSION = 2  # a cycle with parts that cycles of equal pods have in common
 
-_OUTCOMES = 128  # of a profile's pods, each by two keys
+_OUTCOMES = 1024  # of a profile's pods, each by two keys
+_FEW_OUTCOMES = 128  # on clusters of more nodes than the following allows
+_MAX_CELLS = 1 << 23  # of all outcomes over the nodes
 
 Rows = npt.NDArray[np.intp]
 
@@ -340,7 +342,7 @@ class CycleTrace(msgspec.Struct, eq=False):
             key = (*verdicts, *[id(verdict) for verdict in verdicts.values() if verdict.codes is not None])
             outcome = outcomes.get(key)
             if outcome is None:
-                if len(outcomes) >= _OUTCOMES:
+                if len(outcomes) >= max(min(_MAX_CELLS // max(self.nodes, 1), _OUTCOMES), _FEW_OUTCOMES):
                     outcomes.clear()
                 outcome = outcomes[key] = FilterOutcome.from_verdicts(verdicts)
             outcome.source = verdicts
