@@ -76,8 +76,8 @@ class FixedResults:
     skip_filter: set[str] = field(default_factory=set)
     run_score: set[str] = field(default_factory=set)
     skip_score: set[str] = field(default_factory=set)
-    filter_state: fwk.CycleState = field(default_factory=fwk.CycleState)
-    score_state: fwk.CycleState = field(default_factory=fwk.CycleState)
+    filter_state: dict[str, Any] = field(default_factory=dict)
+    score_state: dict[str, Any] = field(default_factory=dict)
     verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
     columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = field(default_factory=dict)
     total: fwk.Integers | None = None
@@ -87,16 +87,15 @@ class FixedResults:
     def compute(group: PluginGroup, pod: PodInfo, varies: dict[str, str]) -> FixedResults:
         """Return the results of a group. Raises TypeError for a plugin that states what cannot be."""
         made = FixedResults(varies)
-        every = slice(None)
+        state, every = fwk.CycleState(), slice(None)
         for preparing in group.pre_filter:
-            outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(made.filter_state, pod)
+            outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(state, pod)
             _note_outcome(preparing, outcome, made.run_filter, made.skip_filter)
         for plugin in group.filter:
             by_usage = varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter)
             if plugin.name not in made.skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
-                made.verdicts[plugin.name] = plugin.filter(made.filter_state, pod)
-        state = fwk.CycleState()
-        state.update(made.filter_state)
+                made.verdicts[plugin.name] = plugin.filter(state, pod)
+        made.filter_state.update(state)
         for scoring in group.pre_score:
             outcome = True if varies[scoring.name] == fwk.ANYTHING else scoring.pre_score(state, pod, every)
             _note_outcome(scoring, outcome, made.run_score, made.skip_score)
