@@ -3,7 +3,9 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import QueryDict
+from django.utils.functional import cached_property
 
 from kubesched_ui.ingest import preflight
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, Run, Scenario
@@ -82,13 +84,15 @@ class StartForm(forms.Form):
         states = {pod.state for pod in view.pods.values()}
         makes = any(remark["code"] == "workloads" for remark in preflight.snapshot_warnings(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
-        again = any(pod.reschedulable for pod in view.pods.values())
+        again = [pod.key for pod in view.pods.values() if pod.reschedulable]
         which = "pending" if waiting else "unbind" if again else "template"
         release = default_release(scenario)
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
         first |= {"seed": 0, "tie_break": Run.TieBreak.SEED, "preemption": True, "mode": "once"}
         if scenario.time:
             first |= {"which": "pending", "mode": "time"}
+        if first["which"] == "unbind" and len(again) <= settings.BOUND_PODS_SHOWN:
+            first["pod"] = again
         first |= defaults_of(scenario)
         first["release"], _, first["gates"] = str(first["release"]).partition(" ")
         return first
@@ -102,7 +106,7 @@ class StartForm(forms.Form):
         same = ("release", "config", "unknown_plugins", "seed", "tie_break", "preemption", "percentage")
         values |= {name: getattr(run, name) for name in same}
         values |= {"release": run.release_number, "gates": feature_gates.spelled(run.feature_gates)}
-        values |= {"template": run.template or TEMPLATE, "copies": run.copies or 3}
+        values |= {"pod": [], "template": run.template or TEMPLATE, "copies": run.copies or 3}
         values |= {
             "take_others": run.other_schedulers == Run.OtherSchedulers.TAKE,
             "claims_bound": run.absent_claims == Run.AbsentClaims.BOUND,
@@ -110,10 +114,12 @@ class StartForm(forms.Form):
         }
         return values | {"until": "" if run.until is None else f"{run.until:g}"}
 
-    @property
-    def ticked(self) -> list[str]:
-        """The pods selected in the list."""
-        return self.data.getlist("pod") if isinstance(self.data, QueryDict) else []
+    @cached_property
+    def ticked(self) -> dict[str, None]:
+        """The pods selected in the list, as keys."""
+        return dict.fromkeys(
+            self.data.getlist("pod") if isinstance(self.data, QueryDict) else self.initial.get("pod", [])
+        )
 
     @property
     def scoring(self) -> dict[str, Any]:

@@ -117,7 +117,11 @@ def empty_form(scenario: Scenario, view: cluster_overview.ClusterView, like: str
         return StartForm(initial=defaults)
     again = StartForm.like(run)
     if run.scenario_id != scenario.pk and again["which"] == "unbind":
-        again |= {"which": defaults["which"], "unbind": ""}  # those pods belong to another cluster
+        again |= {
+            "which": defaults["which"],
+            "pod": defaults.get("pod", []),
+            "unbind": "",
+        }  # those pods belong to another cluster
     return StartForm(initial=defaults | again)
 
 

@@ -119,6 +119,20 @@ def test_all_listed_pods_can_be_checked(client: Client, stored: Scenario) -> Non
     assert "The form has more than 2,200 fields." in page
 
 
+def test_without_pending_pods_the_bound_pods_are_selected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = scenario(node("n1"), *(pod(name, nodeName="n1", status={"phase": "Running"}) for name in ("a", "b")))
+    selected = re.compile(r'name="pod" value="(default/\w)" checked')
+    address = f"/scenarios/{again.pk}/"
+    assert selected.findall(client.get(address).content.decode()) == ["default/a", "default/b"]
+    answer = client.post(f"{address}run/", {"which": "unbind", "pod": ["default/b"], "mode": "once", "release": "1.36"})
+    assert answer.status_code == 302
+    like = client.get(f"{address}?like={Run.objects.get().pk}").content.decode()
+    assert selected.findall(like) == []  # the field below the list has the pods of the run
+    assert ">default/b</textarea>" in like
+    monkeypatch.setattr(settings, "BOUND_PODS_SHOWN", 1)  # no arbitrary part of the pods is selected
+    assert selected.findall(client.get(address).content.decode()) == []
+
+
 def test_checked_pods_stay_checked(client: Client, stored: Scenario) -> None:
     _, page = post(client, stored, which="unbind", pod=["default/runs"], config="a: [")
     assert re.search(r'name="pod" value="default/runs" checked', page)
