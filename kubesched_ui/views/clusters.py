@@ -120,11 +120,13 @@ def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
 
 @require_GET
 def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
-    """Show a pod now: the whole answer if it is pending, and its history; or a workload that lacks pods."""
-    found = find(cluster_id)
-    context = cluster_context.pod(found, f"{namespace}/{name}")
+    """Show a pod now: the whole answer if it is pending, and its history; or a workload that lacks pods. The page of a
+    pod that is not known has the status 404, and opens the pod's page once it is."""
+    found, key = find(cluster_id), f"{namespace}/{name}"
+    context = cluster_context.pod(found, key)
     if context is None:
-        raise Http404(f"The cluster {found.name} has no pod {namespace}/{name}, now or in its stored history.")
+        unknown = cluster_context.head(found, "now") | {"key": key, "unknown": True}
+        return render(request, "cluster_pod.html", unknown, status=404)
     return render(request, "cluster_pod.html", context)
 
 

@@ -16,8 +16,9 @@ async function update() {
     due = false;
     const began = performance.now();
     try {
-      const fresh = await refreshParts();
-      page.dataset.version = fresh.getElementById("live").dataset.version;
+      const { version, unknown } = (await refreshParts()).getElementById("live").dataset;
+      if ("unknown" in page.dataset && unknown === undefined) location.reload(); // a pod's page has more parts
+      page.dataset.version = version;
       document.dispatchEvent(new CustomEvent("refreshed"));
     } catch {
       due = true; // the page could not be fetched

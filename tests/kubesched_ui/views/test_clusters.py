@@ -524,6 +524,14 @@ def test_the_most_important_missing_kinds_come_first(client: Client, cluster: Cl
     assert "more kind" not in source(client, address(cluster))
 
 
+def test_the_page_of_a_pod_that_is_not_known_waits_for_it(client: Client, cluster: Cluster) -> None:
+    page = get(client, address(cluster, "pods/default/new/"), 404)
+    assert "has no pod default/new, now or in its stored history" in page.source
+    assert f'data-live="/ws/clusters/{cluster.pk}"' in page.source
+    assert "data-unknown" in page.source
+    assert "data-unknown" not in source(client, address(cluster, "pods/default/waiting-1/"))
+
+
 def test_missing_objects_are_404(client: Client, cluster: Cluster) -> None:
     for part in ("nodes/none/", "pods/default/none/"):
         get(client, address(cluster, part), 404)
