@@ -178,3 +178,23 @@ def test_tables_on_a_phone_show_that_they_scroll(page: Page, recorded: dict[str,
     expect(table).to_have_attribute("data-beyond", "right")
     page.set_viewport_size({"width": 1440, "height": 900})
     expect(table).to_have_attribute("data-beyond", "")
+
+
+BOXES = "all => all.map((one) => one.getBoundingClientRect().toJSON())"
+
+
+def test_wide_screens_are_filled(page: Page) -> None:
+    page.set_viewport_size({"width": 2560, "height": 1300})
+    page.goto("/learn/")
+    course = page.locator("#course").evaluate("one => one.getBoundingClientRect().right")
+    assert max(box["right"] for box in page.locator(".chapter").evaluate_all(BOXES)) == pytest.approx(course, abs=1)
+    page.goto("/experiments/")
+    tops = [box["top"] for box in page.locator(".questions > li").evaluate_all(BOXES)]
+    assert [tops.count(top) for top in sorted(set(tops))] == [4, 4]
+
+
+def test_the_placeholder_of_a_message_is_whole_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/")
+    low = page.locator("#message-text").evaluate("one => one.scrollHeight - one.clientHeight")
+    assert low <= 1

@@ -34,6 +34,11 @@ test("boxes are as large as fits", () => {
   assert.ok(many.pitch > 8 && many.pitch < 13 && many.height <= 560.001);
 });
 
+test("few boxes fill most of a wide map, and stay small in a narrow one", () => {
+  assert.ok(layout(groups(2, 2, 1), 1800, 800).width > 0.6 * 1800);
+  assert.ok(layout(groups(2, 2, 1), 860, 440).height < 210);
+});
+
 test("the map of a very large cluster is not taller than its view", () => {
   for (const [width, height] of [
     [970, 240],

@@ -5,7 +5,7 @@ export const GAP = 10; // pixels between groups
 export const HEAD = 22; // height of a group's name
 export const PAD = 6; // padding around the boxes of a group
 const TALL = 1.15; // ratio of a box's height to its width
-const LARGEST = 150;
+const LARGEST = 150; // of a box; a wide map has larger ones, so that a few nodes do not leave half of it empty
 const SMALLEST = 1; // groups show their boxes when the user zooms in
 const MOST_ROWS = 60;
 const NARROWEST = 84; // about; pixels of the boxes of a group
@@ -87,7 +87,7 @@ function split(sizes, count) {
 function largest(rows, sizes, width, height) {
   const fits = (/** @type {number} */ pitch) =>
     rows.reduce((sum, row) => sum + heightOf(row, sizes, pitch, width), GAP * (rows.length - 1)) <= height;
-  let [low, high] = [SMALLEST, LARGEST];
+  let [low, high] = [SMALLEST, Math.max(LARGEST, width / 7)];
   if (!fits(low)) return 0;
   for (let step = 0; step < 20; step += 1) {
     const middle = (low + high) / 2;

@@ -80,13 +80,14 @@ function marksOf(world) {
 
 function swatch(colour, letter = "") {
   const size = { width: 14, height: 14 };
+  const view = { ...size, viewBox: "0 0 14 14", "aria-hidden": "true" };
   const ink = { "text-anchor": "middle", class: "on-block", fill: inkOn(colour) };
   const box = svg("rect", { ...size, rx: 2, fill: colour });
-  return svg("svg", { ...size, "aria-hidden": "true" }, box, letter && svg("text", { x: 7, y: 10.5, ...ink }, letter));
+  return svg("svg", view, box, letter && svg("text", { x: 7, y: 10.5, ...ink }, letter));
 }
 
 function pattern(path, ground, ink) {
-  const size = { width: 16, height: 16, class: "hatch", "aria-hidden": "true" };
+  const size = { width: 16, height: 16, viewBox: "0 0 16 16", class: "hatch", "aria-hidden": "true" };
   const tiles = [0, 8].flatMap((x) => [0, 8].map((y) => `translate(${x} ${y})`));
   const lines = path ? tiles.map((transform) => svg("path", { d: path, stroke: ink, transform })) : [];
   return svg("svg", size, svg("rect", { width: 16, height: 16, fill: ground }), ...lines);

@@ -60,6 +60,16 @@ def test_only_pages_of_the_run_are_shown(run: Run, address: str) -> None:
     assert live_class.row.address in (f"/runs/{run.pk}/pods/default/a/", f"/runs/{run.pk}/")
 
 
+def test_the_page_of_a_pod_has_its_styles_in_a_class(run: Run) -> None:
+    own = browser().get(f"/runs/{run.pk}/pods/default/a/").content.decode()
+    ada = opened_on_run(run, f"/runs/{run.pk}/pods/default/a/").join("Ada")
+    shown = ada.get(reverse("join-room", args=[LiveClass.objects.get().code])).content.decode()
+    assert "pod-timeline" in shown
+    for style in ("cycle", "pod_timeline"):
+        assert f"css/{style}." in own
+        assert f"css/{style}." in shown
+
+
 def test_a_missing_page_shows_a_message(run: Run) -> None:
     live_class = opened_on_run(run)
     ada = live_class.join("Ada")
