@@ -13,7 +13,7 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 
-_MAX_RESULTS = 1024  # that a group of plugins keeps
+_MAX_RESULTS = 1024  # that are kept of a group of plugins, and of all groups together
 # The methods whose results `varies_with` describes.
 _METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
 
@@ -157,12 +157,14 @@ class SharedResults:
         found = self._of_all.get(properties)
         if found is None:
             if len(self._of_all) >= _MAX_RESULTS:
-                self.forget()
+                self._of_all.clear()
             found = self._of_all[properties] = FixedResults()
             each = (properties,) if self._single else properties
             for group, known, read in zip(self._groups, self._of_groups, each, strict=True):
                 results = known.get(read)
                 if results is None:
+                    if len(known) >= _MAX_RESULTS:
+                        known.clear()
                     results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
                 found.add(results)
             if found.total is not None and found.total.dtype != np.int16:
