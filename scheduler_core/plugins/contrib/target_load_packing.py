@@ -23,6 +23,7 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, go_round
 
 REPORTING_SECONDS = 60  # how long measurements may lack a pod
+MOST_MULTIPLIER = 1e6
 DEFAULT_REQUESTS: Quantities = {"cpu": "1000m"}
 
 
@@ -37,10 +38,15 @@ class TargetLoadPackingArgs(TrimaranArgs, frozen=True, kw_only=True):
         self.check_provider(complain)
         multiplier = "1.5" if self.default_requests_multiplier is None else self.default_requests_multiplier
         try:
-            float(multiplier)
+            factor = float(multiplier)
         except ValueError:
+            factor = 0.0
             problem = f'unable to parse DefaultRequestsMultiplier: strconv.ParseFloat: parsing "{multiplier[:80]}"'
             complain("defaultRequestsMultiplier", f"{problem}: invalid syntax")
+        if not abs(factor) <= MOST_MULTIPLIER:  # also of NaN; the predicted load must be a number
+            complain(
+                "defaultRequestsMultiplier", f"Invalid value: {multiplier[:80]}: must be at most {MOST_MULTIPLIER:g}"
+            )
         target, requests = self.target_utilization, self.default_requests
         return msgspec.structs.replace(
             self,

@@ -100,3 +100,9 @@ def test_an_invalid_document_of_a_watcher_is_refused() -> None:
 )
 def test_the_beta_distribution(alpha: float, beta: float, x: float, expected: float) -> None:
     assert distribution(alpha, beta, x) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("multiplier", ["NaN", "1e400", "-inf", "9" * 400])
+def test_a_multiplier_that_is_no_usable_number_is_refused(multiplier: str) -> None:
+    with pytest.raises(InputError, match="defaultRequestsMultiplier"):
+        simulated("TargetLoadPacking", {}, defaultRequestsMultiplier=multiplier)
