@@ -348,6 +348,16 @@ def test_the_page_of_a_pod_and_its_history(watched: Watched, live: LiveCluster, 
         remove(live, "paged")
 
 
+def test_the_page_of_a_pod_that_is_not_known_opens_when_it_is(watched: Watched, live: LiveCluster) -> None:
+    with watched.page.context.new_page() as page:
+        page.goto(f"{watched.page.url.partition('?')[0]}pods/default/later/")
+        expect(page.locator(".answer")).to_contain_text("has no pod default/later")
+        too_large(live, "later")
+        expect(page.locator(".answer")).to_contain_text("cpu; the largest node has", timeout=WITHIN_MS)
+        expect(page.locator("#live-map")).to_be_visible()
+        remove(live, "later")
+
+
 def test_the_timeline_of_a_waiting_pod_grows(watched: Watched, live: LiveCluster) -> None:
     message = "0/2 nodes are available: 2 Insufficient cpu."
     live.create(PODS, pod("larger", "64", priority=9) | {"status": rejected(message)})
