@@ -707,7 +707,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         if outcome.packed is None:
             outcome.packed = encode(
                 [
-                    (i, [_pack_status(s) for s in v.statuses], pack_codes(v.codes, v.refused))
+                    (i, [_pack_status(s) for s in v.statuses], _pack_codes_of(v))
                     for i, v in enumerate(self.verdicts.values())
                     if v.codes is not None
                 ]
@@ -956,6 +956,16 @@ def unpack_keyframe(frame: bytes, patches: Sequence[Sequence[int]]) -> Keyframe:
 
 def _pack_verdicts(verdicts: Mapping[str, fwk.Verdict]) -> list[tuple[Any, ...]]:
     return [(p, [_pack_status(s) for s in v.statuses], pack_optional(v.codes)) for p, v in verdicts.items()]
+
+
+def _pack_codes_of(verdict: fwk.Verdict) -> Packed:
+    """Return the packed codes of a verdict that refuses nodes. Several outcomes may have the same verdict."""
+    assert verdict.codes is not None
+    packed = verdict.packed
+    if packed is None:
+        packed = pack_codes(verdict.codes, verdict.refused)
+        object.__setattr__(verdict, "packed", packed)  # otherwise, verdicts do not change
+    return packed
 
 
 def _unpack_verdicts(packed: Sequence[Any]) -> dict[str, fwk.Verdict]:

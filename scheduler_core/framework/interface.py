@@ -104,12 +104,13 @@ class Verdict:
     """The result of a Filter plugin for every node.
 
     `codes` is a uint16 column over all nodes: 0 passes, k > 0 is `statuses[k - 1]`. None means that every node passes.
-    `refused`: the rows that do not pass, ascending, if they are known.
+    `refused`: the rows that do not pass, ascending, if they are known. `packed`: the encoded codes, set by the encoder.
     """
 
     codes: Codes | None = None
     statuses: tuple[Status, ...] = ()
     refused: npt.NDArray[np.intp] | None = field(default=None, compare=False)
+    packed: tuple[int, int, int, bytes] | None = field(default=None, init=False, compare=False, repr=False)
 
     @staticmethod
     def reject(mask: Bool, status: Status) -> Verdict:
