@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
@@ -38,6 +39,7 @@ from scheduler_core.virtual_time.event_handlers import EventHandlers
 
 Action = Callable[[], None]
 
+MOST_AT_ONCE = 500  # attempts of a pod at one instant
 PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler", "preempted by a pod of higher priority")
 
 
@@ -171,11 +173,16 @@ class Engine:
                 self.queue.flush_backoff()
                 if now % LEFTOVER_PERIOD == 0:
                     self.queue.flush_leftovers()
+        tried: Counter[str] = Counter()
         while True:
             if self.before_cycle and self.queue.ready:
                 self._stage()
             if (pod := self.queue.pop()) is None:
                 break
+            tried[pod.key] += 1
+            if tried[pod.key] > MOST_AT_ONCE:  # in a cluster it is tried for ever, and each attempt takes time
+                problem = f"is tried more than {MOST_AT_ONCE} times at second {now:g}: pods wake each other without end"
+                raise InputError(f"Pod {pod.key}", "", problem)
             self.attempt(pod)
             self._run_due(now)
 

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.simulation import Simulation
+from scheduler_core.virtual_time.scenario import load_scenario
+from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.virtual_time_runs import PlayedScenario
 
@@ -167,3 +170,13 @@ def test_in_virtual_time_the_last_member_activates_the_others() -> None:
 def test_an_invalid_pod_group_is_rejected(spec: Raw) -> None:
     with pytest.raises(InputError, match=f"PodGroup default/g: spec.{next(iter(spec))}"):
         Simulation([{**group(1), "spec": spec}])
+
+
+def test_a_gang_that_is_tried_without_end_ends_the_run_with_an_error() -> None:
+    """Since 1.33, a pod that a rejection wakes is popped from backoffQ at once; no virtual time passes."""
+    objects = [node("n"), group(3), *(member(name, "2") for name in "abc")]
+    spec = {"kubernetes": "1.34", "config": config(), "until": 60, "objects": objects}
+    scenario = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
+    with pytest.raises(InputError, match="is tried more than 500 times at second 0"):
+        for _ in ScenarioRun(load_scenario(msgspec.json.encode(scenario))).run():
+            pass
