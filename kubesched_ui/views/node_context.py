@@ -43,8 +43,10 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
     page = Paginator(cycles, CYCLES_SHOWN).get_page(query.get("page"))
     rows = {version: names.index(name) for version, names in versions.items() if name in names}
     known = then.get("then")
-    asks = known is not None and known.there
-    later = asks and node_summaries.loads_later(run.scenario, query)
+    summary, later = "", False
+    if known is not None and known.there:
+        later = node_summaries.loads_later(run.scenario, query)
+        summary = "" if later else node_summaries.of_run(run, name, known.moment)
     verdicts = []
     for cycle in page.object_list:
         if (row := rows.get(cycle.nodes_version)) is not None:
@@ -58,7 +60,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "scenario": run.scenario,
         "stored": ClusterObject.objects.filter(scenario=run.scenario_id, kind="Node", name=name).only("pk").first(),
         "beginning": next((f"{unit} {query[unit]}" for unit in ("cycle", "t", "seq") if query.get(unit)), "start"),
-        "summary": node_summaries.of_run(run, name, known.moment) if asks and not later else "",
+        "summary": summary,
         "later": later,
         "page": page,
         "verdicts": verdicts,
