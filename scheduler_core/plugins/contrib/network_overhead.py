@@ -29,17 +29,9 @@ from scheduler_core.plugins.contrib.app_groups import (
     costs_from,
     found_in,
 )
+from scheduler_core.plugins.contrib.linear_scores import LowestNormalized
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.scores import extreme, max_node_score
-from scheduler_core.provenance.tree import (
-    Tree,
-    constant,
-    divide,
-    less,
-    multiply,
-    subtract,
-    truncated,
-)
+from scheduler_core.provenance.tree import Tree, constant, less
 
 MAX_COST = 100  # the cost where none is known
 SAME_ZONE = 1  # the cost within a zone
@@ -77,10 +69,10 @@ class MissingError(Exception):
     """Something that the pod's group needs is missing. The text says what."""
 
 
-class NetworkOverhead(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
+class NetworkOverhead(fwk.PreFilterPlugin, fwk.FilterPlugin, LowestNormalized):
     name = "NetworkOverhead"
     args_class = NetworkOverheadArgs
-    in_tree = False
+    cost = "the network cost"
     best = "the one nearest to the workloads that the pod depends on"
     pod_fields = ("labels",)
 
@@ -226,23 +218,6 @@ class NetworkOverhead(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.ScorePlugin):
                 terms.append((cost, partial(_explain_cost, view, other, cost)))
         tree = view.long_sum(terms, "pods", "network costs")
         return tree.with_text(f"{tree.value} = the network costs from {view.node.name} to {len(terms)} pods")
-
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
-        lowest, highest = int(scores.min()), int(scores.max())
-        if lowest == highest:
-            return np.full_like(scores, fwk.MAX_NODE_SCORE if highest else 0)
-        share = float(fwk.MAX_NODE_SCORE) * (scores - lowest).astype(np.float64) / float(highest - lowest)
-        return fwk.MAX_NODE_SCORE - share.astype(np.int64)
-
-    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
-        if least.value == most.value:
-            value = fwk.MAX_NODE_SCORE if most.value else 0
-            return constant(value).with_text(f"{value}: all feasible nodes have the same cost, {most.value}")
-        above = multiply(max_node_score(), subtract(raw, least, "above the lowest"))
-        share = truncated(divide(above, subtract(most, least, "highest less lowest")))
-        tree = subtract(max_node_score(), share, "lower costs are better")
-        return tree.with_text(f"{tree.value} = 100 less {raw.value} between {least.value} and {most.value}, the costs")
 
 
 def dependencies_of(group: AppGroup, pod: PodInfo) -> list[Dependency]:

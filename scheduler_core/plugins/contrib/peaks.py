@@ -19,9 +19,9 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, PluginArgs, Strict
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib import trimaran
+from scheduler_core.plugins.contrib.linear_scores import LowestNormalized
 from scheduler_core.provenance.context import View
-from scheduler_core.provenance.scores import extreme, max_node_score
-from scheduler_core.provenance.tree import Tree, constant, divide, multiply, subtract, truncated
+from scheduler_core.provenance.tree import Tree, constant
 
 
 class PowerModel(Strict, frozen=True, kw_only=True):
@@ -57,10 +57,10 @@ def request_of(pod: Pod) -> int:
     return -(-nano // 10**6)
 
 
-class Peaks(fwk.ScorePlugin):
+class Peaks(LowestNormalized):
     name = "Peaks"
     args_class = PeaksArgs
-    in_tree = False
+    cost = "the rise of the power"
     best = "the one whose power rises least"
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
@@ -90,27 +90,10 @@ class Peaks(fwk.ScorePlugin):
         rise = model.k1 * (_exp(model.k2 * predicted) - _exp(model.k2 * now))
         return trimaran.to_int64(rise * math.pow(10, 15))
 
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
-        lowest, highest = int(scores.min()), int(scores.max())
-        if lowest == highest:
-            return np.full_like(scores, fwk.MAX_NODE_SCORE if highest else 0)
-        share = float(fwk.MAX_NODE_SCORE) * (scores - lowest).astype(np.float64) / float(highest - lowest)
-        return fwk.MAX_NODE_SCORE - share.astype(np.int64)
-
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree:
         score = self._score(view.node, request_of(view.pod.pod))
         text = f"{score} = how much the power of {view.node.name} rises, x 10^15" if score else trimaran.NO_LOAD
         return constant(score, "rise of the power").with_text(text)
-
-    def explain_normalize(self, state: fwk.CycleState, view: View, raw: Tree, scores: fwk.Int64) -> Tree:
-        least, most = extreme(view, scores, "min"), extreme(view, scores, "max")
-        if least.value == most.value:
-            value = fwk.MAX_NODE_SCORE if most.value else 0
-            return constant(value).with_text(f"{value}: the power of all feasible nodes rises by the same")
-        above = multiply(max_node_score(), subtract(raw, least, "above the lowest"))
-        share = truncated(divide(above, subtract(most, least, "highest less lowest")))
-        tree = subtract(max_node_score(), share, "a lower rise is better")
-        return tree.with_text(f"{tree.value} = 100 less {raw.value} between {least.value} and {most.value}")
 
 
 _LOG2E, _LN2_UPPER, _LN2_LOWER = 1.4426950408889634, 0.6931471805596629565116018, 0.28235290563031577122588448175e-12
