@@ -258,11 +258,11 @@ def test_cancel_by_keyboard(page: Page, site: Instance, large: int) -> None:
     expect(lower).to_be_visible()
     cancel.focus()
     site.api("POST", f"/runs/{first}/cancel")
-    expect(lower).to_have_count(0)
+    expect(lower).to_have_count(0, timeout=60_000)  # when the worker takes the next run
     expect(cancel).to_be_focused()
     site.api("POST", f"/runs/{second}/cancel")
     state = page.locator('[data-part="state"]')
-    expect(state).to_contain_text("running")
+    expect(state).to_contain_text("running", timeout=60_000)
     expect(cancel).to_be_focused()
     page.keyboard.press("Enter")
     expect(state).to_contain_text("cancelled", timeout=60_000)
