@@ -20,7 +20,7 @@ run: $(VENV)/.run
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types fast
 
-# What is installed comes from two places, so both at once. Lint is done long before the types, so tests begin beside
+# What is installed comes from two places, so both at once. Lint is done long before the types, so tests run with
 # them. Browser tests run last, with a product for each worker: while others run, they miss their time limits on two
 # processors.
 test:

@@ -85,7 +85,7 @@ def stages(facts: Facts, shows_cycle: bool, whole: bool) -> dict[str, Any]:
     picture = cluster_columns(facts.run.state(_moment(facts)))
     if not 0 < len(picture["nodes"]["name"]) <= MAX_MAP:
         return {}
-    picture |= {"end": picture["moment"], "cycles": 0}  # how long the run goes on may be asked
+    picture |= {"end": picture["moment"], "cycles": 0}  # a question may be about the length of the run
     pod, trace, names, shown = "", None, [], 0
     if facts.focus.pod:
         pod = facts.pod_key(facts.focus.pod)

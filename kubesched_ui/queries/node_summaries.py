@@ -23,7 +23,7 @@ _lock = threading.Lock()  # dry cycles modify a cached cluster, and revert that
 
 
 def loads_later(scenario: Scenario, query: Mapping[str, str]) -> bool:
-    """Return whether the sentence about a node is asked for after the page, with `summary` in the query."""
+    """Return whether the page loads the sentence about a node afterwards, with `summary` in the query."""
     return scenario.counts.get("Pod", 0) > LARGE and "summary" not in query
 
 

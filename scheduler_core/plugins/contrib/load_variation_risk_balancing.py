@@ -9,7 +9,6 @@ import math
 from typing import Self
 
 import msgspec
-import numpy as np
 
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.pod_info import PodInfo
@@ -46,8 +45,7 @@ class LoadVariationRiskBalancing(fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return (1 - risk) x 100 of the riskier of cpu and memory; 0 without measurements."""
         request = trimaran.effective(pod.pod)
-        nodes = [self.cluster.nodes.nodes[row] for row in np.arange(len(self.cluster.nodes))[rows].tolist()]
-        return np.array([self._score(node, request) for node in nodes], np.int64)
+        return trimaran.scores_of(self.cluster, rows, lambda node: self._score(node, request))
 
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.OBJECTS

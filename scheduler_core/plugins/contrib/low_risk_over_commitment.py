@@ -9,7 +9,6 @@ import math
 from typing import Any, NamedTuple, Self
 
 import msgspec
-import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Pod
@@ -88,8 +87,7 @@ class LowRiskOverCommitment(fwk.PreScorePlugin, fwk.ScorePlugin):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return (1 - risk) x 100 of the riskier of cpu and memory; 0 without requests, limits or measurements."""
         own: RequestsAndLimits = state.get(self.name) or RequestsAndLimits.of_pod(pod.pod)
-        nodes = [self.cluster.nodes.nodes[row] for row in np.arange(len(self.cluster.nodes))[rows].tolist()]
-        return np.array([self._score(node, own) for node in nodes], np.int64)
+        return trimaran.scores_of(self.cluster, rows, lambda node: self._score(node, own))
 
     def _score(self, node: Node, own: RequestsAndLimits) -> int:
         risks = self._risks(node, own)

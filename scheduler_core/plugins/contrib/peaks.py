@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Self
 
 import msgspec
-import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Pod
@@ -66,8 +65,7 @@ class Peaks(LowestNormalized):
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return by how much the power rises, x 10^15; 0 without measurements and beyond 100 %."""
         request = request_of(pod.pod)
-        nodes = [self.cluster.nodes.nodes[row] for row in np.arange(len(self.cluster.nodes))[rows].tolist()]
-        return np.array([self._score(node, request) for node in nodes], np.int64)
+        return trimaran.scores_of(self.cluster, rows, lambda node: self._score(node, request))
 
     def varies_with(self, pod: PodInfo) -> str:
         return fwk.OBJECTS

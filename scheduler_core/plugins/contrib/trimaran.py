@@ -8,15 +8,17 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran (collector.go, resourcestats
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Container, Node, Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.config.args import Complain, PluginArgs, Strict
+from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.tree import go_round
 
 CPU, MEMORY = "CPU", "Memory"  # types of metrics
@@ -90,6 +92,12 @@ def load_of(cluster: Cluster) -> MeasuredLoad:
     """Return the measured load of the cluster's nodes."""
     found: MeasuredLoad = cluster.shared.get(KEY, _NOTHING)
     return found
+
+
+def scores_of(cluster: Cluster, rows: fwk.Rows, score: Callable[[Node], int]) -> fwk.Int64:
+    """Return the score of the node of each row."""
+    nodes = cluster.nodes.nodes
+    return np.array([score(nodes[row]) for row in np.arange(len(nodes))[rows].tolist()], np.int64)
 
 
 class Amounts(NamedTuple):

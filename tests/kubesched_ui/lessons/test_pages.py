@@ -123,7 +123,7 @@ def test_the_map_hides_what_the_next_questions_ask(client: Client) -> None:
     before, first, last = (cycle_of(client.post(address("raw-normalised-weighted", step), sent)) for step, sent in
                            ((1, {}), (1, {"reveal": "1"}), (4, {"reveal": "1"})))  # fmt: skip
     assert before["steps"] == []
-    assert {step["point"] for step in first["steps"]} == {"prefilter", "filter", "prescore"}, "scores are asked later"
+    assert {step["point"] for step in first["steps"]} == {"prefilter", "filter", "prescore"}, "scores come later"
     assert first["points"] == {}
     assert last["total"]
     assert last["node"] == "n1"
