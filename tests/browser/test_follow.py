@@ -172,14 +172,14 @@ def test_virtual_time_is_followed_with_equal_counts_and_clocks(page: Page, site:
     low = {"priorityClassName": "", "containers": pod("x", "3")["spec"]["containers"]}
     high = low | {"priorityClassName": "urgent"}
     spec = {
-        "until": "8m",
+        "until": "4h",
         "objects": [
             {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9},
             *(node(f"n{i}", cpu="4") for i in range(40)),
         ],
         "arrivals": [
-            {"name": "low", "every": "2s", "count": 150, "duration": "2m", "template": {"spec": low}},
-            {"name": "high", "every": "7s", "count": 60, "duration": "1m", "template": {"spec": high}},
+            {"name": "low", "every": "2s", "count": 7200, "duration": "2m", "template": {"spec": low}},
+            {"name": "high", "every": "7s", "count": 2000, "duration": "1m", "template": {"spec": high}},
         ],
     }
     document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
@@ -196,14 +196,15 @@ def test_virtual_time_is_followed_with_equal_counts_and_clocks(page: Page, site:
     assert place(page) == there
     page.locator("#map [data-speed]").select_option(label="as fast as it runs")
     page.get_by_role("button", name="Play forward").click()
+    page.wait_for_function("watched.rows >= 40", timeout=120_000)
+    site.api("POST", f"/runs/{run}/cancel")  # a run that ended by itself would depend on the speed of the machine
     ended = site.finished(run)
     cycles = f"{ended['cycles_done']:,}"
-    expect(page.locator("#map [data-place]")).to_have_text(f"8:00, after {cycles} cycles", timeout=120_000)
+    expect(page.locator("#map [data-place]")).to_contain_text(f", after {cycles} cycles", timeout=120_000)
     expect(page.locator("#map [data-following]")).to_be_hidden()
     watched = page.evaluate("watched")
     assert watched["listed"] == list(range(1, ended["cycles_done"] + 1))
     assert watched["samples"] >= 100
-    assert watched["rows"] >= 20
     assert watched["wrong"] == []
     assert ended["evicted"] > 0
 
