@@ -39,6 +39,7 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "TargetLoadPacking": (_SCHEDULER_PLUGINS, f"packs nodes up to a target load: {LEAST_LOAD}"),
     "TopologicalSort": (_SCHEDULER_PLUGINS, "sorts the queue by the order of an AppGroup's workloads"),
     "ClusterTopologyPlacementGroup": (_SCHEDULER_PLUGINS, "Sakkara: groups of pods within a tree of topology"),
+    "KNIDebug": ("scheduler-plugins of OpenShift", "logs what pods request and nodes have; decides nothing"),
     # koordinator.sh, cmd/koord-scheduler
     "BatchResourceFit": ("Koordinator", "fits batch-cpu and batch-memory"),
     "CompatibleDefaultPreemption": ("Koordinator", "DefaultPreemption under another name"),
@@ -67,7 +68,7 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
 }
 """Name -> (project, short description)."""
 
-FOREIGN = "another project's plugin of this name: it extends points that the available one does not"
+FOREIGN = "another project's plugin of this name, or a mistake: the available one does not extend all these points"
 
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
     **PLUGIN_RELEASES,

@@ -41,10 +41,14 @@ class CoschedulingArgs(PluginArgs, frozen=True, kw_only=True):
     permit_waiting_time_seconds: Int64 = DEFAULT_WAIT_SECONDS
     pod_group_backoff_seconds: Int64 = 0
     pod_group_reject_percentage: Int32 = 10
-    # of older releases of the plugin
+    # of older API versions; the plugin no longer reads them
     denied_pg_expiration_time_seconds: Int64 | None = msgspec.field(default=None, name="deniedPGExpirationTimeSeconds")
     kube_master: str | None = None
     kube_config_path: str | None = None
+    not_in = {
+        "v1beta2": ("kubeMaster", "kubeConfigPath"),
+        **dict.fromkeys(("v1beta3", "v1"), ("deniedPGExpirationTimeSeconds", "kubeMaster", "kubeConfigPath")),
+    }
 
     def finish(self, complain: Complain) -> Self:
         for field, value in (

@@ -65,10 +65,11 @@ class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
     cache_resync_period_seconds: Int64 = 0
     discard_reserved_nodes: bool = False
     cache: TopologyCache = msgspec.field(default_factory=TopologyCache)
-    # of older releases of the plugin
+    # of v1beta1; the plugin no longer reads them
     kubeconfigpath: str | None = None
     masteroverride: str | None = None
     namespaces: tuple[str, ...] | None = None
+    not_in = dict.fromkeys(("v1beta2", "v1beta3", "v1"), ("kubeconfigpath", "masteroverride", "namespaces"))
 
     def finish(self, complain: Complain) -> Self:
         strategy = self.scoring_strategy or NumaScoringStrategy(type=numa_zones.LEAST)
