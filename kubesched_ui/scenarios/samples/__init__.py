@@ -17,6 +17,7 @@ GROUPS = {
     "Filtering: where pods can run": ("Fit", "Affinity", "Taints", "Host ports", "Volumes", "Devices"),
     "Scoring: where pods run best": ("Spread", "Pod affinity", "Image locality", "Bin packing"),
     "Pending pods": ("Anti-affinity", "Preemption", "Gates", "Pod groups"),
+    "Plugins of scheduler-plugins": ("NUMA", "Quotas", "Network costs"),
     "Virtual time: queue, backoff, evictions": ("Virtual time",),
     "Older releases": ("Kubernetes 1.16",),
 }

@@ -41,6 +41,9 @@ EXPECTED = {
         "render-0": "n1", "render-1": "n2", "render-2": "n3", "train-0": "", "train-1": "", "train-2": "",
         "train-3": "", "pair-0": "n3", "pair-1": "n3", "web-0": "n1", "web-1": "",
     },
+    "27-numa-alignment": {"solver": "", "worker": "n1", "script": "n2"},
+    "28-elastic-quotas": {"train-3": "", "checkout": "", "report": "n1"},
+    "29-network-costs": {"front": "e1", "cart": "e1", "other": "u1"},
 }  # fmt: skip
 GATES = {"20-pod-group": dict.fromkeys(("GenericWorkload", "TopologyAwareWorkloadScheduling"), True)}
 
