@@ -19,6 +19,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.equivalence import share_keys
 from scheduler_core.framework.interface import SUCCESS, CycleState, Plugin
+from scheduler_core.framework.plugin_kinds import kind_warnings
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import timeout_message
@@ -91,6 +92,7 @@ class Simulation:
         typed: list[Object] = [o for o in objects if isinstance(o, Object)]
         if len(typed) != len(objects):
             typed = decode_all(objects)
+        self.warnings += kind_warnings(self.configuration, typed) if cluster is None else []
         pending = self.cluster.load(typed)
         self.registry = ALGORITHMS if self.release.predicates else registry
         profiles = self.frameworks(seed if tie_break == "seed" else None, percentage)

@@ -21,7 +21,7 @@ def read_upload(data: bytes, path: str) -> Snapshot:
     objects = result.objects
     if result.config:
         objects += [document for document in read_documents(result.config, name) if isinstance(document, dict)]
-    more_there, _ = unsupported_kinds.split(result.unknown, result.counts, result.config)
+    more_there, _ = unsupported_kinds.split(result.unknown, result.counts)
     notes = [remark["message"] for remark in more_there]
     notes += [with_effect(warning.code, warning.message) for warning in result.warnings]
     if isinstance(result.run, RunFile):

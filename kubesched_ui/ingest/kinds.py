@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from scheduler_core.api.scheduler_plugins import READS
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -49,18 +51,7 @@ KINDS: dict[str, Kind] = {
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
-PLUGIN_KINDS = {
-    "CapacityScheduling": ("elasticquotas.scheduling.x-k8s.io",),
-    "Coscheduling": ("podgroups.scheduling.x-k8s.io",),
-    "NetworkOverhead": (
-        "appgroups.appgroup.diktyo.x-k8s.io",
-        "networktopologies.networktopology.diktyo.x-k8s.io",
-    ),
-    "NodeResourceTopologyMatch": ("noderesourcetopologies.topology.node.k8s.io",),
-    "SySched": ("seccompprofiles.security-profiles-operator.x-k8s.io",),
-    "TopologicalSort": ("appgroups.appgroup.diktyo.x-k8s.io",),
-}
-PLUGIN_GROUPS = frozenset(name.partition(".")[2] for names in PLUGIN_KINDS.values() for name in names)
+PLUGIN_GROUPS = frozenset(name.partition(".")[2] for read in READS.values() for name in read.values())
 # Never stored: these kinds do not affect scheduling, and their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 

@@ -12,6 +12,8 @@ from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.preflight import defaults_warning
 from kubesched_ui.ingest.result import IngestResult
 from kubesched_ui.models import MAX_NAME, Scenario
+from scheduler_core.api.scheduler_plugins import READS
+from scheduler_core.framework.plugin_kinds import kind_sentences
 
 
 def store(
@@ -53,9 +55,11 @@ def store(
 
 
 def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
-    """Return the messages about an upload: about the cluster, about unsupported kinds (`beside`), warnings, defaults
-    that were set (`filled`), removed data (`dropped`) and kinds that are not stored (`unknown`)."""
-    more_there, others = unsupported_kinds.split(result.unknown, result.counts, result.config)
+    """Return the messages about an upload: about the cluster, about kinds that are missing or not read (`beside`),
+    warnings, defaults that were set (`filled`), removed data (`dropped`) and kinds that are not stored (`unknown`)."""
+    more_there, others = unsupported_kinds.split(result.unknown, result.counts)
+    enabled = [plugin for plugin in READS if plugin in result.config]
+    more_there += [{"code": unsupported_kinds.CODE, "message": one} for one in kind_sentences(enabled, result.counts)]
     found = [*result.outlook, *more_there, *(warning.as_dict() for warning in result.warnings)]
     found += defaults_warning(result.filled)
     if notes := redact.notes(result.dropped):

@@ -17,9 +17,6 @@ KINDS_SHOWN = 6
 _TOPICS = {
     "ResourceQuota": "quota",
     "LimitRange": "limits",
-    "PodGroup": "gangs",
-    "PodGroup.scheduling.x-k8s.io": "gangs",
-    "ElasticQuota.scheduling.x-k8s.io": "plugins",
     "HorizontalPodAutoscaler.autoscaling": "replicas",
     "RuntimeClass.node.k8s.io": "runtime",
     "PodGroup.scheduling.k8s.io": "groups",
@@ -29,7 +26,6 @@ _TOPICS = {
     "resource.k8s.io": "devices",
     "lifecycle.k8s.io": "evictions",
     "autoscaling.k8s.io": "vertical",
-    "topology.node.k8s.io": "plugins",
     "kueue.x-k8s.io": "kueue",
     "volcano.sh": "volcano",
     "karpenter.sh": "karpenter",
@@ -37,7 +33,6 @@ _TOPICS = {
     "karpenter.azure.com": "karpenter",
     "karpenter.k8s.gcp": "karpenter",
     "keda.sh": "replicas",
-    "diktyo.x-k8s.io": "plugins",
     "koordinator.sh": "plugins",
 }
 _CHANGES = {
@@ -52,10 +47,6 @@ _CHANGES = {
     "limits": (
         "an API server sets the default requests and limits of a LimitRange in new pods. This is not simulated: pods "
         "that you create here have the requests that you enter"
-    ),
-    "gangs": (
-        "the scheduler plugin Coscheduling schedules the pods of a PodGroup together or not at all. The configuration "
-        "does not enable it: each pod is scheduled individually"
     ),
     "groups": (
         "since 1.36, kube-scheduler schedules the pods of a group together if the feature gates GenericWorkload and "
@@ -98,22 +89,19 @@ _CHANGES = {
 }
 
 
-def split(
-    unknown: Mapping[str, int], counts: Mapping[str, int], config: str
-) -> tuple[list[dict[str, Any]], Counter[str]]:
+def split(unknown: Mapping[str, int], counts: Mapping[str, int]) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return the warnings, and the kinds of `unknown` that have no warning.
 
-    `unknown`: objects that are not stored, `Kind.group` -> number. `counts`: kinds that are stored. `config`: the
-    scheduler configuration, which may enable a plugin that uses them.
+    `unknown`: objects that are not stored, `Kind.group` -> number. `counts`: kinds that are stored.
     """
     found: dict[str, dict[str, int]] = {}
-    kept = {kind: counts[kind] for kind in ("PodGroup", POD_GROUP) if counts.get(kind)}
+    kept = {POD_GROUP: counts[POD_GROUP]} if counts.get(POD_GROUP) else {}
     rest = Counter[str]()
     for name, number in {**kept, **unknown}.items():
         what = next((topic for end, topic in _TOPICS.items() if f".{name}".endswith(f".{end}")), None)
         if what is None:
             rest[name] += number
-        elif what != "gangs" or "Coscheduling" not in config:
+        else:
             found.setdefault(what, {})[name] = number
     warnings = []
     for what, change in _CHANGES.items():

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kubesched_ui import current_viewer
 from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS, PLUGIN_KINDS
+from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
@@ -22,6 +22,7 @@ from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.views import cluster_context, home_example
 from kubesched_ui.views.scenarios import find as find_scenario
+from scheduler_core.api.scheduler_plugins import READS
 from scheduler_core.errors import InputError
 from scheduler_core.releases import NEWEST
 from scheduler_core.snapshot.wrong_input_hints import SNAPSHOT_KINDS
@@ -34,7 +35,7 @@ RESOURCES: dict[str, Any] = {  # of the commands that take a snapshot
     "kinds": SNAPSHOT_KINDS,
     "devices": DEVICE_KINDS,
     "podgroups": GROUP_KINDS,
-    "plugin_kinds": PLUGIN_KINDS,
+    "plugin_kinds": {plugin: list(read.values()) for plugin, read in READS.items()},
 }
 FAILED = (Run.State.FAILED, Run.State.CANCELLED)
 

@@ -8,6 +8,8 @@ diktyo-io/appgroup-api, diktyo-io/networktopology-api, sigs.k8s.io/security-prof
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from scheduler_core.api.objects import VERSIONS, Object, Quantities, Struct, check_quantities, register
@@ -155,3 +157,16 @@ VERSIONS.update(
     NetworkTopology="v1alpha1",
     SeccompProfile="v1beta1",
 )
+
+READS: Mapping[str, Mapping[str, str]] = {
+    "CapacityScheduling": {"ElasticQuota": "elasticquotas.scheduling.x-k8s.io"},
+    "Coscheduling": {"PodGroup": "podgroups.scheduling.x-k8s.io"},
+    "NetworkOverhead": {
+        "AppGroup": "appgroups.appgroup.diktyo.x-k8s.io",
+        "NetworkTopology": "networktopologies.networktopology.diktyo.x-k8s.io",
+    },
+    "NodeResourceTopologyMatch": {"NodeResourceTopology": "noderesourcetopologies.topology.node.k8s.io"},
+    "SySched": {"SeccompProfile": "seccompprofiles.security-profiles-operator.x-k8s.io"},
+    "TopologicalSort": {"AppGroup": "appgroups.appgroup.diktyo.x-k8s.io"},
+}
+"""Plugin -> the kinds that it reads, with the resource as `kubectl get` accepts it."""

@@ -172,6 +172,38 @@ _TABLE = (
         "The workload of a pod group is not named.",
         optional=True,
     ),
+    # Of plugins of scheduler-plugins.
+    _grouped(
+        *("PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups"),
+        "Coscheduling counts no pod group.",
+        optional=True,
+    ),
+    _grouped(
+        *("ElasticQuota", "scheduling.x-k8s.io", "v1alpha1", "elasticquotas"),
+        "CapacityScheduling limits no namespace.",
+        optional=True,
+    ),
+    _grouped(
+        *("NodeResourceTopology", "topology.node.k8s.io", "v1alpha2 v1alpha1", "noderesourcetopologies"),
+        "NodeResourceTopologyMatch knows no NUMA zones.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("AppGroup", "appgroup.diktyo.x-k8s.io", "v1alpha1", "appgroups"),
+        "NetworkOverhead and TopologicalSort know no workloads of applications.",
+        optional=True,
+    ),
+    _grouped(
+        *("NetworkTopology", "networktopology.diktyo.x-k8s.io", "v1alpha1", "networktopologies"),
+        "NetworkOverhead knows no network costs.",
+        optional=True,
+    ),
+    _grouped(
+        *("SeccompProfile", "security-profiles-operator.x-k8s.io", "v1beta1", "seccompprofiles"),
+        "SySched knows no seccomp profiles.",
+        optional=True,
+    ),
     _core("ResourceQuota", "resourcequotas", "A quota that refuses new pods is not named."),
     _core("LimitRange", "limitranges", "The default requests of new pods are unknown."),
     _grouped("Deployment", "apps", "v1", "deployments", "The pods that a deployment lacks are not counted."),

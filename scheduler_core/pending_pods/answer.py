@@ -19,6 +19,7 @@ from scheduler_core.debugger.group_waits import group_of, may_have_group
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
+from scheduler_core.framework.plugin_kinds import kinds_read
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.objects import Event
@@ -136,6 +137,7 @@ class PendingAnswers:
         self.refused = frozenset(refused)
         self.answers: dict[str, PendingAnswer] = {}
         self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
+        self._read_by_plugins = kinds_read(configuration)
         self._templates: dict[bytes, _Template] = {}
         self._template_of: dict[str, tuple[Pod, _Template]] = {}
         self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order
@@ -220,7 +222,7 @@ class PendingAnswers:
     def _outdate(self, kind: str) -> None:
         self._kinds_changed.add(kind)
         for template in self._templates.values():
-            template.stale |= kind == "Pod"
+            template.stale |= kind == "Pod" or kind in self._read_by_plugins
             template.invalid |= kind in template.kinds
 
     def _due(self) -> Iterator[str]:
@@ -393,7 +395,7 @@ class PendingAnswers:
 
     def _limits(self, pod: Pod, cause: str) -> list[str]:
         """Return what the answer lacks because of refused kinds."""
-        wanted: set[str] = set(_NODES)
+        wanted = set(_NODES | self._read_by_plugins)
         if any(volume.persistent_volume_claim or volume.ephemeral for volume in pod.spec.volumes):
             wanted |= _STORAGE
         if pod.spec.resource_claims:

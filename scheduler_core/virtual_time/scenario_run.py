@@ -22,6 +22,7 @@ from scheduler_core.controllers.workloads import Workloads
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.plugin_kinds import kind_warnings
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release, get_release, with_gates
@@ -85,10 +86,11 @@ class ScenarioRun:
         objects, workloads = self._objects()
         entries = [self._read(entry, f"spec.timeline[{i}]") for i, entry in enumerate(spec.timeline)]
         arrivals = [self._template(arrival, f"spec.arrivals[{i}]") for i, arrival in enumerate(spec.arrivals)]
+        planned = [*(obj for entry in entries for obj in entry), *arrivals]
         self.prepared = prepare_virtual_time(
             objects,
             workloads,
-            [*(obj for entry in entries for obj in entry), *arrivals],
+            planned,
             release=release,
             schedulers=configuration.schedulers,
             choices=choices,
@@ -106,6 +108,8 @@ class ScenarioRun:
             registry=registry,
             timer=timer,
         )
+        known = [*self.prepared.objects, *(obj for obj in planned if isinstance(obj, Object))]
+        self.simulation.warnings = [*configuration.warnings, *kind_warnings(configuration, known)]
         extenders = configuration.extenders if allowed_extenders else []
         self.engine = GroupEngine(
             self.simulation,

@@ -87,11 +87,18 @@ RESOURCES = (
         b'"spec":{"driver":"","pool":{"name":"","generation":0,"resourceSliceCount":0}}',
     ),
     Resource(_RESOURCE, ("v1alpha3",), "devicetaintrules", "DeviceTaintRule", False, (), b'"spec":{"taint":{}}'),
+    Resource("scheduling.x-k8s.io", ("v1alpha1",), "podgroups", "PodGroup", True),
+    Resource("scheduling.x-k8s.io", ("v1alpha1",), "elasticquotas", "ElasticQuota", True),
+    Resource("topology.node.k8s.io", ("v1alpha2",), "noderesourcetopologies", "NodeResourceTopology", False, (), b""),
+    Resource("appgroup.diktyo.x-k8s.io", ("v1alpha1",), "appgroups", "AppGroup", True),
+    Resource("networktopology.diktyo.x-k8s.io", ("v1alpha1",), "networktopologies", "NetworkTopology", True),
+    Resource("security-profiles-operator.x-k8s.io", ("v1beta1",), "seccompprofiles", "SeccompProfile", True),
     Resource("config.openshift.io", ("v1",), "schedulers", "Scheduler", False),
     Resource("aks.azure.com", ("v1alpha1",), "schedulerconfigurations", "SchedulerConfiguration", False),
 )
 # Served only where a test says so.
-EXTENSIONS = frozenset({"schedulers.config.openshift.io", "schedulerconfigurations.aks.azure.com"})
+_OF_KUBERNETES = ("", "apps", "batch", "policy", _STORAGE, _SCHEDULING, _RESOURCE)
+EXTENSIONS = frozenset(resource.name for resource in RESOURCES if resource.group not in _OF_KUBERNETES)
 
 
 def version_document(git_version: str) -> dict[str, str]:

@@ -66,4 +66,17 @@ subjects:
 - apiGroups: [storage.k8s.io]
   resources: [csistoragecapacities]
   verbs: [get, list, watch]
+# Of plugins of scheduler-plugins. A cluster without these kinds is not affected.
+- apiGroups: [scheduling.x-k8s.io]
+  resources: [elasticquotas, podgroups]
+  verbs: [get, list, watch]
+- apiGroups: [appgroup.diktyo.x-k8s.io]
+  resources: [appgroups]
+  verbs: [get, list, watch]
+- apiGroups: [networktopology.diktyo.x-k8s.io]
+  resources: [networktopologies]
+  verbs: [get, list, watch]
+- apiGroups: [security-profiles-operator.x-k8s.io]
+  resources: [seccompprofiles]
+  verbs: [get, list, watch]
 {{- end }}

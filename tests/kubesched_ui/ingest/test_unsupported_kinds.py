@@ -39,7 +39,6 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
         ("lifecycle.k8s.io/v1alpha1/EvictionRequest", "1 EvictionRequest", "an EvictionRequest names"),
         ("v1/ResourceQuota", "1 ResourceQuota", "rejects new pods that exceed a quota"),
         ("v1/LimitRange", "1 LimitRange", "requests and limits of a LimitRange"),
-        ("scheduling.x-k8s.io/v1alpha1/PodGroup", "1 PodGroup", "does not enable it"),
         ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue starts Jobs"),
         ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "the scheduler of Volcano"),
         ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "the scheduler of Volcano"),
@@ -85,18 +84,29 @@ def test_kinds_that_the_scheduler_ignores_are_counted() -> None:
     ]
 
 
-def test_pod_groups_are_used_if_the_configuration_enables_coscheduling() -> None:
-    config = {
+def configuration(*plugins: str) -> dict[str, Any]:
+    return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}],
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name} for name in plugins]}}}],
     }
-    assert "beside" not in warnings_of("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[config])
+
+
+def test_kinds_that_plugins_read_and_the_upload_lacks_are_named_with_the_command() -> None:
+    (missing,) = warnings_of(
+        "scheduling.x-k8s.io/v1alpha1/PodGroup", more=[configuration("Coscheduling", "CapacityScheduling")]
+    )["beside"]
+    assert missing == (
+        "The configuration enables CapacityScheduling, which reads ElasticQuota objects: there are none here. If the "
+        "cluster has them, add the output of `kubectl get elasticquotas.scheduling.x-k8s.io -A -o json`."
+    )
+    assert "beside" not in warnings_of("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[configuration("Coscheduling")])
 
 
 @pytest.mark.parametrize(
     "kind",
     [
+        "scheduling.x-k8s.io/v1alpha1/PodGroup",
         "scheduling.x-k8s.io/v1alpha1/ElasticQuota",
         "topology.node.k8s.io/v1alpha2/NodeResourceTopology",
         "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup",
@@ -110,4 +120,6 @@ def test_kinds_that_plugins_read_are_stored(kind: str) -> None:
     found = ingested(NODE, obj)
     assert found.counts == {"Node": 1, name: 1}
     assert found.unknown == {}
-    assert "beside" not in warnings_of(kind)
+    (warning,) = warnings_of(kind)["beside"]
+    assert warning.startswith(f"The cluster has 1 {name}, which only ")
+    assert "The configuration does not enable" in warning

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from scheduler_core.api.scheduler_plugins import NodeResourceTopology
 from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.discovery import Discovered, discover, fetch, fetch_version
 from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
@@ -84,6 +85,32 @@ def test_nothing_that_the_follower_reads_is_refused() -> None:
     asyncio.run(run())
 
 
+def test_kinds_of_plugins_are_read_where_they_are_served() -> None:
+    zones = [{"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "capacity": "8", "available": "3"}]}]
+    topology = {"metadata": {"name": "n1"}, "topologyPolicies": ["SingleNUMANodePodLevel"], "zones": zones}
+    quota = {"metadata": {"name": "team", "namespace": "team-a"}, "spec": {"min": {"cpu": "4"}, "max": {"cpu": "8"}}}
+
+    async def run(served: set[str]) -> tuple[dict[str, str], Store]:
+        async with ApiServer() as server, connected(server) as transport:
+            server.rules, server.storage.unserved = RULES, server.storage.unserved - served
+            for name, obj in (("noderesourcetopologies", topology), ("elasticquotas", quota)):
+                server.storage.create(name, obj)
+            health, store = await read(server, transport)
+            return {kind: one.state for kind, one in health.items()}, store
+
+    states, store = asyncio.run(run(set()))
+    assert states["NodeResourceTopology"] == states["PodGroup"] == "not served"
+    assert states["Node"] == "watching"
+    states, store = asyncio.run(
+        run({"noderesourcetopologies.topology.node.k8s.io", "elasticquotas.scheduling.x-k8s.io"})
+    )
+    assert states["NodeResourceTopology"] == states["ElasticQuota"] == "watching"
+    found = store.get("NodeResourceTopology", "n1")
+    assert isinstance(found, NodeResourceTopology)
+    assert found.zones[0].resources[0].available == "3"
+    assert store.get("ElasticQuota", "team-a/team") is not None
+
+
 def test_the_configuration_is_found_with_a_role_for_its_config_map() -> None:
     packing = config_map("kube-system/packing", config_yaml=PACKING)
     pod = mounted("/etc/kubernetes/packing", configMap={"name": "packing"})
@@ -112,6 +139,7 @@ def test_the_configuration_is_found_with_a_role_for_its_config_map() -> None:
 def test_without_a_rule_one_kind_is_refused_with_a_sentence() -> None:
     async def run() -> None:
         async with ApiServer() as server, connected(server) as transport:
+            server.storage.unserved = set()
             for name, kind in KINDS.items():
                 server.rules = without(kind.group, kind.resource)
                 health, _ = await read(server, transport)
@@ -125,7 +153,7 @@ def test_without_a_rule_one_kind_is_refused_with_a_sentence() -> None:
 def test_rights_on_a_namespace_alone() -> None:
     async def run() -> None:
         async with ApiServer() as server, connected(server) as transport:
-            server.rules = []
+            server.rules, server.storage.unserved = [], set()
             server.namespace_rules = {"team-a": [rule for rule in RULES if "resourceNames" not in rule]}
             health, _ = await read(server, transport, in_namespace("team-a"))
             assert refused(health) == {name for name, kind in KINDS.items() if not kind.namespaced}

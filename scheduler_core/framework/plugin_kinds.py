@@ -1,0 +1,65 @@
+"""The kinds that plugins of scheduler-plugins read: which a configuration needs, and which a cluster has in vain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from scheduler_core.api.objects import KINDS, Object
+from scheduler_core.api.scheduler_plugins import READS
+from scheduler_core.cluster.formatting import count, listing
+from scheduler_core.config.configuration import Configuration
+
+
+def enabled_plugins(configuration: Configuration) -> set[str]:
+    """Return the names of the plugins that a profile enables."""
+    return {name for profile in configuration.profiles for point in profile.plugins.values() for name, _ in point}
+
+
+def kinds_read(configuration: Configuration) -> set[str]:
+    """Return the kinds of READS that the plugins of a configuration read."""
+    return {kind for plugin in enabled_plugins(configuration) for kind in READS.get(plugin, ())}
+
+
+def kind_warnings(configuration: Configuration, objects: Iterable[Object]) -> list[str]:
+    """Return `kind_sentences` for a configuration and the objects of a cluster."""
+    types = Counter(map(type, objects))
+    return kind_sentences(enabled_plugins(configuration), {kind: types[KINDS[kind]] for kind in KINDS})
+
+
+def kind_sentences(enabled: Collection[str], counts: Mapping[str, int]) -> list[str]:
+    """Return sentences about kinds that enabled plugins read and the cluster lacks, with the command that reads them,
+    and about kinds whose plugins are not enabled.
+
+    `counts`: kind -> number of objects.
+    """
+    return [*_missing(enabled, counts), *_unread(enabled, counts)]
+
+
+def _missing(enabled: Collection[str], counts: Mapping[str, int]) -> Iterator[str]:
+    plugins: list[str] = []
+    kinds: dict[str, str] = {}
+    for plugin, read in READS.items():
+        absent = {kind: resource for kind, resource in read.items() if plugin in enabled and not counts.get(kind)}
+        if absent:
+            plugins.append(plugin)
+            kinds |= absent
+    if plugins:
+        which, what = listing(plugins), listing([f"{kind} objects" for kind in kinds])
+        verb = "reads" if len(plugins) == 1 else "read"
+        command = f"`kubectl get {','.join(kinds.values())} -A -o json`"
+        yield (
+            f"The configuration enables {which}, which {verb} {what}: there are none here. If the cluster has them, "
+            f"add the output of {command}."
+        )
+
+
+def _unread(enabled: Collection[str], counts: Mapping[str, int]) -> Iterator[str]:
+    for kind in dict.fromkeys(kind for read in READS.values() for kind in read):
+        readers = [plugin for plugin, read in READS.items() if kind in read]
+        if counts.get(kind) and not any(plugin in enabled for plugin in readers):
+            verb, them = ("reads", "it") if len(readers) == 1 else ("read", "them")
+            yield (
+                f"The cluster has {count(counts[kind], kind)}, which only {listing(readers)} {verb}. "
+                f"The configuration does not enable {them}."
+            )
