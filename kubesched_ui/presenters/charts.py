@@ -102,6 +102,16 @@ def bar_trace(number: int, name: str, x: Sequence[Any], y: Sequence[Any], hover:
     return {"type": "bar", "name": name, "x": x, "y": y, "marker": marker, "hovertemplate": hover}
 
 
+def points_trace(mode: str, name: str, x: Sequence[Any], y: Sequence[Any], hover: str) -> Figure:
+    """Return a trace of points in a mode of Plotly, such as `lines+markers`."""
+    return {"type": "scatter", "mode": mode, "name": name, "x": list(x), "y": list(y), "hovertemplate": hover}
+
+
+def marker(symbol: str, size: int, color: str) -> dict[str, Any]:
+    """Return a marker with a border of its colour."""
+    return {"symbol": symbol, "size": size, "color": color, "line": {"width": 2, "color": color}}
+
+
 def axes_figure(data: list[dict[str, Any]], x: str, y: str) -> Figure:
     """Return a figure of these traces, with titles of the axes and, for several traces, a legend."""
     axis: dict[str, Any] = {"fixedrange": True, "automargin": True, "separatethousands": True}

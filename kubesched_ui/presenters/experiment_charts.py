@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace, marker, points_trace
 from kubesched_ui.presenters.node_names import shortened
 
 MAX_LINES = 6
@@ -41,35 +41,28 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
         for index in members:
             merged.setdefault((points[index].x, points[index].y), []).append(points[index])
         labelled = number == 0 or len(points) <= MAX_LABELLED
+        mode = ("lines+" if number == 0 else "") + "markers" + ("+text" if labelled else "")
+        hover = "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>"
         alike = list(merged.values())
-        data.append(
-            {
-                "type": "scatter",
-                "name": name,
-                "mode": ("lines+" if number == 0 else "") + "markers" + ("+text" if labelled else ""),
-                "x": [of[0].x for of in alike],
-                "y": [of[0].y for of in alike],
-                "text": [_label(of, 2, MAX_POINT_LABEL) for of in alike],
-                "hovertext": [_label(of, 12, MAX_HOVER) for of in alike],
-                "hovertemplate": "%{hovertext}<br>x: %{x:,.5~r}<br>y: %{y:,.5~r}<extra></extra>",
-                "textposition": [_side(of[0].x, points, "bottom" if number else "top") for of in alike],
-                "cliponaxis": False,
-                "line": {"dash": "dash", "width": 1},
-                "marker": _marker("circle-open" if number else "diamond", 11, SERIES[number]),
-                "error_x": _error_bars([max(one.spread[0] for one in of) for of in alike]),
-                "error_y": _error_bars([max(one.spread[1] for one in of) for of in alike]),
-            }
-        )
+        trace = points_trace(mode, name, [of[0].x for of in alike], [of[0].y for of in alike], hover) | {
+            "text": [_label(of, 2, MAX_POINT_LABEL) for of in alike],
+            "hovertext": [_label(of, 12, MAX_HOVER) for of in alike],
+            "textposition": [_side(of[0].x, points, "bottom" if number else "top") for of in alike],
+            "cliponaxis": False,
+            "line": {"dash": "dash", "width": 1},
+            "marker": marker("circle-open" if number else "diamond", 11, SERIES[number]),
+        }
+        for axis in (0, 1):
+            spreads = [max(one.spread[axis] for one in of) for of in alike]
+            errors = {"type": "data", "array": spreads, "visible": any(spreads), "thickness": 1}
+            trace["error_y" if axis else "error_x"] = errors
+        data.append(trace)
     figure = axes_figure([trace for trace in data if trace["x"]], x, y)
     figure["layout"]["yaxis"]["rangemode"] = "normal"  # points that differ little are apart
     for axis, values in (("xaxis", [point.x for point in points]), ("yaxis", [point.y for point in points])):
         if all(value == round(value) for value in values):
             figure["layout"][axis] |= counts_axis(max(values, default=0) - min(values, default=0))
     return figure
-
-
-def _marker(symbol: str, size: int, color: str) -> dict[str, Any]:
-    return {"symbol": symbol, "size": size, "color": color, "line": {"width": 2, "color": color}}
 
 
 def _side(x: float, points: Sequence[ChartPoint], above: str) -> str:
@@ -123,10 +116,6 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _error_bars(values: Sequence[float]) -> dict[str, Any]:
-    return {"type": "data", "array": list(values), "visible": any(values), "thickness": 1}
-
-
 def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figure:
     """Return the number of nodes by their requested share of a resource, a line per series, of at most MAX_LINES.
     Values: nodes in equal intervals from 0 to 100%. Lines differ in colour, dash and marker; equal series are one."""
@@ -147,45 +136,22 @@ def node_fullness(series: Mapping[str, Sequence[float]], resource: str) -> Figur
 
 def _line(number: int, name: str, x: Sequence[float], y: Sequence[float], hover: str) -> Figure:
     """Return a line with markers, with the colour, dash and symbol of series `number`."""
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": list(x),
-        "y": list(y),
-        "hovertemplate": hover,
-        "line": {"color": SERIES[number], "dash": DASHES[number], "width": 2},
-        "marker": {"symbol": SYMBOLS[number], "size": 7},
-    }
+    looks = {"color": SERIES[number], "dash": DASHES[number], "width": 2}, {"symbol": SYMBOLS[number], "size": 7}
+    return points_trace("lines+markers", name, x, y, hover) | {"line": looks[0], "marker": looks[1]}
 
 
 def strips(rows: Sequence[tuple[str, Sequence[float], float]], x: str, from_zero: bool) -> Figure:
     """Return the values of each row as open circles next to its label, and its result as a filled diamond. Rows: label,
     values, result. `from_zero`: whether the axis of values begins there."""
     labels = [escape(label) for label, _, _ in rows]
+    each = [(value, label) for label, (_, values, _) in zip(labels, rows, strict=True) for value in values]
+    results, hover = [result for _, _, result in rows], "%{y}: %{x}"
     data = [
-        {
-            "type": "scatter",
-            "name": "each order",
-            "mode": "markers",
-            "x": [value for _, values, _ in rows for value in values],
-            "y": [label for label, (_, values, _) in zip(labels, rows, strict=True) for _ in values],
-            "marker": _marker("circle-open", 9, SERIES[1]),
-            "hovertemplate": "%{y}: %{x}",
-            "cliponaxis": False,
-        },
-        {
-            "type": "scatter",
-            "name": "reached by 90%",
-            "mode": "markers+text",
-            "x": [result for _, _, result in rows],
-            "y": labels,
-            "text": [f"{result:,.4g}" for _, _, result in rows],
-            "textposition": "top center",
-            "marker": {"symbol": "diamond", "size": 12, "color": SERIES[0]},
-            "hovertemplate": "%{y}: %{x}",
-            "cliponaxis": False,
-        },
+        points_trace("markers", "each order", [x for x, _ in each], [y for _, y in each], hover)
+        | {"marker": marker("circle-open", 9, SERIES[1]), "cliponaxis": False},
+        points_trace("markers+text", "reached by 90%", results, labels, hover)
+        | {"text": [f"{result:,.4g}" for result in results], "textposition": "top center", "cliponaxis": False}
+        | {"marker": {"symbol": "diamond", "size": 12, "color": SERIES[0]}},
     ]
     figure = axes_figure(data, x, "")
     # The first row is at the top.
@@ -215,16 +181,10 @@ def history(values: Sequence[float | None], best: Sequence[float | None], title:
     """Return the value of each trial, and a line through the best value so far."""
     trials = list(range(len(values)))
     data = [
-        {
-            **{"type": "scatter", "mode": "markers", "name": "Trial", "x": trials, "y": list(values)},
-            "marker": _marker("circle-open", 8, SERIES[0]),
-            "hovertemplate": "trial %{x}: %{y:.4~g}<extra></extra>",
-        },
-        {
-            **{"type": "scatter", "mode": "lines", "name": "Best so far", "x": trials, "y": list(best)},
-            "line": {"shape": "hv", "color": SERIES[1], "dash": "dash", "width": 2},
-            "hovertemplate": "best so far: %{y:.4~g}<extra></extra>",
-        },
+        points_trace("markers", "Trial", trials, values, "trial %{x}: %{y:.4~g}<extra></extra>")
+        | {"marker": marker("circle-open", 8, SERIES[0])},
+        points_trace("lines", "Best so far", trials, best, "best so far: %{y:.4~g}<extra></extra>")
+        | {"line": {"shape": "hv", "color": SERIES[1], "dash": "dash", "width": 2}},
     ]
     figure = axes_figure(data, "trial", title)
     figure["layout"]["xaxis"] |= counts_axis(len(trials))

@@ -71,7 +71,8 @@ def _unit_of(name: str) -> str:
 
 def plotted(name: str, value: float) -> float:
     """Return the number that a chart shows: percent of a share, cores of cpu and Gi of memory."""
-    return value * _scale(name)
+    scale = {"stranded:cpu": 1 / 1000, "stranded:memory": 1 / (1 << 30)}.get(name, 1)
+    return value * (100 if metric_of(name).unit == "share" else scale)
 
 
 def plotted_title(name: str) -> str:
@@ -79,9 +80,3 @@ def plotted_title(name: str) -> str:
     metric, unit = metric_of(name), _unit_of(name)
     title = escape(f"{metric.title}, {unit}" if unit else metric.title)
     return f"{title}<br>({metric.better} is better)" if metric.better else title
-
-
-def _scale(name: str) -> float:
-    if metric_of(name).unit == "share":
-        return 100
-    return {"stranded:cpu": 1 / 1000, "stranded:memory": 1 / (1 << 30)}.get(name, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace
+from kubesched_ui.presenters.charts import SERIES, Figure, axes_figure, bar_trace, points_trace
 from kubesched_ui.presenters.experiment_charts import MAX_BAR_LABEL, bar_gap, counts_axis, escape, names_axis
 from scheduler_core.experiments.buy import price_text
 
@@ -27,23 +27,13 @@ def prices(row: Mapping[str, Any], currency: str, per: str = "") -> Figure:
     margin = max((max(values) - min(values)) * 0.25, max(values) * 0.01, 0.01)
     low, high = max(0.0, min(values) - margin), max(values) + margin
     names = [name for name, _ in reversed(known)]
-    trace = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": values[::-1],
-        "y": names,
+    colors = [SERIES[1] if "ound" in name else SERIES[0] for name in names]
+    symbols = ["line-ns" if "ound" in name else "diamond" if name == "This set" else "circle" for name in names]
+    trace = points_trace("markers+text", "", values[::-1], names, "%{y}: %{text}<extra></extra>") | {
         "text": [price_text(price, currency) for price in reversed(values)],
         "textposition": "middle right",
         "cliponaxis": False,
-        "hovertemplate": "%{y}: %{text}<extra></extra>",
-        "marker": {
-            "size": 13,
-            "symbol": [
-                ("line-ns" if "ound" in name else "diamond" if name == "This set" else "circle") for name in names
-            ],
-            "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names],
-            "line": {"width": 3, "color": [SERIES[1] if "ound" in name else SERIES[0] for name in names]},
-        },
+        "marker": {"size": 13, "symbol": symbols, "color": colors, "line": {"width": 3, "color": colors}},
     }
     figure = axes_figure([trace], f"price per {escape(per)}" if per else "price", "")
     figure["layout"]["xaxis"] |= {"range": [low, high + margin], "tickprefix": escape(currency)}

@@ -25,7 +25,7 @@ _lock = threading.Lock()  # also guards the clusters: plugins keep state
 def explain_number(run: Run, cycle: Cycle, question: Question) -> Tree:
     """Return the explanation tree of a number of one cycle. Raises NotRecorded, InputError, NotDecided."""
     with _lock:
-        return _provenance(run, cycle).explain(question)
+        return _provenance(run, cycle, key_of(run)).explain(question)
 
 
 def repeated(
@@ -34,7 +34,7 @@ def repeated(
     """Return the preemption dry runs of one cycle (those on one node are repeated), or the claims of its pod and the
     devices of a node, as in docs/debugger.md. Raises NotRecorded, InputError, NotDecided."""
     with _lock:
-        found = _provenance(run, cycle)
+        found = _provenance(run, cycle, key_of(run))
         return {"cycle": cycle.number} | what(found.framework, found.pod, found.trace).as_dict(node, page)
 
 
@@ -51,16 +51,6 @@ def cycle_of(run: Run, namespace: str, name: str, attempt: int | None, number: i
 
 
 @lru_cache(maxsize=KEPT)
-def _cached(run: Run, cycle: Cycle, key: str) -> Provenance:
+def _provenance(run: Run, cycle: Cycle, key: str) -> Provenance:
     restored = recording_of(run), fetcher(run), maker(run), get_release(run.release)
     return provenance_of(*restored, cycle.number, trace_of(cycle))
-
-
-def _provenance(run: Run, cycle: Cycle) -> Provenance:
-    return _cached(run, cycle, key_of(run))
-
-
-def forget() -> None:
-    """Clear the cache."""
-    with _lock:
-        _cached.cache_clear()

@@ -8,8 +8,7 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of, stored_object
 from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.headroom import FITS, TAINTS, WITH_DETAILS, Headroom, node_reasons_with_amounts, row_of
-from scheduler_core.debugger.node_history import NodeHistory
+from scheduler_core.debugger.headroom import FITS, TAINTS, WITH_DETAILS, Headroom, row_of
 from scheduler_core.debugger.recording import Recording
 from scheduler_core.releases import get_release
 
@@ -51,14 +50,10 @@ def _tolerations(run: Run, recording: Recording, moment: int, pod: str) -> Seque
     return msgspec.json.decode(text, type=Pod).spec.tolerations
 
 
-def reasons_on(run: Run, history: NodeHistory, row: Cycle, trace: CycleTrace, at: int) -> list[str]:
-    """Return why the node of row `at` in the cycle rejected the pod, with quantities. Raises NotRecorded."""
+def reasons_on(run: Run, row: Cycle, trace: CycleTrace, at: int) -> list[str]:
+    """Return why the node of row `at` in the cycle rejected the pod, with quantities."""
     status = trace.status_at(at)
-    if status is None or status.plugin not in WITH_DETAILS:
-        return list(status.reasons) if status else []
-    recording = recording_of(run)
-    moment, pod = recording.before_cycle(row.number), f"{row.namespace}/{row.name}"
-    nominated = trace.nominated.get(at) is not None
-    unnamed = status.plugin == TAINTS and not get_release(run.release).taint_reason_names_taint
-    tolerations = _tolerations(run, recording, moment, pod) if unnamed else None
-    return node_reasons_with_amounts(recording, history, moment, pod, status.reasons, nominated, tolerations)
+    if status is None:
+        return []
+    headroom = headroom_of(run, row, trace) if status.plugin in WITH_DETAILS else None
+    return headroom.with_amounts(status.reasons, row.nodes[at : at + 1]) if headroom else list(status.reasons)

@@ -74,7 +74,6 @@ def head(cluster: Cluster, tab: str) -> dict[str, Any]:
         "follower": follower,
         "tone": tone_of(cluster, follower),
         "limits": queries.limits(cluster),
-        "pending_count": cluster.counts.get("pending", 0),
     }
 
 
@@ -159,7 +158,6 @@ def pending(cluster: Cluster, values: Mapping[str, str]) -> dict[str, Any]:
         "categories": [(name, categories[name]) for name in PendingPod.Category.values if categories[name]],
         "causes": [(cause, number) for cause, number in of_category if cause],
         "badges": {name: category_badge(name) for name in ("", *PendingPod.Category.values)},
-        "any_pending": bool(causes),
     }
 
 

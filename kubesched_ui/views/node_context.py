@@ -54,7 +54,7 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
             found = cycle_rows.on_node(trace, row)
             verdicts.append({"cycle": cycle, "address": decided_at(cycle, found, name), **found})
             if known is not None and verdicts[-1]["kind"] == "refused":
-                verdicts[-1]["reasons"] = reasons_on(run, known.history, cycle, trace, row)
+                verdicts[-1]["reasons"] = reasons_on(run, cycle, trace, row)
     return then | {
         "run": run,
         "scenario": run.scenario,

@@ -15,7 +15,6 @@ from scheduler_core.api import selectors
 from scheduler_core.api.objects import Taint, Toleration
 from scheduler_core.cluster.formatting import amount, balance, count, free_amount, listing
 from scheduler_core.debugger.cluster_state import Int64, StateAtTimepoint, nominated_at
-from scheduler_core.debugger.node_history import NodeHistory
 from scheduler_core.debugger.recording import GONE, Recording
 from scheduler_core.explain.matrix import Matrix
 from scheduler_core.plugins.node_resources_fit import PODS, lacking
@@ -176,32 +175,6 @@ def first_untolerated(taints: Sequence[str], tolerations: Sequence[Toleration]) 
 
 def _named(taints: str) -> str:
     return f"{UNNAMED}: {taints}" if taints else UNNAMED
-
-
-def node_reasons_with_amounts(
-    recording: Recording,
-    history: NodeHistory,
-    moment: int,
-    pod: str,
-    reasons: Sequence[str],
-    nominated: bool,
-    tolerations: Sequence[Toleration] | None = None,
-) -> list[str]:
-    """Add quantities or taints to the reasons of one node, from its history. `nominated`: nominated pods also count."""
-    found, version = requests_of(recording, pod, moment), history.version(moment)
-    if found is None or version is None or version < 0:
-        return list(reasons)
-    nodes = recording.tables["nodes"]
-    if list(reasons) == [UNNAMED]:
-        return [_named("" if tolerations is None else first_untolerated(nodes.at("taints", version), tolerations))]
-    allocatable, used = nodes.at("allocatable", version), history.used(moment)
-    name = recording.names[int(nodes["name"][version])]
-    more = nominated_requests(recording, pod, moment).get(name, {}) if nominated else {}
-    has = {}
-    for resource in lacking(reasons):
-        of = allocatable.get(resource, 0)
-        has[resource] = [(of - used.get(resource, 0) - more.get(resource, 0), of)]
-    return with_amounts(reasons, found[0], has, bool(more))
 
 
 def with_amounts(reasons: Sequence[str], asks: Amounts, has: Has, counted: bool = False) -> list[str]:

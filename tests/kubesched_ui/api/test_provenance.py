@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 @pytest.fixture(autouse=True)
 def empty_caches() -> None:
     """Forget the cluster of a run of another test."""
-    provenance.forget()
+    provenance._provenance.cache_clear()
 
 
 def ask(client: Client, run: Run, key: str, status: int = 200, **query: Any) -> dict[str, Any]:
