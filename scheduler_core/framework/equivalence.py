@@ -79,6 +79,7 @@ class UsageColumns:
         self._nodes = nodes
         self._filters, self._scores = filters, scores
         self._small_weights = sum(abs(weight) for _, weight in scores) < 1 << 23  # so that a total is an int32
+        self._unweighted = all(weight == 1 for _, weight in scores)
         self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
         self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
         self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
@@ -104,7 +105,7 @@ class UsageColumns:
             self._total = None
             self._known.clear()  # its values may not fit into the types of now
             self._keyframe = None
-            if not np.array_equal(codes, self.codes):
+            if codes.dtype != self.codes.dtype or codes.tobytes() != self.codes.tobytes():
                 self._verdicts = None
             return
         if len(rows) == 1:
@@ -184,11 +185,12 @@ class UsageColumns:
     def _sum(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the weighted sum of columns of scores."""
         wide = np.int32 if scores.dtype == np.uint8 and self._small_weights else np.int64
-        total: npt.NDArray[Any] | None = None
+        if self._unweighted:
+            return np.add.reduce(scores, axis=0, dtype=wide)  # type: ignore[no-any-return]
+        total: npt.NDArray[Any] = np.zeros(scores.shape[1], wide)
         for (_, weight), column in zip(self._scores, scores, strict=True):
-            weighed = column.astype(wide) if weight == 1 else np.multiply(column, weight, dtype=wide)
-            total = weighed if total is None else np.add(total, weighed, out=total)
-        return np.zeros(scores.shape[1], wide) if total is None else total
+            total += np.multiply(column, weight, dtype=wide)
+        return total
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""

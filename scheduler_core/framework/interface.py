@@ -198,7 +198,7 @@ class CycleState(dict[str, Any]):
     """Data that plugins pass between the extension points of one cycle, keyed by plugin name."""
 
     __slots__ = (
-        *("deciding", "equivalent", "last_pre_filter", "ranking", "ranking_offset", "rebuilt", "signature"),
+        *("deciding", "equivalent", "last_pre_filter", "ranking", "ranking_offset", "rebuilt", "shares", "signature"),
         *("skip_filter", "skip_score", "to_activate"),
     )
 
@@ -209,6 +209,8 @@ class CycleState(dict[str, Any]):
         # int64 over the feasible nodes, smaller than their total scores by `ranking_offset`; None if not known
         self.ranking: Int64 | None = None
         self.ranking_offset = 0
+        # rows, and the shares of resources of these rows that one of two plugins left for the other
+        self.shares: tuple[Rows, int, npt.NDArray[np.float64]] | None = None
         self.rebuilt = False  # a filter extender returned the nodes; the rebuilt nodes have no pods
         # the signature that batching compares; None for a pod that cannot be signed
         self.signature: bytes | None = None

@@ -40,8 +40,9 @@ _FIRST_RESOURCE = 4  # the bit of the first resource in a code
 _MOST_BITS = 60
 _FEW_BITS = 7  # the number of resources from which on a code has more than 8 bits
 _NEVER = np.iinfo(np.int64).min  # every node has this amount
+_MOST = np.iinfo(np.int64).max
 
-_Limits = tuple[fwk.Int64, fwk.Integers, int]  # see `_limits`
+_Limits = tuple[fwk.Int64, fwk.Integers, int, bool]  # see `_limits`
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
@@ -182,11 +183,15 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         return self._verdict(self.resources_needed(pod), codes)
 
     def _limits(self, wanted: list[tuple[str, int]]) -> _Limits:
-        """Return the least free amounts and their bits (in the rows of `NodeTable.free`), and the bits that all nodes
-        have. The bits are 2 for pods, and 4 and above for the wanted resources in order."""
+        """Return the least free amounts and their bits (columns for the rows of `NodeTable.free`), the bits that all
+        nodes have, and whether a request exceeds the allocatable amount of a node. The bits are 2 for pods, and 4 and
+        above for the wanted resources in order."""
         nodes = self.cluster.nodes
         beyond = int(self.cluster.release.fit_beyond_allocatable_unresolvable)
-        least, bits, everywhere = [1], [2], 0
+        smallest = nodes.memo(
+            (self.name, "smallest", len(nodes.capacity)), lambda: nodes.capacity.min(axis=1, initial=_MOST).tolist()
+        )
+        least, bits, everywhere, exceeds = [1], [2], 0, False
         for bit, (name, amount) in enumerate(wanted, 2):
             place = nodes.places.get(name)
             if place is None:
@@ -198,7 +203,9 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
                 least += [_NEVER] * more
                 bits += [0] * more
             least[place], bits[place] = amount, 1 << bit
-        return column_of(*least), np.array(bits, np.uint8 if len(wanted) < _FEW_BITS else np.int64), everywhere
+            exceeds = exceeds or (bool(beyond) and amount > smallest[place])
+        kept: fwk.Integers = np.array([bits], np.uint8 if len(wanted) < _FEW_BITS else np.int64)
+        return column_of(*least), kept.T, everywhere, exceeds
 
     def _codes(
         self, wanted: list[tuple[str, int]], limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None
@@ -206,22 +213,20 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, and those of
         `_limits`. uint8 if it holds them, else int64."""
         nodes = self.cluster.nodes
-        enough, bits, everywhere = limits
-        free = on_rows(nodes.free[: len(enough)], rows)
-        lacking = (free if freed is None else free + freed[: len(enough)]) < enough
+        enough, bits, everywhere, exceeds = limits
+        size = len(enough)
+        free = on_rows(nodes.free[:size], rows)
+        lacking = (free if freed is None else free + freed[:size]) < enough
         for name, _ in wanted if self.cluster.device_classes else ():
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
                 lacking[nodes.places[name]] &= self._has(name)[rows]
-        codes = np.full(lacking.shape[1], everywhere, bits.dtype)
-        few = np.flatnonzero(lacking.any(axis=0))
-        if len(few):
-            lacking = lacking[:, few]
-            found = bits @ lacking.view(np.uint8)
-            if self.cluster.release.fit_beyond_allocatable_unresolvable:
-                at = few if isinstance(rows, slice) else rows[few]
-                found |= (lacking[1:] & (nodes.capacity[1 : len(enough), at] < enough[1:])).any(axis=0)
-            codes[few] |= found
+        codes: fwk.Integers = np.bitwise_or.reduce(lacking.view(np.uint8) * bits, axis=0)
+        if everywhere:
+            codes |= everywhere
+        if exceeds:
+            lacking &= on_rows(nodes.capacity[:size], rows) < enough
+            codes |= np.logical_or.reduce(lacking[1:], axis=0)
         return codes
 
     def _has(self, name: str) -> fwk.Bool:

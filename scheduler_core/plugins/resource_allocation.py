@@ -220,16 +220,21 @@ def requested_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows
 
 
 def _shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int) -> Float64 | None:
+    if state.shares is not None and state.shares[0] is rows and state.shares[1] == which:
+        shares: Float64 = state.shares[2]
+        state.shares = None
+        return shares
     nodes = cluster.nodes
     capacity = None if nodes.has_extreme_amounts else _divisors(nodes)
     amounts = state.of_class("shares", lambda: _amounts(pod))
     if capacity is None or amounts is None:
         return None
     # in place: memory is slower than arithmetic
-    shares: Float64 = on_rows(nodes.numerators[which], rows).astype(np.float64)
-    shares += amounts[which]
-    shares /= on_rows(capacity, rows)
-    return shares
+    both: Float64 = on_rows(nodes.numerators, rows).astype(np.float64)
+    both += amounts
+    both /= on_rows(capacity, rows)
+    state.shares = rows, 1 - which, both[1 - which]  # for the other plugin of these rows
+    return both[which]  # type: ignore[no-any-return]
 
 
 def _amounts(pod: PodInfo) -> Float64 | None:
