@@ -21,7 +21,7 @@ LAYERS = {
         ("pod_groups", "legacy"),
         ("simulation",),
         ("controllers", "explain"),
-        ("messages", "metrics"),
+        ("messages", "metrics", "etcd"),
         ("snapshot",),
         ("virtual_time",),
         ("debugger",),

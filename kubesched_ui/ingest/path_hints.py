@@ -4,12 +4,13 @@ import re
 from pathlib import PurePosixPath
 
 from kubesched_ui.ingest.kinds import named
+from scheduler_core.etcd.bbolt import is_database
 
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 ARCHIVES = (*PACKED, ".tgz", ".tbz2", ".txz", ".zip", ".tar", ".7z", ".rar")
 TEXTS = (".json", ".yaml", ".yml", ".kyaml", ".jsonl", ".ndjson")
-MAYBE = ("", ".txt", ".out", ".dump")  # only if the text starts like an object
-LOGS = (".log", ".txt", ".out", ".csv", ".html", ".prom", ".pcap", ".xml", ".db")
+MAYBE = ("", ".txt", ".out", ".dump", ".db")  # only if the content starts like an object or a database of etcd
+LOGS = (".log", ".txt", ".out", ".csv", ".html", ".prom", ".pcap", ".xml")
 SPAM = ("__MACOSX", ".DS_Store", "._")
 
 _OBJECT = re.compile(
@@ -38,7 +39,7 @@ def is_readable_name(name: str) -> bool:
 
 def is_readable(name: str, head: bytes) -> bool:
     """Return whether a member is read. `head`: its first bytes, which decide if the name is not conclusive."""
-    return PurePosixPath(name).suffix.lower() not in MAYBE or _OBJECT.match(head) is not None
+    return PurePosixPath(name).suffix.lower() not in MAYBE or _OBJECT.match(head) is not None or is_database(head)
 
 
 def kind_of(path: str) -> tuple[str, str]:

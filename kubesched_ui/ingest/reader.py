@@ -11,7 +11,7 @@ import msgspec
 
 from kubesched_ui.ingest import events, preflight, scenario_time
 from kubesched_ui.ingest.api_versions import external, is_internal, normalise
-from kubesched_ui.ingest.archives import Archives
+from kubesched_ui.ingest.archives import HEAD, Archives
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Warn, Where, printable, shown
@@ -30,6 +30,8 @@ from kubesched_ui.ingest.warnings import UNKNOWN_FIELD, UnknownFields, Warnings
 from scheduler_core.api import objects as core
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
+from scheduler_core.etcd.bbolt import is_database
+from scheduler_core.etcd.objects import objects as etcd_objects
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
@@ -124,6 +126,9 @@ class _Reading:
         self.warnings.add("unreadable-member", error)
 
     def _text(self, where: Where, data: bytes, member: bool) -> None:
+        if is_database(data[:HEAD]):
+            self._database(where, data)
+            return
         text = to_utf8(data, where)
         if member and can_skip(text, self._count):
             return
@@ -135,6 +140,18 @@ class _Reading:
         for number, document in documents(text, where, self.limits, self.result.dropped):
             for found in objects(document, where.at(document=number), self.limits, hint):
                 self._found(found)
+
+    def _database(self, where: Where, data: bytes) -> None:
+        """Read the objects of a database of etcd."""
+        notes: list[str] = []
+        try:
+            for value in etcd_objects(data, where.file, notes):
+                for found in objects(msgspec.json.encode(value), where, self.limits):
+                    self._found(found)
+        except InputError as error:
+            raise IngestError(where, error.problem) from None
+        for note in notes:
+            self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 
     # ---- objects
 

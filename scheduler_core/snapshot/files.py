@@ -13,6 +13,8 @@ import msgspec
 
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
+from scheduler_core.etcd.bbolt import is_database
+from scheduler_core.etcd.objects import objects
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot.field_notes import field_notes
 from scheduler_core.snapshot.wrong_input_hints import (
@@ -43,7 +45,7 @@ Reader = Callable[[bytes, str], Snapshot]
 
 
 def read_snapshot(data: bytes, path: str) -> Snapshot:
-    """Return the content of a file, JSON or YAML.
+    """Return the content of a file: JSON, YAML, or a database of etcd.
 
     The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
     document is replaced by its objects and its configuration. The cluster's version is that of a scenario, that of
@@ -51,6 +53,11 @@ def read_snapshot(data: bytes, path: str) -> Snapshot:
     """
     if what := binary_input_hint(data[:HEAD]) or wrong_input_hint(data):
         raise InputError(path, "", what)
+    if is_database(data[:HEAD]):
+        found = Snapshot([])
+        found.objects += objects(data, path, found.notes)
+        found.version = kubelet_version(found.objects)
+        return found
     try:
         documents = _documents(data, path)
     except InputError as problem:

@@ -6,6 +6,8 @@ Only the first bytes of a file are examined. Each phrase completes a sentence th
 import re
 from collections.abc import Iterable
 
+from scheduler_core.etcd.bbolt import is_database
+
 SNAPSHOT_KINDS = (
     "nodes", "pods", "events", "ns", "svc", "rc", "rs", "sts", "pv", "pvc", "sc",
     "csinodes", "csidrivers", "csistoragecapacities", "pdb", "pc",
@@ -24,19 +26,13 @@ KUBECONFIG = "is a kubeconfig: it contains credentials, do not upload it"
 AUDIT_LOG = f"is an audit log of the API server, which is not a cluster{_USE}"
 JSON_LOG = f"is a log, which is not a cluster{_USE}"
 EVENTS_ONLY = f"contains only events: pods and nodes are missing{_USE}"
-_KWOK = "with kwok, `kwokctl snapshot save --format k8s` writes a cluster too"
-ETCD = f"is an etcd database (a bbolt file), which is not supported{_USE}; {_KWOK}"
+BIG_ENDIAN = f"is a database of etcd that a big-endian machine wrote, which is not supported{_USE}"
 COMPOSE = "is a file of Compose; use manifests of Kubernetes, as `kompose convert` writes them"
 CREDENTIAL = "is a key, a certificate or a token: do not upload it"
 
 # ---- binary files
 
 _MESSAGE = re.compile(rb"\s*0/\d+ nodes are available\b")
-_ETCD_MAGIC = (
-    b"\xed\xda\x0c\xed",
-    b"\xed\x0c\xda\xed",
-)  # of bbolt, little and big endian; after the header of the page
-_ETCD_MAGIC_AT = 16
 _ARCHIVE = "which is not supported; unpack it and create a .tar.gz, .tar.xz, .tar.bz2 or .zip file"
 _BINARY = {
     b"\x28\xb5\x2f\xfd": f"is a zstd archive, {_ARCHIVE}",
@@ -185,8 +181,10 @@ _KINDS = {
 
 def binary_input_hint(head: bytes) -> str:
     """Return what a file is if its first bytes are not text; "" if they may be. `head`: at least 64 bytes, if any."""
-    if head[_ETCD_MAGIC_AT : _ETCD_MAGIC_AT + 4] in _ETCD_MAGIC:
-        return ETCD
+    if is_database(head):
+        return ""  # it is no text either, but it is read
+    if is_database(head, big_endian=True):
+        return BIG_ENDIAN
     for magic, what in _BINARY.items():
         if head.startswith(magic) and (not magic.startswith(_TEXT_MAGIC) or _NOT_TEXT.search(head[:MAX_EXAMINED])):
             return what

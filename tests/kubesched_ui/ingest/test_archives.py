@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import IngestResult, Limits, ingest_files
+from kubesched_ui.ingest import IngestError, IngestResult, Limits, ingest_files
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from tests.kubesched_ui.ingest import hostile
+from tests.scheduler_core.etcd.bolt_files import database, field, stored
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p1", "namespace": "shop"}}
@@ -213,3 +214,31 @@ def test_reading_reports_progress(tmp_path: Path) -> None:
     ingest_files([("a.tgz", path)], watch=lambda done, objects: seen.append((done, objects)))
     assert seen[-1][0] == path.stat().st_size
     assert seen == sorted(seen)
+
+
+def test_databases_of_etcd_are_read_alone_and_in_archives() -> None:
+    meta = field(1, field(1, "p1") + field(3, "shop"))
+    pod = stored("v1", "Pod", meta, field(2, field(2, field(1, "c") + field(2, "web:1"))))
+    content = database(
+        [
+            ("/registry/minions/n1", stored("v1", "Node", field(1, field(1, "n1")))),
+            ("/registry/pods/shop/p1", pod),
+            ("/registry/pods/shop/cut", pod[:-1]),
+        ]
+    )
+    log = "is no database"
+    for name, upload in {
+        "snapshot.db": content,
+        "snapshot.db.gz": gzip.compress(content),
+        "dump.tar.gz": tarred({"member/snap/db": content, "state.db": log}),
+    }.items():
+        result = ingest_files([(name, upload)])
+        assert sorted(result.records) == KEYS, name
+        messages = [warning.message for warning in result.warnings if warning.code == "cleaned"]
+        assert messages == [f"{name}{'/member/snap/db' if 'tar' in name else ''}: /registry/pods/shop/cut ends in the "
+                            "middle of a field, and was left out"], name  # fmt: skip
+
+
+def test_a_damaged_database_of_etcd_is_refused_with_the_reason() -> None:
+    with pytest.raises(IngestError, match=r"^a\.db: is an incomplete database of etcd: page 3 is missing$"):
+        ingest_files([("a.db", database([])[: 2 * 4096])])

@@ -26,7 +26,7 @@ def test_explain_says_what_a_file_is(name: str, tmp_path: Path, capsys: Any) -> 
 
 
 def test_the_message_names_the_command(tmp_path: Path, capsys: Any) -> None:
-    for name in ("etcd.db", "scheduler.log", "events.json", "metrics"):
+    for name in ("etcd-big-endian.db", "scheduler.log", "events.json", "metrics"):
         path = tmp_path / name
         path.write_bytes(INPUTS[name][0])
         assert main(["explain", str(path)]) == 2

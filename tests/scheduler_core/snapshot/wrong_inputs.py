@@ -78,8 +78,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "script.sh": ("#!/bin/sh\nkubectl get pods\n", "is a script"),
 }  # fmt: skip
 BINARIES: dict[str, tuple[bytes, str]] = {
-    "etcd.db": (META + b"\xed\xda\x0c\xed\2\0\0\0\0\x10\0\0" + b"\0" * 4096, "is an etcd database"),
-    "etcd-big-endian.db": (META + b"\xed\x0c\xda\xed" + b"\0" * 4096, "is an etcd database"),
+    "etcd.db": (META + b"\xed\xda\x0c\xed\2\0\0\0\0\x10\0\0" + b"\0" * 4096, "is a damaged database of etcd"),
+    "etcd-big-endian.db": (META + b"\xed\x0c\xda\xed" + b"\0" * 4096, "big-endian machine"),
     "state.db": (b"SQLite format 3\0\x10\0", "is a database of SQLite"),
     "object": (b"k8s\0\n\x0f\n\2v1\x12\3Pod", "protobuf"),
     "object.cbor": (b"\xd9\xd9\xf7\xa2dkindcPod", "CBOR"),

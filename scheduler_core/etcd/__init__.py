@@ -1,0 +1,1 @@
+"""Reads a database of etcd: the objects of a cluster, and their history since the last compaction."""
