@@ -240,8 +240,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 if domains.topology.missing is None or domains.counts.any():
                     existing.append((carried, domains))
         concerned = existing or pod.required_affinity or pod.required_anti_affinity
-        # In releases without Skip, the anti-affinity of nominated pods still counts.
-        if not concerned and (self.cluster.release.supports_skip_status or not self.cluster.nominator):
+        if not concerned and self.cluster.release.supports_skip_status:
             return fwk.SKIPPED
         affinity: list[Domains] = []
         column: SelectorColumn | None = None
@@ -286,10 +285,13 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
     def varies_with(self, pod: PodInfo) -> str:
-        release = self.cluster.release
-        skips = release.supports_skip_status and release.prescore_skips
         concerned = any(pod.terms()) or self.cluster.columns.terms_matching(pod)
-        return fwk.ANYTHING if concerned or not skips else fwk.OBJECTS
+        return fwk.ANYTHING if concerned else fwk.OBJECTS
+
+    def indifferent(self, state: fwk.CycleState, pod: PodInfo) -> bool:
+        now: FilterState | None = state.get(self.name)
+        concerned = now is not None and (now.affinity or now.anti or now.existing)
+        return not concerned and not self.cluster.nominator  # the anti-affinity of nominated pods counts
 
     def _repelled_rows(self, now: FilterState) -> fwk.Verdict:
         """Return the verdict if every node is a domain and the pod has no required affinity."""

@@ -333,9 +333,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return found
 
     def varies_with(self, pod: PodInfo) -> str:
-        release = self.cluster.release
-        skips = release.prefilter_skips and release.prescore_skips
-        if not skips or pod.pod.spec.topology_spread_constraints:
+        if pod.pod.spec.topology_spread_constraints:
             return fwk.ANYTHING
         defaulted = self.defaults and default_selector(self.cluster, pod).key != ()
         return fwk.ANYTHING if defaulted else fwk.OBJECTS
@@ -451,6 +449,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         every topology key, None for all."""
         nodes = self.cluster.nodes
         size = len(nodes.pod_count[rows]) if isinstance(rows, slice) else len(rows)
+        if not counted:
+            return np.zeros(size, np.int64)
         parts: list[_Part] = []
         spread: Topology | None = None
         for constraint, column, eligible in counted:

@@ -172,6 +172,18 @@ def test_equal_pods_have_a_class_until_an_object_changes() -> None:
     assert found("g") is not second
 
 
+@pytest.mark.parametrize("release", ["1.18", "1.22", "1.26"])
+def test_releases_that_skip_no_plugin_keep_the_results_for_pods_without_terms(release: str) -> None:
+    simulation = Simulation([node("n1", zone="a"), node("n2")], release=release)
+    framework = next(iter(simulation.scheduler.profiles.values()))
+    simulation.cluster.nodes.refresh()
+    found = framework.equivalence.find(info(pod("a", labels={"app": "a"}), release))
+    assert found is not None
+    running = {plugin.name for plugin in (*found.pre_filter, *found.pre_score)}
+    running |= {plugin.name for plugin, *_ in found.varying_scorers}
+    assert not running & {"PodTopologySpread", "InterPodAffinity"}
+
+
 def _enabling(plugin: str) -> Raw:
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
