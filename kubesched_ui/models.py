@@ -9,18 +9,17 @@ Scenario 1-n WrittenLesson: a lesson that a user writes about the scenario.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, Q
-from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui import current_viewer
 from kubesched_ui.fields import PackedJSONField, unpack
+from kubesched_ui.work.models import Work, WorkQuerySet
 from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.errors import InputError
 from scheduler_core.releases import feature_gates
@@ -212,102 +211,6 @@ class WrittenLesson(models.Model):
 def is_number(word: str) -> bool:
     """Return whether a search term may be the number of a row."""
     return word.isascii() and word.isdecimal() and len(word) < 19
-
-
-def silent() -> Q:
-    """Return a condition: no heartbeat for RUN_LOST_AFTER_S."""
-    # All machines share the clock of the database; their own clocks differ and may be changed.
-    now, long = Now(), timedelta(seconds=settings.RUN_LOST_AFTER_S)
-    # A heartbeat in the future is from before the clock was set back. A live worker soon writes another one.
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - long) | Q(heartbeat_at__gt=now + long)
-
-
-_W = TypeVar("_W", bound="Work")
-
-
-class WorkQuerySet(models.QuerySet[_W]):
-    """State queries and transitions of background work. The database evaluates them, so that processes agree."""
-
-    def active(self) -> Self:
-        """Return the queued and running work."""
-        return self.filter(state__in=Work.ACTIVE)
-
-    def claim(self, number: int, token: str) -> _W | None:
-        """Give the work with this number to the worker `token` and return it. Return None if another worker holds it or
-        it has ended. This is one statement, so only one of several concurrent workers succeeds."""
-        now = timezone.now()
-        claimed = (
-            self.filter(Q(state=Work.State.QUEUED) | (Q(state=Work.State.RUNNING) & silent()))
-            .filter(pk=number)
-            .update(
-                state=Work.State.RUNNING,
-                worker=token,
-                starts=F("starts") + 1,
-                heartbeat_at=Now(),
-                started_at=Coalesce("started_at", now, output_field=models.DateTimeField()),
-            )
-        )
-        return self.get(pk=number) if claimed else None
-
-    def cancel(self, work: _W) -> bool:
-        """Cancel waiting work, or ask the worker of running work to stop. Return whether the work was waiting."""
-        cancelled = {"state": Work.State.CANCELLED, "cancel_requested": True, "finished_at": timezone.now()}
-        waiting = self.filter(pk=work.pk, state=Work.State.QUEUED).update(**cancelled)
-        if not waiting:
-            self.filter(pk=work.pk, state=Work.State.RUNNING).update(cancel_requested=True)
-        work.refresh_from_db()
-        return bool(waiting)
-
-    def held(self, work: _W) -> Self:
-        """Return `work` as a QuerySet; empty if its worker no longer holds it."""
-        return self.filter(pk=work.pk, worker=work.worker, state=Work.State.RUNNING)
-
-    def lost(self) -> Self:
-        """Return running work whose worker sends no heartbeats."""
-        return self.filter(silent(), state=Work.State.RUNNING)
-
-    def forgotten(self) -> Self:
-        """Return queued work without a recent message; the broker may have lost the message."""
-        return self.filter(silent(), state=Work.State.QUEUED)
-
-
-class Work(models.Model):
-    """Background work of a worker: its state and its lifecycle."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-
-    ACTIVE = (State.QUEUED, State.RUNNING)
-
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, help_text="Why it failed, as a sentence.")
-    created_at = models.DateTimeField(default=timezone.now)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last heartbeat; for queued work, when it was sent."
-    )
-    worker = models.CharField(max_length=200, blank=True, help_text="Lease token of the worker that may write.")
-    starts = models.PositiveSmallIntegerField(default=0, help_text="Number of times a worker has started it.")
-
-    class Meta:
-        abstract = True
-
-    @property
-    def active(self) -> bool:
-        """Return whether the work is queued or running."""
-        return self.state in self.ACTIVE
-
-    @property
-    def stalled(self) -> bool:
-        """Return whether the work has waited for a worker longer than expected. The next free worker takes it."""
-        long, sign = timedelta(seconds=settings.RUN_LOST_AFTER_S), self.heartbeat_at or self.created_at
-        return self.active and abs(timezone.now() - sign) > long
 
 
 class RunQuerySet(WorkQuerySet["Run"]):

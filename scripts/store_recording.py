@@ -78,7 +78,8 @@ def main() -> None:
     from django.db import connection
     from django.test import Client
 
-    from kubesched_ui.runs import services, tasks
+    from kubesched_ui.runs import tasks
+    from kubesched_ui.work import leases
     from tests.kubesched_ui.event_log.format_digest import shape
     from tests.kubesched_ui.event_log.stored_recordings import STORED, answers
     from tests.scheduler_core.cycle.test_trace import full_trace
@@ -86,7 +87,7 @@ def main() -> None:
 
     logging.disable(logging.CRITICAL)
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    services.app.send_task = lambda *args, **options: None
+    leases.app.send_task = lambda *args, **options: None
     assert tasks  # the first import of Celery's tasks reads its settings
     call_command("migrate", verbosity=0)
     User.objects.create_user("ann", "ann@example.org", "a password").groups.add(Group.objects.create(name="class"))

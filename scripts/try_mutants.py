@@ -225,12 +225,12 @@ def main(seed: int, seconds: float) -> int:
     from kubesched_ui.ingest import yaml_reader
     from kubesched_ui.ingest.errors import Where
     from kubesched_ui.ingest.limits import Limits
-    from kubesched_ui.runs import services
     from kubesched_ui.scenarios.samples import FOLDER
+    from kubesched_ui.work import leases
 
     logging.disable(logging.CRITICAL)
     settings.INGEST_ISOLATED = False
-    services.app.send_task = lambda *args, **options: None
+    leases.app.send_task = lambda *args, **options: None
     call_command("migrate", verbosity=0)
     texts = [(path, path.read_bytes()) for path in sorted(FOLDER.glob("*.yaml"))]
     samples = [

@@ -36,6 +36,7 @@ LAYERS = {
         ("log_redaction", "celery", "fields", "runtime", "origin_check", "static_files", "outages", "current_viewer"),
         ("request_bodies",),
         ("settings", "middleware", "supervisord_config", "server", "templatetags"),
+        ("work",),
         ("models",),
         ("observability", "offload", "documentation"),
         ("accounts",),

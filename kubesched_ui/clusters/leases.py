@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import timedelta
+from contextlib import AbstractContextManager
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from kubesched_ui.clusters.models import Cluster, state_fields
+from kubesched_ui.work import leases
+from kubesched_ui.work.models import silent
 
 LOST_AFTER_S = 10  # without a heartbeat
 HEARTBEAT_S = 2
-
-
-def silent() -> Q:
-    """Return a condition: no follower sent a heartbeat for LOST_AFTER_S."""
-    # All hosts share the clock of the database. A heartbeat in the future is from before the clock was set back.
-    now, long = Now(), timedelta(seconds=LOST_AFTER_S)
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - long) | Q(heartbeat_at__gt=now + long)
 
 
 def claim(name: str, token: str) -> Cluster | None:
@@ -34,26 +25,13 @@ def claim(name: str, token: str) -> Cluster | None:
     mine = Q(follower="") | Q(follower__startswith=token.partition(":")[0] + ":")
     columns: dict[str, Any] = {"follower": token, "heartbeat_at": Now(), "version": F("version") + 1}
     columns |= state_fields(Cluster.State.CONNECTING)
-    rows = Cluster.everything.filter(mine | silent(), name=name, configured=True)
+    rows = Cluster.everything.filter(mine | silent(LOST_AFTER_S), name=name, configured=True)
     return Cluster.everything.get(name=name) if rows.update(**columns) else None
 
 
-@contextmanager
-def heartbeats(pk: int, token: str) -> Iterator[None]:
+def heartbeats(pk: int, token: str) -> AbstractContextManager[None]:
     """Keep the lease during the `with` block, from a thread."""
-    over = threading.Event()
-
-    def send() -> None:
-        while not over.wait(HEARTBEAT_S):
-            with suppress(DatabaseError, InterfaceError):
-                Cluster.everything.filter(pk=pk, follower=token).update(heartbeat_at=Now())
-            connection.close()
-
-    threading.Thread(target=send, name="heartbeats", daemon=True).start()
-    try:
-        yield
-    finally:
-        over.set()
+    return leases.heartbeats(Cluster.everything.filter(pk=pk, follower=token), HEARTBEAT_S)
 
 
 def release(pk: int, token: str, state: str = Cluster.State.STOPPED, message: str = "") -> None:

@@ -23,6 +23,7 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from kubesched_ui.clusters import leases
 from kubesched_ui.clusters.models import Cluster
+from kubesched_ui.work.models import silent
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ class FollowerSupervisor:
         self.stop([name for name in self.children if name not in wanted])
         rows = Cluster.everything.filter(name__in=wanted)
         # Another host may follow a cluster already.
-        free = set(rows.filter(leases.silent()).values_list("name", flat=True))
+        free = set(rows.filter(silent(leases.LOST_AFTER_S)).values_list("name", flat=True))
         tokens = dict(rows.values_list("name", "follower"))
         for name in free:
             self.children.setdefault(name, Child())

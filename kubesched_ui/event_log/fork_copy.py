@@ -9,10 +9,11 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from kubesched_ui.event_log.cycle_batches import batch_of, last_event_before
-from kubesched_ui.event_log.log import BATCH, LostClaim, insert
+from kubesched_ui.event_log.log import BATCH, insert
 from kubesched_ui.event_log.rows import COUNTS, TOTALS, CycleRow, GroupRow, ResultRow
 from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, CycleBatch, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.work.models import LostClaim
 from scheduler_core.cycle.trace_batch import TraceBatch
 from scheduler_core.debugger.recording import Block
 from scheduler_core.errors import InputError
@@ -37,8 +38,7 @@ def adopt_once(run: Run, parent: Run, blocks: Sequence[Block], rest: list[str], 
     for name, value in values.items():
         setattr(run, name, value)
     with transaction.atomic():
-        if not Run.objects.held(run).update(**values):
-            raise LostClaim
+        run.write(**values)
         copy(Cycle, CYCLE, run, parent, "number < %s", number)
         copy(CycleBatch, BATCH[1:], run, parent, "last < %s", number)
         cut_batch(run, parent, number)
@@ -91,7 +91,7 @@ def adopt_in_time(run: Run, parent_id: int, number: int, seq: int) -> None:
     differ."""
     table = Cycle._meta.db_table
     with transaction.atomic():
-        if not Run.objects.held(run).exists():
+        if not run.held().exists():
             raise LostClaim
         if not Run.objects.filter(pk=parent_id).exists():
             return  # deleted in the meantime: the repeated data stays

@@ -56,6 +56,7 @@ from kubesched_ui.models import (
     Run,
     WorkloadAnswer,
 )
+from kubesched_ui.work.models import Cancelled
 from scheduler_core.cycle.trace_batch import deflate
 from scheduler_core.debugger.cycle_index import PlainFacts, Refused
 from scheduler_core.debugger.recording import Block, blocks_of
@@ -66,14 +67,6 @@ BATCH = ("run_id", "first", "last", "first_seq", "last_seq", "nodes_version", "d
 BLOCK = ("run_id", "first_seq", "last_seq", "pod", "data")
 # Columns that a later attempt's result does not replace.
 KEPT = {"recorded_message"}
-
-
-class LostClaim(Exception):
-    """Raised if another worker holds the run now, or if the run is over. Nothing more may be written."""
-
-
-class RunCancelled(Exception):
-    """Raised if a user cancelled the run."""
 
 
 class OutOfTime(Exception):
@@ -229,7 +222,7 @@ class RunLog:
     def flush(self, **changes: Any) -> None:
         """Write all added data, the run's progress and `changes` in one transaction; then notify.
 
-        Raises LostClaim if another worker holds the run. After writing, raises RunCancelled if a user cancelled the
+        Raises LostClaim if another worker holds the run. After writing, raises Cancelled if a user cancelled the
         run, or OutOfTime after the deadline.
         """
         run = self.run
@@ -238,8 +231,7 @@ class RunLog:
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
         with transaction.atomic():
             # This comes first to lock the row: others claim or cancel the run before or after this batch.
-            if not Run.objects.held(run).update(**values):
-                raise LostClaim
+            run.write(**values)
             insert(EventBlock, BLOCK, self.blocks)
             insert(CycleBatch, BATCH, self.batches)
             insert(Cycle, ("run_id", *CycleRow._fields), ((run.pk, *row) for row in self.cycles))
@@ -262,7 +254,7 @@ class RunLog:
         self.clear()
         self.notify(run.last_seq)
         if cancelled and not changes:
-            raise RunCancelled
+            raise Cancelled
         if not changes and time.monotonic() > self.deadline:
             raise OutOfTime
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from django.db.models import Count, Q, Sum
 
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
-from kubesched_ui.models import Work, silent
 from kubesched_ui.observability.metric_sources import Sample, of_the_database
+from kubesched_ui.work.models import Work, silent
 
 
 def samples() -> Iterator[Sample]:

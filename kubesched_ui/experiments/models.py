@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui.accounts.access import VISIBLE, shared_with_scenario
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.fields import PackedJSONField
-from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, Work, WorkQuerySet, is_number, owned, silent
+from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, is_number, owned
+from kubesched_ui.work.models import Work, WorkQuerySet, silent
 
 MAX_ADDRESS = 64  # hexadecimal characters
 
@@ -38,20 +39,10 @@ class ExperimentQuerySet(WorkQuerySet["Experiment"]):
         large = ("document", "scenario__config", "scenario__time", "scenario__warnings")
         return self.select_related("scenario", "owner").defer(*large)
 
-    def claim(self, number: int, token: str) -> Experiment | None:
-        """Let the worker `token` plan or summarise this experiment, and return it. Return None if another worker does,
-        if it has ended, or while its cells are computed."""
-        free = Q(worker="") | silent()
-        changes = {
-            "state": Work.State.RUNNING,
-            "worker": token,
-            "starts": F("starts") + 1,
-            "heartbeat_at": Now(),
-            "started_at": Coalesce("started_at", timezone.now(), output_field=models.DateTimeField()),
-        }
-        # One statement: another worker may have planned the round since this one found that it is to be planned.
-        claimed = self.ready().filter(free, pk=number).update(**changes)
-        return self.get(pk=number) if claimed else None
+    def claimable(self) -> ExperimentQuerySet:
+        """Return the experiments that a worker may plan or summarise: not while another does, or while their cells are
+        computed."""
+        return self.ready().filter(Q(worker="") | silent())
 
     def ready(self) -> ExperimentQuerySet:
         """Return the experiments whose next step is to plan a round or to summarise."""
@@ -149,9 +140,8 @@ class ExperimentCellQuerySet(WorkQuerySet["ExperimentCell"]):
         return self.defer("cell", "result").order_by("number")
 
     def claimable(self) -> ExperimentCellQuerySet:
-        """Return the cells that a worker may claim, in the order of the plan: waiting ones, and those of lost
-        workers."""
-        return self.filter(Q(state=Work.State.QUEUED) | (Q(state=Work.State.RUNNING) & silent())).order_by("number")
+        """Return the cells that a worker may claim, in the order of the plan."""
+        return super().claimable().order_by("number")
 
 
 class ExperimentCell(Work):

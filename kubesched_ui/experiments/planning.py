@@ -16,11 +16,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from kubesched_ui.event_log.log import LostClaim
 from kubesched_ui.experiments import documents
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input
-from kubesched_ui.models import Work
+from kubesched_ui.work.models import LostClaim, Work
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.questions import QUESTIONS
@@ -70,7 +69,7 @@ def store_round(
 ) -> None:
     """Store the cells of a round that are not stored yet, and release the experiment. Cells whose result is known are
     done at once. Raises LostClaim, InputError."""
-    write(experiment, round=number, planned=False)
+    experiment.write(round=number, planned=False)
     stored = ExperimentCell.objects.filter(experiment=experiment)
     before = stored.filter(round__lt=number).count()
     have = stored.count() - before  # another worker was lost after it had stored these
@@ -93,7 +92,7 @@ def store_round(
         ]
         store(experiment, rows)
         position += len(batch)
-    write(experiment, planned=True, worker="", starts=0)
+    experiment.write(planned=True, worker="", starts=0)
 
 
 def store(experiment: Experiment, rows: list[ExperimentCell]) -> None:
@@ -107,8 +106,7 @@ def store(experiment: Experiment, rows: list[ExperimentCell]) -> None:
             size += len(msgspec.json.encode(row.result))
     reused = sum(row.reused for row in rows)
     with transaction.atomic():
-        write(
-            experiment,
+        experiment.write(
             cells_total=F("cells_total") + len(rows),
             cells_done=F("cells_done") + reused,
             cells_reused=F("cells_reused") + reused,
@@ -141,9 +139,7 @@ def finish_cell(cell: ExperimentCell, error: str = "", result: Result | None = N
     elif size and cell.experiment.result_bytes + size > settings.EXPERIMENT_MAX_BYTES:
         error, result = f"The results of the experiment have more than {settings.EXPERIMENT_MAX_BYTES:,} bytes.", None
     done = result is not None
-    state = Work.State.DONE if done else Work.State.FAILED
-    values = {"state": state, "error": error, "seconds": seconds, "reused": cell.reused}
-    values |= {"result": result, "metrics": metrics_of(result)}
+    values = {"seconds": seconds, "reused": cell.reused, "result": result, "metrics": metrics_of(result)}
     with transaction.atomic():
         # The experiment is locked first, as wherever both are written.
         counted = Experiment.everything.filter(pk=cell.experiment_id, state=Work.State.RUNNING).update(
@@ -153,24 +149,15 @@ def finish_cell(cell: ExperimentCell, error: str = "", result: Result | None = N
             seconds=F("seconds") + seconds,
             result_bytes=F("result_bytes") + (size if done else 0),
         )
-        held = ExperimentCell.objects.held(cell)
-        if not counted or not held.update(**values, finished_at=timezone.now(), worker=""):
-            transaction.set_rollback(True)
-            counted = 0
-    if not counted:
-        raise LostClaim
-
-
-def write(experiment: Experiment, **values: object) -> None:
-    """Update a claimed experiment. Raises LostClaim if another worker holds it now, or if it has ended."""
-    if not Experiment.everything.held(experiment).update(**values):
-        raise LostClaim
+        if not counted:
+            raise LostClaim
+        cell.end(Work.State.DONE if done else Work.State.FAILED, error, worker="", **values)
 
 
 def finish(experiment: Experiment, state: str, error: str = "", **values: object) -> None:
     """End a claimed experiment. Raises LostClaim."""
     with transaction.atomic():
-        write(experiment, state=state, error=error, finished_at=timezone.now(), worker="", **values)
+        experiment.end(state, error, worker="", **values)
         stop_cells(experiment)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from typing import Any
 
 from celery import group
@@ -15,11 +14,12 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.event_log.log import LostClaim
 from kubesched_ui.experiments import documents, planning, queue
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.housekeeping import disk_space, quota
-from kubesched_ui.models import MAX_NAME, Work, silent
+from kubesched_ui.models import MAX_NAME
+from kubesched_ui.work import leases
+from kubesched_ui.work.models import Work, silent
 
 logger = logging.getLogger(__name__)
 
@@ -89,11 +89,8 @@ def sweep() -> None:
     if not experiments.exists():
         return
     experiments.filter(worker="").filter(silent() | Q(heartbeat_at__lt=Now())).update(heartbeat_at=Now())
-    for experiment in experiments.lost().exclude(worker="").filter(starts__gte=settings.RUN_MAX_STARTS):
-        problem = f"The worker was lost {experiment.starts} times; the experiment may need more memory."
-        with suppress(LostClaim):
-            planning.finish(experiment, Work.State.FAILED, problem)
-    for cell in ExperimentCell.objects.lost().filter(starts__gte=settings.RUN_MAX_STARTS).defer("cell", "result"):
-        with suppress(LostClaim):
-            planning.finish_cell(cell, f"The worker was lost {cell.starts} times; the cell may need more memory.")
+    often = {"starts__gte": settings.RUN_MAX_STARTS}
+    cells = ExperimentCell.objects.filter(**often).defer("cell", "result")
+    leases.sweep(experiments.filter(**often), lambda it, why: planning.finish(it, Work.State.FAILED, why))
+    leases.sweep(cells, planning.finish_cell)
     wake_workers(MESSAGES_AT_ONCE)

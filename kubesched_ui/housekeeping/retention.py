@@ -15,7 +15,8 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from kubesched_ui.housekeeping.quota import limits_of, limits_with
-from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade, Work, WrittenLesson
+from kubesched_ui.models import Quota, Retention, Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.work.models import Work
 
 logger = logging.getLogger(__name__)
 

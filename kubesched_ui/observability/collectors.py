@@ -20,9 +20,10 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet, Work
+from kubesched_ui.models import Run, RunQuerySet, Scenario, Upgrade, UpgradeQuerySet
 from kubesched_ui.observability.bounded_probe import BoundedProbe
 from kubesched_ui.observability.metric_sources import Sample, of_the_database, of_this_process
+from kubesched_ui.work.models import Work
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +62,8 @@ def work() -> Iterator[Sample]:
         )
         mean = sum(waited) / len(waited)
         yield Sample("queue_waited_seconds_mean", "Mean wait of work started in the last 5 minutes.", mean, labels)
-        silent = rows.lost().count() + rows.forgotten().count()
-        yield Sample("work_stalled", "Work without a recent heartbeat of a worker.", silent, labels)
+        stalled = rows.stalled().count()
+        yield Sample("work_stalled", "Work without a recent heartbeat of a worker.", stalled, labels)
 
 
 def kinds() -> dict[str, RunQuerySet | UpgradeQuerySet]:

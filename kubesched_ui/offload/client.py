@@ -147,7 +147,7 @@ class WorkerStream:
         """Wait for disk space. A worker that others need waits only for a limited time."""
         end = time.monotonic() + self._seconds
         while not self._spool.write(piece, CHECK_SECONDS):
-            if time.monotonic() > end and self._pool.order():
+            if time.monotonic() > end and next(self._pool.order(), None):
                 raise ReadTooSlowly
 
     def _end_worker(self) -> None:

@@ -16,11 +16,13 @@ from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from kubesched_ui.offload import worker as worker_process
+from kubesched_ui.work.turns import in_turns
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +40,7 @@ class PoolConfig:
     seconds: float | None  # of one task; None: the caller stops it
     setup: str  # "module:function" that a worker runs once, before its memory is limited
     setup_args: tuple[Any, ...] = ()
-    wait_seconds: float = float("inf")  # for a free worker
+    wait_seconds: float = inf  # for a free worker
     queue: int = 200  # waiting tasks
     per_user: int = 50  # waiting tasks of one user
     running_per_user: int = 0  # tasks of one user that run at once; 0: no limit
@@ -237,12 +239,12 @@ class Pool:
             if ticket.worker is not None:
                 ticket.worker.cancel()
 
-    def order(self) -> list[Ticket]:
-        """Return the waiting tasks that may run, next first: users without a running task come first."""
-        running: Counter[int | str | None] = Counter(one.user for one in self.running if one.user is not None)
-        most = self.config.running_per_user
-        may = (ticket for ticket in self.waiting if not most or running[ticket.user] < most)
-        return sorted(may, key=lambda ticket: (running[ticket.user], ticket.due))
+    def order(self) -> Iterator[Ticket]:
+        """Yield the waiting tasks that may run, next first."""
+        running = Counter(one.user for one in self.running if one.user is not None)
+        waiting = sorted(self.waiting, key=lambda ticket: ticket.due)
+        most = self.config.running_per_user or inf
+        return in_turns(waiting, lambda one: one if one.user is None else one.user, running, most=most)
 
     def figures(self) -> dict[str, float]:
         """Return the numbers of waiting and running tasks, and the longest wait so far in seconds."""
@@ -272,7 +274,7 @@ class Pool:
                 raise PoolBusy
             self.waiting.append(ticket)
             try:
-                while len(self.running) >= self.config.workers or self.order()[:1] != [ticket]:
+                while len(self.running) >= self.config.workers or next(self.order(), None) is not ticket:
                     self._wait(ticket, end)
                 if ticket.cancelled:
                     raise TaskCancelled
@@ -291,7 +293,7 @@ class Pool:
         if left <= 0:
             raise PoolBusy
         if ticket.on_wait is not None:
-            order = self.order()
+            order = list(self.order())
             ticket.on_wait(len(self.running) + (order.index(ticket) if ticket in order else len(order)))
         self._changed.wait(min(CHECK_SECONDS, left))
 

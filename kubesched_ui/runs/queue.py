@@ -1,32 +1,31 @@
 """Order of waiting runs. Messages only wake workers; this module decides in the database which run is next.
 
-Short and long runs wait in separate queues. In each queue, users take turns: the user with the fewest active runs is
-first, then the one whose last run started the longest ago. Of one user's runs, the oldest is first. Low-priority runs
-come last.
+Short and long runs wait in separate queues. In each queue, users take turns (work/turns.py). Low-priority runs come
+last.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import takewhile
+from math import inf
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from kubesched_ui.models import Run, RunQuerySet, Scenario, silent
+from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import estimate
+from kubesched_ui.runtime.advisory_lock import lock_until_commit
+from kubesched_ui.work.models import silent
+from kubesched_ui.work.turns import UserKey, in_turns, user_key
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import count
 
-LOCK = 0x6B756265  # key of the PostgreSQL advisory lock during a claim
-RECENT_RUNS = 500  # maximum number of runs that are read to find when each user last started one
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 RECENT = timedelta(hours=1)
-
-UserKey = tuple[str, int]
+RECENT_RUNS = 500  # maximum number of runs that are read to find when each user last started one
 
 
 class QueuePosition(NamedTuple):
@@ -41,47 +40,28 @@ class QueuePosition(NamedTuple):
     limit: int = 0
 
 
-def user_key(run: Run) -> UserKey:
-    """Return the party that takes turns: the owner of the run, or its scenario if the owner is unknown."""
-    return ("user", run.owner_id) if run.owner_id is not None else ("scenario", run.scenario_id)
-
-
 def claim_next(lane: str, token: str) -> Run | None:
     """Claim the next run of the queue for the worker `token`; return None if no run may begin."""
-    if not _claimable(lane).exists():
+    if not Run.everything.filter(_in_queue(lane)).claimable().exists():
         return None
     with transaction.atomic():
-        if connection.vendor == "postgresql":
-            connection.cursor().execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-        active = _active_per_user(lane)
-        for run in queue_order(lane, active):
-            if lane == Run.Lane.LONG and active[user_key(run)] >= settings.RUN_LONG_PER_PERSON:
-                continue
+        lock_until_commit("queues of runs")
+        for run in queue_order(lane, settings.RUN_LONG_PER_PERSON if lane == Run.Lane.LONG else inf):
             if taken := Run.everything.claim(run.pk, token):
                 return taken
     return None
 
 
-def queue_order(lane: str, active: Counter[UserKey] | None = None) -> Iterator[Run]:
-    """Yield the waiting runs of a queue in order, assuming that no run ends. `active`: number of active runs per
-    user."""
-    active = Counter(_active_per_user(lane) if active is None else active)
-    started = _last_started(lane)
-    waiting = _claimable(lane).order_by("low", "pk").only(*COLUMNS)
-    for low in (False, True):
-        lines: dict[UserKey, deque[Run]] = {}
-        for run in waiting:
-            if run.low is low:
-                lines.setdefault(user_key(run), deque()).append(run)
-        turn = 0
-        while lines:
-            user = min(lines, key=lambda one: (active[one], started.get(one, (NEVER, 0)), lines[one][0].pk))
-            yield lines[user].popleft()
-            turn += 1
-            active[user] += 1
-            started[user] = (timezone.now(), turn)
-            if not lines[user]:
-                del lines[user]
+def queue_order(lane: str, most: float = inf) -> Iterator[Run]:
+    """Yield the waiting runs of a queue in order, assuming that no run ends, without those of users with `most` active
+    ones."""
+    rows = Run.everything.filter(_in_queue(lane))
+    begun = rows.order_by("-started_at").values_list("owner_id", "scenario_id", "started_at", named=True)
+    active = Counter(map(user_key, begun.filter(~silent(), state=Run.State.RUNNING)))
+    lately = begun.filter(started_at__gte=timezone.now() - RECENT)[:RECENT_RUNS]
+    began = {user_key(row): row.started_at for row in reversed(lately)}
+    waiting = rows.claimable().order_by("low", "pk").only(*COLUMNS)
+    return in_turns(waiting, user_key, active, began, most, lambda run: run.low)
 
 
 def queue_position(run: Run) -> QueuePosition | None:
@@ -142,26 +122,3 @@ COLUMNS = ("owner_id", "scenario_id", "low", "lane", "state", "estimate_s", "sta
 def _in_queue(lane: str) -> Q:
     """Select a queue. Runs queued before queues existed count as long."""
     return Q(lane__in=[lane, ""] if lane == Run.Lane.LONG else [lane])
-
-
-def _claimable(lane: str) -> RunQuerySet:
-    """Return the runs that a worker may claim."""
-    return Run.everything.filter(_in_queue(lane)).filter(
-        Q(state=Run.State.QUEUED) | Q(silent(), state=Run.State.RUNNING)
-    )
-
-
-def _active_per_user(lane: str) -> Counter[UserKey]:
-    """Return the number of active runs per user."""
-    rows = Run.everything.filter(_in_queue(lane), ~silent(), state=Run.State.RUNNING).only("owner_id", "scenario_id")
-    return Counter(map(user_key, rows))
-
-
-def _last_started(lane: str) -> dict[UserKey, tuple[datetime, int]]:
-    """Return when each user last started a run, for recent runs."""
-    rows = Run.everything.filter(_in_queue(lane), started_at__gte=timezone.now() - RECENT).order_by("-pk")
-    found: dict[UserKey, tuple[datetime, int]] = {}
-    for run in rows.only("owner_id", "scenario_id", "started_at")[:RECENT_RUNS]:
-        if run.started_at is not None:
-            found[user_key(run)] = max(found.get(user_key(run), (NEVER, 0)), (run.started_at, 0))
-    return found

@@ -1,6 +1,5 @@
 """Operations on runs: create, enqueue, cancel, and recover after the loss of a worker."""
 
-import logging
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -8,16 +7,15 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
-from django.dispatch import Signal
-from kombu.exceptions import OperationalError
+from django.dispatch import Signal, receiver
 
-from kubesched_ui.celery import app
-from kubesched_ui.event_log.log import LostClaim, RunLog
+from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.runs import config_resolution, estimate, pod_template
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios import podgroups, stored_cluster, virtual_time
+from kubesched_ui.work import leases
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.config import Unknown
 from scheduler_core.config.unknown_plugins import CHOICES
@@ -26,8 +24,6 @@ from scheduler_core.releases import NEWEST, get_release, remarks
 from scheduler_core.releases.feature_gates import spelled
 from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.preflight import Choices
-
-logger = logging.getLogger(__name__)
 
 # Names of the tasks by queue, so that this module need not import the tasks.
 TASKS = {Run.Lane.SHORT.value: "kubesched.take_short", Run.Lane.LONG.value: "kubesched.take_long"}
@@ -220,16 +216,19 @@ def enqueue(run_id: int) -> None:
 
 def notify_workers(lane: str, run_id: int) -> None:
     """Notify the workers of a queue that a run waits. They query the database for the next one (`queue.claim_next`)."""
-    try:
-        app.send_task(TASKS[lane], [run_id])
-    except (OperationalError, OSError) as error:
-        logger.warning("Run %s waits for the broker: %s", run_id, error)
+    leases.send(TASKS[lane], run_id)
+
+
+@receiver(leases.released, sender=Run)
+def run_is_released(number: int, **_: Any) -> None:
+    """Notify the other workers of a run that a worker that stops has released."""
+    enqueue(number)
 
 
 def move_to_long_queue(run: Run, played_s: float) -> None:
     """Move a run that takes longer than estimated to the queue of long runs. Its recorded data is kept."""
     so_far = played_s * max(1.0, run.cycles_total / run.cycles_done if run.cycles_done and not run.in_time else 1.0)
-    Run.everything.held(run).update(
+    run.held().update(
         state=Run.State.QUEUED,
         lane=Run.Lane.LONG,
         estimate_s=round(max(so_far, run.estimate_s or 0.0, settings.RUN_SHORT_SECONDS), 1),
@@ -245,14 +244,5 @@ def cancel(run: Run) -> None:
 
 
 def sweep() -> None:
-    """Find runs without an active worker and send their messages again. Safe to run in any process. A run that has lost
-    several workers fails instead, since it would probably lose the next one."""
-    for run in Run.objects.lost() | Run.objects.forgotten():
-        if run.starts < settings.RUN_MAX_STARTS:
-            enqueue(run.pk)
-        elif claimed := Run.objects.claim(run.pk, f"sweep:{run.pk}"):
-            problem = f"The worker was lost {run.starts} times; the run may need more memory."
-            try:
-                RunLog(claimed).finish(Run.State.FAILED, problem)
-            except LostClaim:
-                logger.info("Run %s was claimed by another worker", run.pk)
+    """Find runs without an active worker and send their messages again. Safe to run in any process."""
+    leases.sweep(Run.objects.all(), lambda run, problem: RunLog(run).finish(Run.State.FAILED, problem), enqueue)

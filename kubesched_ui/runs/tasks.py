@@ -2,23 +2,21 @@
 
 import logging
 import math
-import threading
 import time
 from collections.abc import Generator
 from contextlib import closing
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from celery import shared_task
 from django.conf import settings
 from django.db import connection
-from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from kubesched_ui.celery import periodic
 from kubesched_ui.event_log.events import Event, event
 from kubesched_ui.event_log.fork_copy import adopt_in_time
-from kubesched_ui.event_log.log import LostClaim, OutOfTime, RunCancelled, RunLog, read_blocks
+from kubesched_ui.event_log.log import OutOfTime, RunLog, read_blocks
 from kubesched_ui.event_log.rows import Ended, Repeated, TimelineBatch
 from kubesched_ui.event_log.single_pass_recorder import Computed
 from kubesched_ui.event_log.virtual_time_recorder import ComputedInTime, Forked, RepeatedEvent
@@ -33,14 +31,13 @@ from kubesched_ui.runs import (
     estimate,
     fork_execution,
     import_run,
-    leases,
     queue,
     services,
 )
 from kubesched_ui.runs.computation import Opening
 from kubesched_ui.runs.compute_process import ComputingLost
 from kubesched_ui.websockets.publisher import Notifier
-from scheduler_core.errors import InputError
+from kubesched_ui.work import leases
 
 logger = logging.getLogger(__name__)
 
@@ -87,47 +84,38 @@ def execute_run(run_id: int) -> None:
 
 
 def execute(run: Run) -> None:
-    """Finish a run that is claimed."""
-    with Heartbeat(Run.objects.held(run), f"run-{run.pk}"), Notifier(run.pk) as notify:
-        remaining: Run | None = run
-        while remaining is not None:
-            remaining = play(remaining, notify)
+    """Finish a run that is claimed. If the disk is full, wait and continue."""
+    with Notifier(run.pk) as notify:
+        log = RunLog(run, notify)
 
+        def end(state: str, error: str, unexpected: bool) -> None:
+            if unexpected:  # without the data that could not be written
+                log.run = Run.objects.get(pk=run.pk)
+                log.clear()
+            if unexpected or state == Run.State.CANCELLED:
+                log.finish(state, error)
+            else:
+                finish(log.run, log, state, error)
 
-def play(run: Run, notify: Notifier) -> Run | None:
-    """Execute the run to its end and return None. If the disk is full, wait and return the run to continue."""
-    try:
-        short = run.lane == Run.Lane.SHORT
-        limit = settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE if short else settings.RUN_TIME_LIMIT_S
-        recorded(run, RunLog(run, notify, deadline=time.monotonic() + limit))
-    except DATABASE as error:
-        if outage_of(error) is FULL:
-            return wait_for_disk_space(run)
-        logger.warning("Run %s waits for the database: %s", run.pk, error)
-        leases.release_on_outage(run)
-    except ComputingLost as error:
-        logger.warning("Run %s: %s", run.pk, error)
-        Run.objects.held(run).update(worker="", heartbeat_at=None)  # it counts as a start that lost its worker
-    return None
-
-
-def recorded(run: Run, log: RunLog) -> None:
-    """Record the run to its end in any state. Raises the exceptions of the database."""
-    try:
-        record(run, log)
-    except RunCancelled:
-        log.finish(Run.State.CANCELLED)
-    except OutOfTime:
-        handle_time_limit(run, log)
-    except InputError as error:
-        finish(run, log, Run.State.FAILED, str(error))
-    except LostClaim:
-        logger.warning("Run %s was taken over by another worker", run.pk)
-    except (*DATABASE, ComputingLost):
-        raise
-    except Exception as error:
-        logger.exception("Run %s failed", run.pk)
-        fail(log, f"Internal error ({type(error).__name__}); see the worker log for details.")
+        with leases.hold(run, end):
+            while True:
+                try:
+                    limit = settings.RUN_SHORT_SECONDS * settings.RUN_SHORT_GRACE
+                    limit = limit if run.lane == Run.Lane.SHORT else settings.RUN_TIME_LIMIT_S
+                    log.deadline = time.monotonic() + limit
+                    record(log.run, log)
+                except OutOfTime:
+                    handle_time_limit(log.run, log)
+                except ComputingLost as error:
+                    logger.warning("Run %s: %s", run.pk, error)
+                    run.held().update(worker="", heartbeat_at=None)  # it counts as a start that lost its worker
+                except DATABASE as error:
+                    if outage_of(error) is not FULL:
+                        raise
+                    if stored := wait_for_disk_space(run):
+                        log = RunLog(stored, notify)
+                        continue
+                return
 
 
 def handle_time_limit(run: Run, log: RunLog) -> None:
@@ -153,7 +141,7 @@ def wait_for_disk_space(run: Run) -> Run | None:
         try:
             if disk_space.free_bytes() < disk_space.LEAST:
                 continue
-            held = Run.objects.held(run).update(heartbeat_at=Now())
+            held = run.held().update(heartbeat_at=Now())
         except DATABASE as error:
             logger.info("Run %s still waits: %s", run.pk, error)
             connection.close()  # its server may be gone
@@ -166,7 +154,7 @@ def record(run: Run, log: RunLog) -> None:
     """Run the simulation and record it, from the beginning or from where an earlier worker was lost.
 
     A run is deterministic: after a loss, it repeats what is stored without writing it, and then continues. Raises
-    RunCancelled, LostClaim, InputError.
+    Cancelled, LostClaim, InputError.
     """
     computed: Generator[Opening | Computed | ComputedInTime, None, None]
     if run.in_time:
@@ -238,41 +226,6 @@ def finish(run: Run, log: RunLog, state: str, error: str = "") -> None:
     """End the run; compare an imported one to its file."""
     done: dict[str, Any] = {"remaining": []} if state == Run.State.DONE else {}
     log.finish(state, error, **done, **import_run.compare_to_file(run, log.flush))
-
-
-def fail(log: RunLog, error: str) -> None:
-    """End the run as failed, without the data that could not be written."""
-    log.run = Run.objects.get(pk=log.run.pk)
-    log.clear()
-    try:
-        log.finish(Run.State.FAILED, error)
-    except LostClaim:
-        logger.warning("Run %s was taken over by another worker", log.run.pk)
-
-
-class Heartbeat:
-    """Updates the heartbeat of `held` work every few seconds, also while a cluster is loaded."""
-
-    def __init__(self, held: QuerySet[Any], name: str) -> None:
-        self.held, self.name = held, name
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._beat, name=f"heartbeat-{name}", daemon=True)
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join(timeout=5)
-
-    def _beat(self) -> None:
-        while not self.over.wait(settings.RUN_HEARTBEAT_S):
-            try:
-                self.held.all().update(heartbeat_at=Now())
-            except Exception as error:  # the next one may succeed; without any, the work counts as lost
-                logger.warning("No heartbeat for %s: %s", self.name, error)
-        connection.close()
 
 
 @periodic("RUN_SWEEP_EVERY_S")

@@ -1,28 +1,22 @@
 """Operations on upgrade previews: create, dispatch to a worker when their runs are over, cancel, recover."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.dispatch import receiver
-from django.utils import timezone
-from kombu.exceptions import OperationalError
 
-from kubesched_ui.celery import app
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.models import Run, Scenario, Upgrade
 from kubesched_ui.runs import config_resolution, services, suggested_comparisons
 from kubesched_ui.runs.release_choices import in_order, is_release
 from kubesched_ui.runs.scoring import Scoring, scored
 from kubesched_ui.scenarios import podgroups, stored_cluster, virtual_time
+from kubesched_ui.work import leases
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import with_known_gates
-
-logger = logging.getLogger(__name__)
 
 EXPLAIN = "kubesched.explain_upgrade"
 MAX_RELEASES = 50  # more than there are minor releases
@@ -64,16 +58,11 @@ def create_upgrade(
 
 
 def send_if_ready(number: int) -> None:
-    """Send a queued preview to a worker if all its runs are over. If the broker is unavailable, it stays queued and
-    `sweep` sends it again."""
+    """Send a preview to a worker if all its runs are over."""
     if Run.objects.active().filter(upgrades=number).exists():
         return
-    if not Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=Now()):
-        return
-    try:
-        app.send_task(EXPLAIN, [number])
-    except (OperationalError, OSError) as error:
-        logger.warning("Upgrade preview %s waits for the broker: %s", number, error)
+    Upgrade.objects.filter(pk=number, state=Upgrade.State.QUEUED).update(heartbeat_at=Now())
+    leases.send(EXPLAIN, number)
 
 
 @receiver(services.run_finished)
@@ -93,14 +82,5 @@ def cancel(upgrade: Upgrade) -> None:
 
 
 def sweep() -> None:
-    """Find previews without an active worker and send them again; fail one that has lost too many workers. Safe to run
-    in any process."""
-    for upgrade in Upgrade.objects.lost() | Upgrade.objects.forgotten():
-        if upgrade.starts >= settings.RUN_MAX_STARTS:
-            problem = f"The worker was lost {upgrade.starts} times; the preview may need more memory."
-            held = Upgrade.objects.filter(pk=upgrade.pk, worker=upgrade.worker, state__in=Upgrade.ACTIVE)
-            held.update(state=Upgrade.State.FAILED, error=problem, finished_at=timezone.now())
-        elif upgrade.state == Upgrade.State.QUEUED:
-            send_if_ready(upgrade.pk)
-        else:
-            app.send_task(EXPLAIN, [upgrade.pk])
+    """Find previews without an active worker and send them again. Safe to run in any process."""
+    leases.sweep(Upgrade.objects.all(), lambda it, problem: it.end(Upgrade.State.FAILED, problem), send_if_ready)

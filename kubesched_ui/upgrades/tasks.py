@@ -1,31 +1,23 @@
 """Celery task of an upgrade preview: it finds causes by replaying runs with some of the releases' changes."""
 
-import logging
 import time
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from kubesched_ui.celery import periodic
-from kubesched_ui.event_log.log import LostClaim, RunCancelled
 from kubesched_ui.models import Run, Upgrade
-from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.comparisons import inputs_of
-from kubesched_ui.queries.recording_cache import NotRecorded
-from kubesched_ui.runs import leases
 from kubesched_ui.runs.build_simulation import nodes_before
-from kubesched_ui.runs.tasks import Heartbeat
 from kubesched_ui.upgrades import services as upgrade_services
+from kubesched_ui.work import leases
+from kubesched_ui.work.models import Cancelled
 from scheduler_core.debugger.compare.inputs import Inputs
 from scheduler_core.debugger.compare.upgrade import PLANNED_RUNS, Watch, step
 from scheduler_core.errors import InputError
-
-logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.5
 
@@ -36,23 +28,9 @@ def explain_upgrade(number: int) -> None:
     upgrade = Upgrade.objects.claim(number, leases.lease_token())
     if upgrade is None:
         return
-    with Heartbeat(Upgrade.objects.held(upgrade), f"upgrade-{number}"):
-        try:
-            explain(upgrade)
-            finish(upgrade, Upgrade.State.DONE)
-        except RunCancelled:
-            finish(upgrade, Upgrade.State.CANCELLED)
-        except (InputError, NotRecorded) as error:
-            finish(upgrade, Upgrade.State.FAILED, str(error))
-        except LostClaim:
-            logger.warning("Upgrade preview %s was taken over by another worker", number)
-        except DATABASE as error:
-            logger.warning("Upgrade preview %s waits for the database: %s", number, error)
-            leases.release_on_outage(upgrade)
-        except Exception as error:
-            logger.exception("Upgrade preview %s failed", number)
-            message = f"Internal error ({type(error).__name__}); see the worker log for details."
-            finish(upgrade, Upgrade.State.FAILED, message)
+    with leases.hold(upgrade, lambda state, error, _: upgrade.end(state, error)):
+        explain(upgrade)
+        upgrade.end(Upgrade.State.DONE)
 
 
 def explain(upgrade: Upgrade) -> None:
@@ -73,7 +51,7 @@ def explain(upgrade: Upgrade) -> None:
         done += found.runs
         named = {"a": a.release_number, "b": b.release_number}
         upgrade.steps = [*upgrade.steps, found.as_dict() | named]
-        write(upgrade, steps=upgrade.steps, done=done, planned=done + planned)
+        upgrade.write(heartbeat_at=Now(), steps=upgrade.steps, done=done, planned=done + planned)
 
 
 def as_it_is(upgrade: Upgrade, run: Run) -> Inputs:
@@ -105,21 +83,11 @@ def progress_callback(upgrade: Upgrade, done: int, planned: int) -> Watch:
         if time.monotonic() - last < PROGRESS_EVERY_S:
             return
         last = time.monotonic()
-        write(upgrade, done=done + played, planned=done + to_play + planned)
+        upgrade.write(heartbeat_at=Now(), done=done + played, planned=done + to_play + planned)
         if Upgrade.objects.filter(pk=upgrade.pk, cancel_requested=True).exists():
-            raise RunCancelled
+            raise Cancelled
 
     return watch
-
-
-def write(upgrade: Upgrade, **values: Any) -> None:
-    """Update the preview. Raises LostClaim if another worker holds it now."""
-    if not Upgrade.objects.held(upgrade).update(heartbeat_at=Now(), **values):
-        raise LostClaim
-
-
-def finish(upgrade: Upgrade, state: str, error: str = "") -> None:
-    Upgrade.objects.held(upgrade).update(state=state, error=error, finished_at=timezone.now())
 
 
 periodic("RUN_SWEEP_EVERY_S")(upgrade_services.sweep)

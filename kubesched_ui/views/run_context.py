@@ -15,6 +15,7 @@ from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
 from kubesched_ui.views import pod_group_context
+from kubesched_ui.work.turns import user_key
 from scheduler_core.api import duration
 from scheduler_core.debugger import actions
 from scheduler_core.releases.conformance import verification
@@ -169,7 +170,7 @@ def waits(run: Run) -> str:
     at = queue.queue_position(run)
     if at is None or not at.behind:
         return ""
-    text = queue.wait_text(at, queue.user_key(run))
+    text = queue.wait_text(at, user_key(run))
     found = f"{text[0].upper()}{text[1:]}{' (lower priority)' if run.low else ''}."
     if at.limit:
         found += " To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."

@@ -12,6 +12,7 @@ from kubesched_ui.live_classes.hub import LiveClassHub
 from kubesched_ui.runs import services, tasks
 from kubesched_ui.websockets import consumers, hub
 from kubesched_ui.websockets.run_hub import RunHub
+from kubesched_ui.work import leases
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def client() -> Client:
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Execute runs in the test, without a broker."""
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: None)
+    monkeypatch.setattr(leases.app, "send_task", lambda name, args: None)
     monkeypatch.setattr(experiments_services, "messages", lambda: 0)
     monkeypatch.setattr(experiments_services, "send", lambda number: None)
 
@@ -32,7 +33,7 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Return the messages to workers: task name and argument."""
     messages: list[tuple[str, int]] = []
-    monkeypatch.setattr(services.app, "send_task", lambda name, args: messages.append((name, *args)))
+    monkeypatch.setattr(leases.app, "send_task", lambda name, args: messages.append((name, *args)))
     return messages
 
 

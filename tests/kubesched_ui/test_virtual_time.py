@@ -15,7 +15,6 @@ from kubesched_ui.ingest import IngestError, ingest_files
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.presenters.events_at import LISTED
 from kubesched_ui.runs import services, tasks
-from kubesched_ui.runs.compute_process import ComputingLost
 from kubesched_ui.scenarios.samples import FOLDER
 from scheduler_core.releases import NEWEST, RELEASES
 from tests.kubesched_ui.clusters import as_list, node, pod
@@ -265,8 +264,11 @@ def test_a_continued_run_that_fails_before_a_new_event_keeps_its_clock(
     arrivals = [{"name": "job", "every": "1s", "duration": "1s", "template": {"spec": pod("x")["spec"]}}]
     number = start(client, upload(client, document(node("n1"), arrivals=arrivals, until="1h"))).pk
     with monkeypatch.context() as patched:
-        patched.setattr(tasks, "finish", Mock(side_effect=ComputingLost))
-        lost = executed(number)
+        patched.setattr(tasks, "finish", Mock(side_effect=SystemExit))
+        with pytest.raises(SystemExit):
+            executed(number)
+    Run.objects.update(heartbeat_at=None)  # as after some seconds
+    lost = Run.objects.get()
     assert (lost.state, lost.last_seq > 1, lost.clock > 0) == ("running", True, True)
     run = executed(number)
     assert "more than 40 events" in run.error

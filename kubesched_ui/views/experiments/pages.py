@@ -15,13 +15,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.experiments import services
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.models import MAX_NAME, Scenario, Work
+from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.views.experiments.cells import cell_table
 from kubesched_ui.views.experiments.lookup import find
 from kubesched_ui.views.experiments.question_page import QuestionPage
 from kubesched_ui.views.experiments.registry import PAGES
 from kubesched_ui.views.lists import ROWS, values_of
 from kubesched_ui.views.scenarios import find as find_scenario
+from kubesched_ui.work.models import Work
 from scheduler_core.api.duration import span
 from scheduler_core.errors import InputError
 

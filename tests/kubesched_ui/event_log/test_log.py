@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 
 from kubesched_ui.event_log.events import event
-from kubesched_ui.event_log.log import LostClaim, RunCancelled, RunLog, join, read_blocks
+from kubesched_ui.event_log.log import RunLog, join, read_blocks
 from kubesched_ui.event_log.rows import CycleRow, ResultRow, SingleCycle
 from kubesched_ui.models import Cycle, EventBlock, PodResult, Run, Scenario
+from kubesched_ui.work.models import Cancelled, LostClaim
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +93,7 @@ def test_cancelling_keeps_recorded_cycles(run: Run) -> None:
     log = RunLog(run)
     add(log, 1)
     Run.objects.filter(pk=run.pk).update(cancel_requested=True)
-    with pytest.raises(RunCancelled):
+    with pytest.raises(Cancelled):
         log.flush()
     log.finish(Run.State.CANCELLED)
     run.refresh_from_db()

@@ -11,6 +11,7 @@ from kubesched_ui.experiments import planning, queue, services, tasks
 from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import Retention, Scenario
+from kubesched_ui.work.models import LostClaim
 from scheduler_core.errors import InputError
 from tests.kubesched_ui.experiments.documents import document
 from tests.kubesched_ui.experiments.questions import Squares
@@ -117,7 +118,7 @@ def test_the_cell_of_a_lost_worker_is_computed_and_counted_once(cluster: Scenari
     silence(lost)
     finish(experiment)
     assert counts(experiment) == (2, 2, 0, 0)
-    with pytest.raises(planning.LostClaim):  # the worker was only slow
+    with pytest.raises(LostClaim):  # the worker was only slow
         planning.finish_cell(lost, result={"metrics": {"square": 99}})
     finish(experiment)
     assert (counts(experiment), experiment.sentence) == ((2, 2, 0, 0), "The sum is 5.")
@@ -175,7 +176,7 @@ def test_a_cancelled_experiment_computes_nothing_more(cluster: Scenario, squares
     assert running is not None
     services.cancel(experiment)
     assert experiment.state == "cancelled"
-    with pytest.raises(planning.LostClaim):
+    with pytest.raises(LostClaim):
         planning.finish_cell(running, result={"metrics": {"square": 4}})
     tasks.compute(running)
     finish(experiment)

@@ -114,11 +114,10 @@ def test_a_worker_waits_for_a_slow_reader_while_no_other_request_needs_it(waits:
     stream._spool.write(b"x" * 100, NOW)
 
     class OthersWait:
-        def order(self) -> list[int]:
+        def order(self) -> Iterator[int]:
             if waits:
-                return [1]
+                yield 1
             stream._spool.close()
-            return []
 
     stream._pool = OthersWait()  # type: ignore[assignment]
     if waits:

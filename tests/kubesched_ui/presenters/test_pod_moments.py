@@ -3,11 +3,12 @@
 import pytest
 from django.test import Client
 
-from kubesched_ui.event_log.log import RunCancelled, RunLog
+from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.presenters.cycle_presenter import POINTS, steps
 from kubesched_ui.presenters.queue_place import QueuePlace, place_of
 from kubesched_ui.runs.tasks import record
+from kubesched_ui.work.models import Cancelled
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def test_the_place_of_a_pod_that_waits(client: Client, monkeypatch: pytest.Monke
             assert "This run does not schedule this pod" in bound
             Run.objects.filter(pk=run.pk).update(cancel_requested=True)
 
-    with pytest.raises(RunCancelled):
+    with pytest.raises(Cancelled):
         record(claimed, RunLog(claimed, look))
     assert len(seen) >= 4
     assert [place and (place.number, place.total, place.ahead) for place in seen] == [

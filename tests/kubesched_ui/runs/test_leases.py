@@ -7,9 +7,11 @@ import pytest
 from django.db import InternalError, OperationalError
 from django.utils import timezone
 
-from kubesched_ui.event_log.log import LostClaim, RunLog
+from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.models import Run
-from kubesched_ui.runs import leases, services, tasks
+from kubesched_ui.runs import services, tasks
+from kubesched_ui.work import leases
+from kubesched_ui.work.models import LostClaim
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)

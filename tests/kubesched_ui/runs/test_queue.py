@@ -16,6 +16,7 @@ from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
 from kubesched_ui.runs import estimate, queue, services, tasks
 from kubesched_ui.runs.services import RunSettings
+from kubesched_ui.work.turns import user_key
 from scheduler_core.api import duration
 from tests.kubesched_ui.clusters import as_list, node, pod
 
@@ -270,7 +271,7 @@ def test_a_user_waits_for_the_limit_only_if_it_is_the_longer_wait(users: list[Us
     position = queue.queue_position(later)
     assert position is not None
     assert (position.behind, position.limit) == (1, 1)
-    assert queue.wait_text(position, queue.user_key(later)).endswith("a user has at most 1 at once")
+    assert queue.wait_text(position, user_key(later)).endswith("a user has at most 1 at once")
 
 
 def test_the_start_form_accepts_a_lower_priority(client: Client, db: None) -> None:

@@ -180,14 +180,14 @@ def test_cancelled_during_the_search_for_causes(cluster: Scenario, monkeypatch: 
     for run in upgrade.runs.all():
         execute_run(run.pk)
     monkeypatch.setattr(module, "PROGRESS_EVERY_S", -1)
-    presented = module.write
+    presented = Upgrade.write
 
     def write(one: Upgrade, **values: Any) -> None:
         presented(one, **values)
         if "steps" in values:
             upgrade_services.cancel(Upgrade.objects.get(pk=one.pk))
 
-    monkeypatch.setattr(module, "write", write)
+    monkeypatch.setattr(Upgrade, "write", write)
     explain_upgrade(upgrade.pk)
     upgrade.refresh_from_db()
     assert (upgrade.state, len(upgrade.steps)) == ("cancelled", 1), "what is known stays"

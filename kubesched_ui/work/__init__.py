@@ -1,0 +1,1 @@
+"""Background work: claims and their leases, how work ends, and the turns of users."""
