@@ -310,7 +310,8 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         return tree.with_text(f"{view.node.name}: {text}")
 
     def _kind(self, row: int) -> NodeKind:
-        kind = self._kinds[int(self._refresh()[row])]
+        number = self._refresh()[row]  # first, because it may replace `_kinds`
+        kind = self._kinds[number]
         assert kind is not None
         return kind
 

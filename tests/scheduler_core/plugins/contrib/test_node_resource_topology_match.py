@@ -65,6 +65,13 @@ def test_a_pod_that_no_zone_holds_is_refused_and_explained() -> None:
     assert (tree["value"], tree["text"]) == (True, "n1: no NUMA zone holds it")
 
 
+def test_scores_of_a_restored_cluster_are_explained() -> None:
+    """Nothing filtered before: the explanation is the first to read the zones."""
+    objects = [node("n1"), node("n2"), topology("n1", zone("4"), zone("4")), guaranteed("p", "2")]
+    for name, raw in (("n1", 62), ("n2", 0)):
+        assert msgspec.to_builtins(explained(objects, Question("raw", name, NAME), config=config()))["value"] == raw
+
+
 def test_pods_are_subtracted_only_with_a_cache() -> None:
     objects = [node("n1"), topology("n1", zone("2"), zone("2")), guaranteed("a", "2"), guaranteed("b", "2")]
     assert [trace.result for trace in run(*objects)[0]] == ["scheduled", "scheduled"]
