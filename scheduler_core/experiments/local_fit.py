@@ -77,4 +77,4 @@ def _varying_filters(framework: Framework, pod: PodInfo) -> set[str] | None:
     if not {plugin.name for plugins in later for plugin in plugins} <= _INERT:
         return None
     equivalent = framework.equivalence.find(pod)
-    return None if equivalent is None else {one.name for one in equivalent.filter}
+    return None if equivalent is None else {*equivalent.plugins.filter_names}

@@ -23,6 +23,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fixed_results import (
     FixedResults,
+    Form,
     PluginGroup,
     ProfilePlugins,
     SharedResults,
@@ -66,21 +67,27 @@ def share_keys(pods: Iterable[PodInfo]) -> None:
         pod.equivalence_key = pod.pod, keys.setdefault(key, key)
 
 
+class UsagePlugins:
+    """Plugins whose results depend on the usage of each node, and Score plugin -> its place among `scores`."""
+
+    __slots__ = ("filters", "index", "scores", "small_weights", "unweighted")
+
+    def __init__(self, filters: Sequence[fwk.UsageFilter], scores: Sequence[tuple[fwk.ScorePlugin, int]]) -> None:
+        self.filters, self.scores = filters, scores
+        self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
+        self.small_weights = sum(abs(weight) for _, weight in scores) < 1 << 23  # so that a total is an int32
+        self.unweighted = all(weight == 1 for _, weight in scores)
+
+
 class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
     `codes` and `scores` (integers over nodes, in the smallest type that holds them): row i belongs to the i-th Filter
-    or Score plugin. `index`: Score plugin -> its row.
+    or Score plugin.
     """
 
-    def __init__(
-        self, nodes: NodeTable, filters: Sequence[fwk.UsageFilter], scores: Sequence[tuple[fwk.ScorePlugin, int]]
-    ) -> None:
-        self._nodes = nodes
-        self._filters, self._scores = filters, scores
-        self._small_weights = sum(abs(weight) for _, weight in scores) < 1 << 23  # so that a total is an int32
-        self._unweighted = all(weight == 1 for _, weight in scores)
-        self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
+    def __init__(self, nodes: NodeTable, plugins: UsagePlugins) -> None:
+        self._nodes, self.plugins = nodes, plugins
         self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
         self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
         # the weighted sums of the scores, as long as updates change few rows
@@ -172,8 +179,8 @@ class UsageColumns:
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the codes and scores on the rows, of which there are `size`."""
-        codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self._filters], size)
-        scores = compact([plugin.score(state, pod, rows) for plugin, _ in self._scores], size)
+        codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self.plugins.filters], size)
+        scores = compact([plugin.score(state, pod, rows) for plugin, _ in self.plugins.scores], size)
         return codes, scores
 
     def total(self, rows: fwk.Rows) -> npt.NDArray[Any]:
@@ -184,18 +191,18 @@ class UsageColumns:
 
     def _sum(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the weighted sum of columns of scores."""
-        wide = np.int32 if scores.dtype == np.uint8 and self._small_weights else np.int64
-        if self._unweighted:
+        wide = np.int32 if scores.dtype == np.uint8 and self.plugins.small_weights else np.int64
+        if self.plugins.unweighted:
             return np.add.reduce(scores, axis=0, dtype=wide)  # type: ignore[no-any-return]
         total: npt.NDArray[Any] = np.zeros(scores.shape[1], wide)
-        for (_, weight), column in zip(self._scores, scores, strict=True):
+        for (_, weight), column in zip(self.plugins.scores, scores, strict=True):
             total += np.multiply(column, weight, dtype=wide)
         return total
 
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""
         if self._verdicts is None:
-            self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self._filters)}
+            self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self.plugins.filters)}
             self._merged.clear()
         return self._verdicts
 
@@ -213,52 +220,73 @@ class UsageColumns:
         return keyframe, len(keyframe.patches)
 
 
-class EquivalenceClass:
-    """Pods whose cycles differ only by what changes in the cluster.
+class ClassPlugins:
+    """How the plugins of a profile run for the pods of a class. Many classes have the same.
 
-    `first`: the first of these pods, `pod_terms`: their affinity terms. `pre_filter`, `filter`, `pre_score`: the
-    plugins that still have to run in each cycle. `verdicts`: all Filter plugins in order, with the results that stay.
-    `outcomes`: what follows from equal verdicts; their reader fills it, and all classes share it. `scorers`:
-    (name, weight) of the Score plugins that are not skipped. `varying_scorers`: those whose scores or normalized scores
-    do not stay, with the raw scores over all nodes that do. `skipped_filter`, `skipped_score`: the plugins that are
-    skipped, sorted. `layouts`: the encoded parts that cycles have in common; the encoder fills it.
+    `pre_filter`, `filter`, `pre_score`: the plugins that have to run in each cycle. `filter_names`: those of `filter`.
+    `skip_filter`, `skip_score`: the plugins that are skipped. `skipped_filter`, `skipped_score`: the same, sorted.
+    `verdicts`: the Filter plugins with verdicts, in order. `settled`: those of a cycle in which none of `filter` runs.
+    `scorers`: (name, weight) of the Score plugins that are not skipped. `varying_scorers`: (plugin, weight) of those
+    whose scores or normalized scores do not stay. `usage`: the plugins whose results depend on usage.
     """
 
     __slots__ = (
-        *(
-            "_cache",
-            "_varies",
-            "constant_total",
-            "columns",
-            "filter",
-            "filter_names",
-            "filter_state",
-            "first",
-            "layouts",
-            "outcomes",
-            "pod_terms",
-            "pre_filter",
-            "pre_score",
-            "score_state",
-            "scorers",
-            "skip_filter",
-            "skipped_filter",
-        ),
-        *("skip_score", "skipped_score", "static_total", "terms", "usage", "varying_scorers"),
-        *("_can_skip", "_settled_now", "_usage_filters", "_usage_verdicts", "_verdicts_now", "verdicts"),
+        *("filter", "filter_names", "pre_filter", "pre_score", "scorers", "settled", "skip_filter", "skip_score"),
+        *("skipped_filter", "skipped_score", "usage", "varying_scorers", "verdicts"),
+    )
+
+    def __init__(self, framework: ProfilePlugins, forms: Sequence[Form]) -> None:
+        """`forms`: of all groups of plugins."""
+        can_skip = framework.cluster.release.supports_skip_status
+        run_filter = {name for form in forms for name in form.run_filter}
+        run_score = {name for form in forms for name in form.run_score}
+        self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in run_filter]
+        self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in run_score]
+        self.skip_filter = frozenset([name for form in forms for name in form.skip_filter])
+        self.skip_score = frozenset([name for form in forms for name in form.skip_score])
+        self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
+        stay = {name for form in forms for name in form.verdicts}
+        by_usage = {name for form in forms for name in form.by_usage}
+        self.verdicts = [p.name for p in framework.filter if not (can_skip and p.name in self.skip_filter)]
+        rest = [p for p in framework.filter if p.name not in self.skip_filter and p.name not in stay]
+        of_usage = [p for p in rest if p.name in by_usage and isinstance(p, fwk.UsageFilter)]
+        self.filter = [p for p in rest if p not in of_usage]
+        self.filter_names = frozenset([plugin.name for plugin in self.filter])
+        self.settled = [name for name in self.verdicts if not (can_skip and name in self.filter_names)]
+        active = [(p, framework.weights[p.name]) for p in framework.score if p.name not in self.skip_score]
+        self.scorers = [(scorer.name, weight) for scorer, weight in active]
+        final = {name for form in forms for name in form.final}
+        self.varying_scorers = [one for one in active if one[0].name not in by_usage and one[0].name not in final]
+        self.usage = UsagePlugins(of_usage, [one for one in active if one[0].name in by_usage])
+
+
+class EquivalenceClass:
+    """Pods whose cycles differ only by what changes in the cluster.
+
+    `first`: the first of these pods, `pod_terms`: their affinity terms. `outcomes`: what follows from equal verdicts;
+    their reader fills it, and all classes share it. `layouts`: the encoded parts that cycles have in common; the
+    encoder fills it. `columns`: Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on
+    the feasible nodes.
+    """
+
+    __slots__ = (
+        *("_cache", "_settled_now", "_usage_verdicts", "_varies", "_verdicts", "_verdicts_now"),
+        *("columns", "constant_total", "filter_state", "first", "layouts", "outcomes", "plugins", "pod_terms"),
+        *("score_state", "static_total", "terms", "usage"),
     )
 
     def __init__(
         self,
-        framework: ProfilePlugins,
+        plugins: ClassPlugins,
         results: FixedResults,
         varies: dict[str, str],
         pod: PodInfo,
         terms: int,
-        usages: Callable[..., UsageColumns],
+        usage: UsageColumns,
         outcomes: dict[Hashable, Any],
     ) -> None:
         """`results`: of all plugins. `varies`: on what those of the plugins depend that read labels."""
+        self.plugins, self.usage = plugins, usage
         self.first, self.pod_terms = pod, pod.terms()
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self._cache: dict[Hashable, Any] = {}
@@ -266,19 +294,13 @@ class EquivalenceClass:
         self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
         self._varies = varies
         self.filter_state, self.score_state = results.filter_state, results.score_state
-        self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in results.run_filter]
-        self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in results.run_score]
-        self.skip_filter, self.skip_score = frozenset(results.skip_filter), frozenset(results.skip_score)
-        self.skipped_filter, self.skipped_score = sorted(self.skip_filter), sorted(self.skip_score)
-        self._merge_verdicts(framework, results)
+        self._verdicts = results.verdicts
         self._usage_verdicts: dict[str, fwk.Verdict] | None = None  # those that the following contain
-        self._verdicts_now = self.verdicts
+        self._verdicts_now: dict[str, fwk.Verdict] | None = None
         self._settled_now: dict[str, fwk.Verdict] | None = None
-        # Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
         self.columns = results.columns
         self.constant_total = results.constant  # of columns that are the same for all nodes
         self.static_total = results.total  # of the others
-        self._merge_scores(framework, results.varies, pod, usages)
 
     def still_fits(self, group: PluginGroup, pod: PodInfo, terms: int) -> bool:
         """Return whether the class is valid now that other pods have this number of terms that match its pods.
@@ -297,65 +319,32 @@ class EquivalenceClass:
         return found
 
     def verdicts_now(self, pod: PodInfo, complete: bool) -> dict[str, fwk.Verdict]:
-        """Return `verdicts` with those that depend on usage; the same dict as long as they are the same.
+        """Return the verdicts of all Filter plugins in order, PASSES for those that run in each cycle; the same dict as
+        long as they are the same.
 
-        `complete`: whether plugins of `filter` run in the cycle. Otherwise they are left out if they can be skipped.
+        `complete`: whether plugins run in the cycle. Otherwise they are left out if they can be skipped.
         """
-        verdicts = self.usage.verdicts(pod)
-        if self._usage_verdicts is not verdicts:
-            self._usage_verdicts, self._verdicts_now, self._settled_now = verdicts, {**self.verdicts, **verdicts}, None
+        of_usage = self.usage.verdicts(pod)
+        if self._usage_verdicts is not of_usage:
+            self._usage_verdicts, self._verdicts_now, self._settled_now = of_usage, None, None
         if complete:
+            if self._verdicts_now is None:
+                self._verdicts_now = self._with(of_usage, self.plugins.verdicts)
             return self._verdicts_now
         if self._settled_now is None:
-            skipped = self.filter_names if self._can_skip else ()
-            settled = {name: one for name, one in self._verdicts_now.items() if name not in skipped}
-            self._settled_now = self.usage.merged(settled)
+            self._settled_now = self.usage.merged(self._with(of_usage, self.plugins.settled))
         return self._settled_now
 
-    def _merge_verdicts(self, framework: ProfilePlugins, results: FixedResults) -> None:
-        self._can_skip = framework.cluster.release.supports_skip_status
-        self.verdicts: dict[str, fwk.Verdict] = {}
-        self.filter: list[fwk.FilterPlugin] = []
-        self._usage_filters: list[fwk.UsageFilter] = []
-        for plugin in framework.filter:
-            name = plugin.name
-            if name in self.skip_filter:
-                if not self._can_skip:
-                    self.verdicts[name] = fwk.PASSES
-                continue
-            verdict = results.verdicts.get(name)
-            self.verdicts[name] = verdict or fwk.PASSES
-            if verdict is not None:
-                continue
-            if results.varies[name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter):
-                self._usage_filters.append(plugin)
-            else:
-                self.filter.append(plugin)
-        self.filter_names = frozenset([plugin.name for plugin in self.filter])
-
-    def _merge_scores(
-        self, framework: ProfilePlugins, varies: dict[str, str], pod: PodInfo, usages: Callable[..., UsageColumns]
-    ) -> None:
-        self.scorers: list[tuple[str, int]] = []
-        self.varying_scorers: list[tuple[fwk.ScorePlugin, int, fwk.Integers | None]] = []
-        by_usage: list[tuple[fwk.ScorePlugin, int]] = []
-        for scorer in framework.score:
-            name, weight = scorer.name, framework.weights[scorer.name]
-            if name in self.skip_score:
-                continue
-            self.scorers.append((name, weight))
-            raw, normalized = self.columns.get(name, (None, None))
-            if varies[name] == fwk.USAGE:
-                by_usage.append((scorer, weight))
-            elif normalized is None:
-                self.varying_scorers.append((scorer, weight, raw))
-        self.usage = usages(pod, self._usage_filters, by_usage)
+    def _with(self, of_usage: dict[str, fwk.Verdict], names: list[str]) -> dict[str, fwk.Verdict]:
+        """Return the verdicts of the plugins with these names."""
+        known = {**self._verdicts, **of_usage}
+        return {name: known.get(name, fwk.PASSES) for name in names}
 
     def scores(self, cycle: ClassScores) -> dict[str, Score]:
         """Return the scores of a cycle by plugin."""
         scores: dict[str, Score] = {}
-        for name, weight in self.scorers:
-            if (index := self.usage.index.get(name)) is not None:
+        for name, weight in self.plugins.scorers:
+            if (index := self.plugins.usage.index.get(name)) is not None:
                 column = UsageColumn(cycle.keyframe, cycle.count, index, cycle.rows)
                 scores[name] = Score(weight, column, column)
             elif name in cycle.varying:
@@ -377,6 +366,8 @@ class EquivalenceCache:
         self._classes: dict[bytes, EquivalenceClass] = {}
         self._usages: dict[Hashable, UsageColumns] = {}
         self._outcomes: dict[Hashable, Any] = {}
+        self._plugins: dict[tuple[Form, ...], ClassPlugins] = {}
+        self._of_usage: dict[Hashable, UsagePlugins] = {}
         self._validity: tuple[int, int] = (-1, -1)
         every = [*framework.pre_filter, *framework.filter, *framework.pre_score, *framework.score]
         plugins = {plugin.name: plugin for plugin in every}.values()
@@ -411,21 +402,30 @@ class EquivalenceCache:
             varies = self._reading.varies_with(pod)
             results = FixedResults.compute(self._reading, pod, varies)
             results.add(self._shared.find(pod))
-            made = self._columns, self._outcomes
-            known = EquivalenceClass(self._framework, results, varies, pod, terms, *made)
+            plugins = self._plugins.get(results.forms)
+            if plugins is None:
+                plugins = self._plugins_of(results.forms)
+            usage = self._columns(pod, plugins.usage)
+            known = EquivalenceClass(plugins, results, varies, pod, terms, usage, self._outcomes)
             self._classes[key] = known
         return known
 
-    def _columns(
-        self, pod: PodInfo, filters: list[fwk.UsageFilter], scores: list[tuple[fwk.ScorePlugin, int]]
-    ) -> UsageColumns:
+    def _plugins_of(self, forms: tuple[Form, ...]) -> ClassPlugins:
+        if len(self._plugins) >= _MAX_CLASSES:
+            self._plugins.clear()
+        made = self._plugins[forms] = ClassPlugins(self._framework, forms)
+        key = (*[plugin.name for plugin in made.usage.filters], *made.usage.scores)
+        made.usage = self._of_usage.setdefault(key, made.usage)
+        return made
+
+    def _columns(self, pod: PodInfo, plugins: UsagePlugins) -> UsageColumns:
         """Return the columns for the pod's requests; pods of different classes share them."""
-        key = (pod.amounts, *[plugin.name for plugin in filters], *scores)
+        key = pod.amounts, plugins
         found = self._usages.get(key)
         if found is None:
             nodes = self._cluster.nodes
             if len(self._usages) >= min(max(_MAX_CELLS // len(nodes), _MIN_USAGES), _MAX_CLASSES):
                 self._usages.clear()
                 self._classes.clear()  # they keep their columns
-            found = self._usages[key] = UsageColumns(nodes, filters, scores)
+            found = self._usages[key] = UsageColumns(nodes, plugins)
         return found

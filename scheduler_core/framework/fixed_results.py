@@ -54,28 +54,50 @@ class PluginGroup:
         self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self._plugins]
         self.score = [plugin for plugin in framework.score if plugin.name in self._plugins]
         self.weights = dict(framework.weights)  # a trial that skips a plugin changes them in place
+        self._forms: dict[Hashable, Form] = {}
 
     def varies_with(self, pod: PodInfo) -> dict[str, str]:
         """Return plugin -> on what its results depend."""
         return {name: p.varies_with(pod) if declared else fwk.ANYTHING for name, (p, declared) in self._plugins.items()}
+
+    def form_of(self, *properties: tuple[str, ...]) -> Form:
+        """Return the form with these properties."""
+        found = self._forms.get(properties)
+        if found is None:
+            found = self._forms[properties] = Form(*properties)
+        return found
+
+
+@dataclass(slots=True, eq=False, frozen=True)
+class Form:
+    """Which plugins of a group leave which results. Many pods have the same.
+
+    `by_usage`: the plugins whose results depend on usage. `run_filter`, `run_score`: those whose PreFilter or PreScore
+    has to run in each cycle. `skip_filter`, `skip_score`: those that are skipped. `verdicts`: those with a verdict that
+    stays. `final`, `raw`: those with scores that stay, normalized or not.
+    """
+
+    by_usage: tuple[str, ...]
+    run_filter: tuple[str, ...]
+    skip_filter: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    run_score: tuple[str, ...]
+    skip_score: tuple[str, ...]
+    final: tuple[str, ...]
+    raw: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
 class FixedResults:
     """The results of some plugins for a pod that stay until an object other than a pod changes.
 
-    `varies`: plugin -> on what its results depend. `run_filter`, `run_score`: the plugins whose PreFilter or PreScore
-    has to run in each cycle. `skip_filter`, `skip_score`: those that are skipped. `filter_state`, `score_state`: what
-    PreFilter and PreScore of the others left. `verdicts`: plugin -> its verdict. `columns`: plugin -> its (raw,
-    normalized) scores over all nodes; normalized is None if it depends on the feasible nodes. `total`, `constant`: the
-    weighted sums of the normalized scores, apart for those that are the same for all nodes.
+    `forms`: of the groups of these plugins. `filter_state`, `score_state`: what PreFilter and PreScore of those left
+    that do not run in each cycle. `verdicts`: plugin -> its verdict. `columns`: plugin -> its (raw, normalized) scores
+    over all nodes; normalized is None if it depends on the feasible nodes. `total`, `constant`: the weighted sums of
+    the normalized scores, apart for those that are the same for all nodes.
     """
 
-    varies: dict[str, str] = field(default_factory=dict)
-    run_filter: set[str] = field(default_factory=set)
-    skip_filter: set[str] = field(default_factory=set)
-    run_score: set[str] = field(default_factory=set)
-    skip_score: set[str] = field(default_factory=set)
+    forms: tuple[Form, ...] = ()
     filter_state: dict[str, Any] = field(default_factory=dict)
     score_state: dict[str, Any] = field(default_factory=dict)
     verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
@@ -86,38 +108,48 @@ class FixedResults:
     @staticmethod
     def compute(group: PluginGroup, pod: PodInfo, varies: dict[str, str]) -> FixedResults:
         """Return the results of a group. Raises TypeError for a plugin that states what cannot be."""
-        made = FixedResults(varies)
+        made = FixedResults()
         state, every = fwk.CycleState(), slice(None)
+        run_filter, skip_filter = list[str](), list[str]()
+        run_score, skip_score = list[str](), list[str]()
         for preparing in group.pre_filter:
             outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(state, pod)
-            _note_outcome(preparing, outcome, made.run_filter, made.skip_filter)
+            _note_outcome(preparing, outcome, run_filter, skip_filter)
         for plugin in group.filter:
             by_usage = varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter)
-            if plugin.name not in made.skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
+            if plugin.name not in skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
                 made.verdicts[plugin.name] = plugin.filter(state, pod)
         made.filter_state.update(state)
         for scoring in group.pre_score:
             outcome = True if varies[scoring.name] == fwk.ANYTHING else scoring.pre_score(state, pod, every)
-            _note_outcome(scoring, outcome, made.run_score, made.skip_score)
-        made.score_state.update({name: value for name, value in state.items() if name not in made.filter_state})
+            _note_outcome(scoring, outcome, run_score, skip_score)
+        if len(state) > len(made.filter_state):
+            made.score_state = {name: value for name, value in state.items() if name not in made.filter_state}
         for scorer in group.score:
             if varies[scorer.name] == fwk.USAGE and scorer.normalize is not None:
                 raise TypeError("a score that depends on usage is final")
-            if varies[scorer.name] == fwk.OBJECTS and scorer.name not in made.skip_score:
+            if varies[scorer.name] == fwk.OBJECTS and scorer.name not in skip_score:
                 made._add_scores(scorer, group.weights[scorer.name], state, pod)
+        raw = tuple([name for name, (_, normalized) in made.columns.items() if normalized is None])
+        form = group.form_of(
+            tuple([name for name, one in varies.items() if one == fwk.USAGE]),
+            *(tuple(run_filter), tuple(skip_filter), tuple(made.verdicts), tuple(run_score), tuple(skip_score)),
+            *(tuple([name for name in made.columns if name not in raw]), raw),
+        )
+        made.forms = (form,)
         return made
 
     def add(self, other: FixedResults) -> None:
         """Add the results of other plugins."""
-        self.varies |= other.varies
-        self.run_filter |= other.run_filter
-        self.skip_filter |= other.skip_filter
-        self.run_score |= other.run_score
-        self.skip_score |= other.skip_score
-        self.filter_state.update(other.filter_state)
-        self.score_state.update(other.score_state)
-        self.verdicts |= other.verdicts
-        self.columns |= other.columns
+        self.forms += other.forms
+        if other.filter_state:
+            self.filter_state.update(other.filter_state)
+        if other.score_state:
+            self.score_state.update(other.score_state)
+        if other.verdicts:
+            self.verdicts.update(other.verdicts)
+        if other.columns:
+            self.columns.update(other.columns)
         self.constant += other.constant
         if other.total is not None:
             self.total = other.total if self.total is None else np.add(self.total, other.total, dtype=np.int64)
@@ -178,12 +210,12 @@ class SharedResults:
             known.clear()
 
 
-def _note_outcome(plugin: fwk.Plugin, outcome: object, run: set[str], skipped: set[str]) -> None:
+def _note_outcome(plugin: fwk.Plugin, outcome: object, run: list[str], skipped: list[str]) -> None:
     """Add a plugin to those that run or are skipped, if its result of PreFilter or PreScore requires this."""
     if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
-        skipped.add(plugin.name)
+        skipped.append(plugin.name)
     elif outcome is not None:
-        run.add(plugin.name)
+        run.append(plugin.name)
 
 
 def _uniform(column: fwk.Integers) -> fwk.Int64:

@@ -221,15 +221,15 @@ class CycleState(dict[str, Any]):
     def skipped_filter(self) -> list[str]:
         """Return the Filter plugins that do not run, in alphabetical order. Do not change the list."""
         equal = self.equivalent
-        if equal is not None and equal.skip_filter is self.skip_filter:
-            return equal.skipped_filter  # type: ignore[no-any-return]
+        if equal is not None and equal.plugins.skip_filter is self.skip_filter:
+            return equal.plugins.skipped_filter  # type: ignore[no-any-return]
         return sorted(self.skip_filter)
 
     def skipped_score(self) -> list[str]:
         """Return the Score plugins that do not run, as `skipped_filter`."""
         equal = self.equivalent
-        if equal is not None and equal.skip_score is self.skip_score:
-            return equal.skipped_score  # type: ignore[no-any-return]
+        if equal is not None and equal.plugins.skip_score is self.skip_score:
+            return equal.plugins.skipped_score  # type: ignore[no-any-return]
         return sorted(self.skip_score)
 
     def of_class(self, key: Hashable, make: Callable[[], _T]) -> _T:

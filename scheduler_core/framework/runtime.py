@@ -150,17 +150,18 @@ class Framework:
         equivalent = self.equivalence.find(pod)
         if equivalent is None:
             return self._pre_filter(state, pod, self.pre_filter)[0]
-        state.equivalent = equivalent
-        state.update(equivalent.filter_state)
-        state.skip_filter = equivalent.skip_filter
-        outcome, last = self._pre_filter(state, pod, equivalent.pre_filter)
+        state.equivalent, plugins = equivalent, equivalent.plugins
+        if equivalent.filter_state:
+            state.update(equivalent.filter_state)
+        state.skip_filter = plugins.skip_filter
+        outcome, last = self._pre_filter(state, pod, plugins.pre_filter)
         if last is not None:  # plugins after it leave no results
             for name in equivalent.filter_state:
                 del state[name]
-            state.skip_filter -= equivalent.skip_filter
+            state.skip_filter -= plugins.skip_filter
             state.equivalent = None
             before = self.pre_filter[: self.pre_filter.index(last)]
-            self._pre_filter(state, pod, [plugin for plugin in before if plugin not in equivalent.pre_filter])
+            self._pre_filter(state, pod, [plugin for plugin in before if plugin not in plugins.pre_filter])
         return outcome
 
     def _pre_filter(
@@ -211,12 +212,12 @@ class Framework:
         self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
     ) -> dict[str, fwk.Verdict]:
         equivalent.usage.update(state, pod)
-        runs = not equivalent.filter_names <= state.skip_filter
+        runs = not equivalent.plugins.filter_names <= state.skip_filter
         verdicts = equivalent.verdicts_now(pod, complete=runs)
         if not runs:
             return verdicts
         verdicts = verdicts.copy()
-        for plugin in equivalent.filter:
+        for plugin in equivalent.plugins.filter:
             if plugin.name not in state.skip_filter:
                 verdicts[plugin.name] = plugin.filter(state, pod)
             elif self.cluster.release.supports_skip_status:
@@ -306,9 +307,10 @@ class Framework:
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
         plugins = self.pre_score
         if equivalent is not None:
-            plugins = equivalent.pre_score
-            state.update(equivalent.score_state)
-            state.skip_score = equivalent.skip_score
+            plugins = equivalent.plugins.pre_score
+            if equivalent.score_state:
+                state.update(equivalent.score_state)
+            state.skip_score = equivalent.plugins.skip_score
         for plugin in plugins:
             status = plugin.pre_score(state, pod, rows)
             if status is None:
@@ -353,14 +355,15 @@ class Framework:
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
         varying: dict[str, Score] = {}
-        for plugin, weight, raw in equivalent.varying_scorers:
+        for plugin, weight in equivalent.plugins.varying_scorers:
             name = plugin.name
             if name in skipped:
                 continue
-            if raw is None:
+            if name not in equivalent.columns:
                 score = self._score(plugin, state, pod, rows)
             else:
                 assert plugin.normalize is not None
+                raw = equivalent.columns[name][0]
                 score = Score(
                     weight,
                     StaticColumn(raw, rows),
@@ -368,10 +371,11 @@ class Framework:
                 )
             varying[name] = score
             total = total + score.normalized * weight
-        if not (usage.index or equivalent.columns or varying):
+        by_usage = bool(usage.plugins.index)
+        if not (by_usage or equivalent.columns or varying):
             return {}
         state.ranking, state.ranking_offset = total, equivalent.constant_total
-        return ClassScores(equivalent.scores, varying, rows, keyframe, count, bool(usage.index))
+        return ClassScores(equivalent.scores, varying, rows, keyframe, count, by_usage)
 
     # ---- Reserve to PostBind
 
