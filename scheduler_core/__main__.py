@@ -93,6 +93,7 @@ def _add_replays(commands: Commands) -> None:
     replay_time = _add(commands, "replay-time", "replay_time:run", help="replay conformance cases in virtual time")
     for command in (replay, replay_time):
         command.add_argument("cases", metavar="CASES", help="a .jsonl file, a .jsonl.gz file, or - for standard input")
+        _add_unknown(command)
 
 
 def _add_simulate(commands: Commands) -> None:
@@ -327,10 +328,14 @@ def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.
 def _add_settings(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--feature-gates", default="", metavar="A=true,B=false", help="feature gates that differ from the defaults")
+    _add_unknown(command)
+    _add_choices(command)
+
+
+def _add_unknown(command: argparse.ArgumentParser) -> None:
     constant: dict[str, Any] = {"action": "store_const", "const": "leave_out", "default": "error"}
     text = "leave out plugins of the configuration that do not exist here"
-    add("--leave-out-unknown", dest="unknown_plugins", **constant, help=text)
-    _add_choices(command)
+    command.add_argument("--leave-out-unknown", dest="unknown_plugins", **constant, help=text)
 
 
 def _add_choices(command: argparse.ArgumentParser) -> None:

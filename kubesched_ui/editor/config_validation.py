@@ -17,7 +17,7 @@ from kubesched_ui.ingest.values import Path, as_map, maps_in
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config import Configuration
 from scheduler_core.config.configuration import is_inside, is_usable
-from scheduler_core.config.known_out_of_tree import what_is
+from scheduler_core.config.known_out_of_tree import WASM_GUEST, is_wasm_guest, what_is
 from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
@@ -100,6 +100,7 @@ def _offered(version: str, release: Release) -> Iterable[str]:
 def _names(value: dict[str, Any], version: str, release: Release, path: Path, found: Diagnostics) -> None:
     """Warn about plugins that the release does not have. They are left out."""
     offered = _offered(version, release)
+    guests = {name for name, args, _ in _arguments(value, path) if is_wasm_guest(args)}
     for at, profile in _lists(value.get("profiles"), (*path, "profiles")):
         places = [*_lists(profile.get("pluginConfig"), (*at, "pluginConfig"))]
         for point, plugins in (profile.get("plugins") or {}).items():
@@ -111,15 +112,15 @@ def _names(value: dict[str, Any], version: str, release: Release, path: Path, fo
                 continue
             if len(found) > MOST:
                 return
-            _unknown(name, (*place, "name"), version, release, found)
+            _unknown(name, (*place, "name"), version, release, found, name in guests)
 
 
-def _unknown(name: str, path: Path, version: str, release: Release, found: Diagnostics) -> None:
+def _unknown(name: str, path: Path, version: str, release: Release, found: Diagnostics, guest: bool) -> None:
     known = known_plugins(PLUGINS)
     if is_usable(name, release, version.rpartition("/")[2], known) and not is_inside(name, release):
         return  # a plugin of a later release, which the core accepts
     meant = most_similar(name, _offered(version, release))
-    what = what_is(name, known)
+    what = WASM_GUEST if guest else what_is(name, known)
     hint = did_you_mean(meant) or (f" ({what})" if what else "")
     message = f'there is no plugin "{shown(name)}" in kube-scheduler {release.name}; it is ignored{hint}'
     found.warn(path, message, meant, value=True)

@@ -33,7 +33,10 @@ _TOPICS = {
     "karpenter.azure.com": "karpenter",
     "karpenter.k8s.gcp": "karpenter",
     "keda.sh": "replicas",
-    "koordinator.sh": "plugins",
+    "koordinator.sh": "koordinator",
+    "yunikorn.apache.org": "yunikorn",
+    "kai.scheduler": "kai",
+    "run.ai": "kai",
 }
 _CHANGES = {
     "devices": (
@@ -72,6 +75,18 @@ _CHANGES = {
     "volcano": (
         "the scheduler of Volcano schedules groups by queues. This is not simulated: its pods are not scheduled, or "
         "individually if a run includes the pods of other schedulers"
+    ),
+    "koordinator": (
+        "Koordinator reads them; its scheduler is a kube-scheduler with plugins of its own. They are not simulated: "
+        "runs decide without its quotas, gangs, reservations and devices"
+    ),
+    "yunikorn": (
+        "the scheduler of Apache YuniKorn schedules applications by queues. This is not simulated: its pods are not "
+        "scheduled, or individually if a run includes the pods of other schedulers"
+    ),
+    "kai": (
+        "KAI Scheduler schedules groups by queues and shares GPUs. This is not simulated: its pods are not scheduled, "
+        "or individually if a run includes the pods of other schedulers"
     ),
     "karpenter": (
         "Karpenter adds nodes for unschedulable pods and removes empty nodes. This is not simulated: the nodes are "

@@ -61,7 +61,7 @@ def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the decisions of a case in the golden format. This process answers for its extenders. Raises
     InputError."""
     try:
-        configuration = load(case.get("config"), release_of(case), PLUGINS)
+        configuration = load(case.get("config"), release_of(case), PLUGINS, case.get("unknown_plugins", "error"))
     except InputError as problem:
         return {"name": case["name"], "kubernetes": case["kubernetes"], "refused": str(problem), "cycles": []}
     simulation = simulation_of(case, config=configuration, retry_groups=True)
@@ -177,7 +177,7 @@ def run(args: argparse.Namespace, out: IO[str], one: Callable[[dict[str, Any]], 
         if not line.strip():
             continue
         try:
-            case = msgspec.json.decode(line)
+            case = {"unknown_plugins": args.unknown_plugins, **msgspec.json.decode(line)}
             answer = one(case)
         except (InputError, msgspec.DecodeError, KeyError, TypeError) as problem:
             print(f"{args.cases}, line {number}: {problem}", file=sys.stderr)

@@ -16,7 +16,12 @@ from scheduler_core.virtual_time.engine import Engine, Record
 def replay_case(case: dict[str, Any]) -> dict[str, Any]:
     """Return the records of one case in the golden format. Raises InputError."""
     simulation = Simulation(
-        case["objects"], release=replay.release_of(case), config=case.get("config"), tie_break="name", timer=lambda: 0
+        case["objects"],
+        release=replay.release_of(case),
+        config=case.get("config"),
+        tie_break="name",
+        timer=lambda: 0,
+        unknown_plugins=case.get("unknown_plugins", "error"),
     )
     timeline = Engine(simulation)
     for entry in case["timeline"]:

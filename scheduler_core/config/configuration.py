@@ -13,7 +13,7 @@ from msgspec import structs
 
 from scheduler_core.config.args import PluginArgs, check_range, complain_at, convert_problem
 from scheduler_core.config.discovery import find
-from scheduler_core.config.known_out_of_tree import FOREIGN, OUT_OF_TREE, what_is
+from scheduler_core.config.known_out_of_tree import FOREIGN, OUT_OF_TREE, WASM_GUEST, is_wasm_guest, what_is
 from scheduler_core.config.legacy_scores import translate_legacy_scores
 from scheduler_core.config.policy import is_policy, read_policy
 from scheduler_core.config.policy_conversion import UnreadPolicy
@@ -151,7 +151,7 @@ def _load(
         given = (structs.replace(given[0], scheduler_name=DEFAULT_SCHEDULER),)
     drafts = [reader.draft(i, profile) for i, profile in enumerate(given)]
     missing = [place for draft in drafts for place in draft.missing] if unknown == "error" else []
-    foreign = frozenset[str]().union(*(draft.foreign for draft in drafts))
+    foreign = {name: what for draft in drafts for name, what in draft.foreign.items()}
     try:
         profiles = [reader.read(draft) for draft in drafts]
         check_together([None if draft.left_out else draft.custom["queueSort"] for draft in drafts], profiles)
@@ -260,7 +260,7 @@ class _Draft:
     """A profile without the unknown plugins.
 
     `missing`: (plugin, where, field) of each place to report as an error. `left_out`: plugin -> the points from which
-    it was removed. `foreign`: plugins of other projects that share the name of an available one.
+    it was removed. `foreign`: plugins that are not those of their name here, with what they are.
     """
 
     where: str
@@ -269,7 +269,7 @@ class _Draft:
     raw_args: dict[str, Any]
     missing: list[tuple[str, str, str]]
     left_out: dict[str, list[str]]
-    foreign: frozenset[str]
+    foreign: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ class _ProfileReader:
         if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
             custom["score"], raw_args, notes = translate_legacy_scores(where, custom["score"], raw_args)
             self.warnings.extend(notes)
-        draft = _Draft(where, given, {}, raw_args, [], {}, frozenset(self._foreign(custom)))
+        draft = _Draft(where, given, {}, raw_args, [], {}, dict(self._foreign(custom, raw_args)))
         for point, plugins in custom.items():
             draft.custom[point] = self._only_known(draft, point, plugins)
         for i, entry in enumerate(given.plugin_config):
@@ -418,8 +418,9 @@ class _ProfileReader:
                 plugins[point] = structs.replace(plugins[point], enabled=(Plugin(name=default),))
                 self.warnings.append(f"{where}: plugins.{point}: {default} replaces the omitted plugins")
 
-    def _foreign(self, custom: Mapping[str, PluginSet]) -> Iterator[str]:
-        """Yield the out-of-tree plugins that are enabled at a point that the available plugin of that name lacks."""
+    def _foreign(self, custom: Mapping[str, PluginSet], raw_args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield (name, what it is) of guests in WebAssembly, and of out-of-tree plugins that are enabled at a point
+        that the available plugin of that name lacks."""
         for point, plugins in custom.items():
             for name in (plugin.name for plugin in plugins.enabled):
                 if (
@@ -428,7 +429,8 @@ class _ProfileReader:
                     and name in self.known
                     and point not in self.known[name].points
                 ):
-                    yield name
+                    yield name, FOREIGN
+        yield from ((name, WASM_GUEST) for name, args in raw_args.items() if is_wasm_guest(args))
 
     def _usable(self, draft: _Draft, name: str) -> bool:
         return name not in draft.foreign and is_usable(name, self.release, self.version, self.known)
@@ -437,7 +439,7 @@ class _ProfileReader:
         return self.known[name].args_class if name in self.known else None
 
     def _missing(self, draft: _Draft, name: str) -> str:
-        what = FOREIGN if name in draft.foreign else what_is(name, self.known)
+        what = draft.foreign.get(name) or what_is(name, self.known)
         hint = f" ({what})" if what else ""
         return f"plugin {shown(name)} is not part of kube-scheduler {self.release.name}{hint}"
 

@@ -114,7 +114,9 @@ def _what_instead(documents: list[Any]) -> str:
     if not isinstance(first, dict):
         return f"must be an object of kind {KIND}, got a {'list' if isinstance(first, list) else 'plain value'}"
     if "actions" in first and "tiers" in first:
-        return f"must be an object of kind {KIND}, got a configuration of Volcano's scheduler"
+        return f"must be an object of kind {KIND}, got a configuration of Volcano's scheduler or of KAI's"
+    if "partitions" in first and "kind" not in first:
+        return f"must be an object of kind {KIND}, got the queues of YuniKorn"
     if "kind" not in first:
         known = sorted({"profiles", "extenders", "leaderElection"} & first.keys())
         begin = f"; begin it with apiVersion: {GROUP}/v1 and kind: {KIND}" if known else ""

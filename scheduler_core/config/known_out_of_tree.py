@@ -6,6 +6,7 @@ They do not change the meaning of a configuration; they appear in messages about
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from scheduler_core.config.legacy_scores import FIT, STRATEGIES
 from scheduler_core.releases.catalog import PLUGIN_RELEASES
@@ -28,13 +29,11 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "NetworkOverhead": (_SCHEDULER_PLUGINS, "keeps the pods of an AppGroup near each other in the network"),
     "NodeMetadata": (_SCHEDULER_PLUGINS, "scores by a number or time in a node's label or annotation"),
     "NodeResourcesAllocatable": (_SCHEDULER_PLUGINS, "scores by what nodes offer, not by what is free"),
-    "NodeResourcesFitPlus": (_SCHEDULER_PLUGINS, "scores each resource by a strategy of its own"),
     "NodeResourceTopologyMatch": (_SCHEDULER_PLUGINS, "considers NUMA zones in NodeResourceTopology objects"),
     "Peaks": (_SCHEDULER_PLUGINS, f"scores by the power that a pod would consume: {LEAST_LOAD}"),
     "PodState": (_SCHEDULER_PLUGINS, "prefers nodes with terminating pods"),
     "PreemptionToleration": (_SCHEDULER_PLUGINS, "preemption from which priority classes can protect pods"),
     "QOSSort": (_SCHEDULER_PLUGINS, "sorts the queue by priority, then quality of service"),
-    "ScarceResourceAvoidance": (_SCHEDULER_PLUGINS, "reserves nodes with scarce resources for pods that request them"),
     "SySched": (_SCHEDULER_PLUGINS, "groups pods by the system calls that their seccomp profiles allow"),
     "TargetLoadPacking": (_SCHEDULER_PLUGINS, f"packs nodes up to a target load: {LEAST_LOAD}"),
     "TopologicalSort": (_SCHEDULER_PLUGINS, "sorts the queue by the order of an AppGroup's workloads"),
@@ -48,7 +47,10 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
     "ElasticQuota": ("Koordinator", "quota trees that lend to each other"),
     "LoadAwareScheduling": ("Koordinator", f"avoids busy nodes: {LEAST_LOAD}"),
     "NodeNUMAResource": ("Koordinator", "assigns cores and NUMA zones"),
+    "NodeResourcesFitPlus": ("Koordinator", "scores each resource by a strategy of its own"),
+    "ScarceResourceAvoidance": ("Koordinator", "reserves nodes with scarce resources for pods that request them"),
     "Reservation": ("Koordinator", "reserves resources with Reservation objects"),
+    "SchedulingHint": ("Koordinator", "limits a pod to the nodes that its annotation names"),
     # gocrane.io, kubewharf.io, yunikorn.apache.org
     "Dynamic": ("Crane", f"filters and scores by load written into annotations of nodes: {LEAST_LOAD}"),
     "NodeResourceTopology": ("Crane and Katalyst", "considers NUMA zones"),
@@ -69,6 +71,7 @@ OUT_OF_TREE: Mapping[str, tuple[str, str]] = {
 """Name -> (project, short description)."""
 
 FOREIGN = "another project's plugin of this name, or a mistake: the available one does not extend all these points"
+WASM_GUEST = "a guest of kube-scheduler-wasm-extension: its WebAssembly code is not run"
 
 OTHER_RELEASES: Mapping[str, tuple[str, str]] = {
     **PLUGIN_RELEASES,
@@ -91,6 +94,11 @@ INSTEAD: Mapping[str, str] = {
 """In-tree plugins that other releases replace: name -> what replaces them."""
 
 WRAPPED = "Wrapped"  # suffix that kube-scheduler-simulator appends to recorded plugins
+
+
+def is_wasm_guest(args: Any) -> bool:
+    """Return whether the arguments are those of kube-scheduler-wasm-extension, whatever the plugin's name."""
+    return isinstance(args, dict) and "guestURL" in args
 
 
 def what_is(name: str, known: Iterable[str] = ()) -> str:

@@ -1,10 +1,10 @@
 """Plugins that a configuration enables but that do not exist: an error that names all of them, or left out."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scheduler_core.config.known_out_of_tree import FOREIGN, what_is
+from scheduler_core.config.known_out_of_tree import what_is
 from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 
@@ -54,15 +54,15 @@ class UnknownPlugins(InputError):
 
 
 def named_once(
-    found: Iterable[tuple[str, str, str]], known: Iterable[str], foreign: Collection[str] = ()
+    found: Iterable[tuple[str, str, str]], known: Iterable[str], foreign: Mapping[str, str]
 ) -> list[UnknownPlugin]:
     """Return one entry per name from the (name, where, field) of every place, in the order found.
 
-    `foreign`: plugins of other projects that share the name of an available one.
+    `foreign`: plugins that are not those of their name here, with what they are.
     """
     plugins: dict[str, UnknownPlugin] = {}
     for name, where, field in found:
         if name not in plugins:
-            what = FOREIGN if name in foreign else what_is(name, known)
+            what = foreign.get(name) or what_is(name, known)
             plugins[name] = UnknownPlugin(name, what, where, field)
     return list(plugins.values())

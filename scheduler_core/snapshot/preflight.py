@@ -8,6 +8,7 @@ from scheduler_core.api.objects import Node, Object, PersistentVolumeClaim, Pod,
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
 from scheduler_core.releases import Release
+from scheduler_core.snapshot import foreign_schedulers
 from scheduler_core.snapshot.missing_claims import claims_of
 from scheduler_core.snapshot.workload_pods import BareWorkloads
 
@@ -65,6 +66,7 @@ class Preflight:
         self.classes: dict[str, PriorityClass] = {}
         self.storage_classes: dict[str, StorageClass] = {}
         self.claims: set[str] = set()
+        self.marked: dict[str, list[str]] = {}  # project of another scheduler -> pods that have its labels
         self._others: dict[str, str] = {}  # pod -> its scheduler
         self._claims_named: dict[str, list[str]] = {}  # claim -> pods
         self._classes_named: dict[str, list[str]] = {}  # priority class -> pods without their own priority
@@ -96,6 +98,8 @@ class Preflight:
             self.deleting.append(pod.key)
         elif pod.spec.scheduler_name not in self.schedulers:
             self._others[pod.key] = pod.spec.scheduler_name
+        elif project := foreign_schedulers.marks(pod):
+            self.marked.setdefault(project, []).append(pod.key)
 
     def add_class(self, pod: Pod) -> None:
         """Record the PriorityClass that a pod names. A pod created later is refused if the class does not exist."""

@@ -5,12 +5,21 @@ from dataclasses import dataclass, field
 
 from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.cycle.schedule_one import SKIPPED
+from scheduler_core.snapshot.foreign_schedulers import NAMES
 from scheduler_core.snapshot.preflight import Choices, Preflight
 from scheduler_core.snapshot.workload_pods import number_of_pods
 
 KUBECTL_VOLUMES = "kubectl get pv,pvc,sc,csinodes -A -o json"
 SHOWN = 8
-OF_SNAPSHOTS = ("absent-claims", "other-schedulers", "priority-class", "deleting", "workloads", "cron-jobs")
+OF_SNAPSHOTS = (
+    "absent-claims",
+    "other-schedulers",
+    "other-labels",
+    "priority-class",
+    "deleting",
+    "workloads",
+    "cron-jobs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class Remark:
 
 def remarks(preflight: Preflight, choices: Choices) -> list[Remark]:
     """Return the warnings, the most important first."""
-    warnings = (_absent_claims, _other_schedulers, _unknown_classes, _deleting, _workloads, _cron_jobs)
+    warnings = (_absent_claims, _other_schedulers, _marked, _unknown_classes, _deleting, _workloads, _cron_jobs)
     return [remark for warning in warnings for remark in warning(preflight, choices)]
 
 
@@ -65,7 +74,17 @@ def _other_schedulers(preflight: Preflight, choices: Choices) -> Iterator[Remark
     else:
         waiting, left = agree(pods, "wait for another scheduler"), agree(pods, "are left to it")
         message = f"{count(pods, 'pod')} {waiting} and {left}: {names}. A run can take them."
+    for name in others:
+        if name in NAMES:
+            message += f" {name} is the scheduler of {NAMES[name]}, which is not simulated."
     yield Remark("other-schedulers", message, counts)
+
+
+def _marked(preflight: Preflight, choices: Choices) -> Iterator[Remark]:
+    for project, pods in preflight.marked.items():
+        have = f"{count(len(pods), 'pod')} {agree(len(pods), 'have')} labels or annotations of {project}"
+        message = f"{have}, which is not simulated: kube-scheduler ignores them. {some(pods, SHOWN)}."
+        yield Remark("other-labels", message, {project: len(pods)})
 
 
 def _unknown_classes(preflight: Preflight, choices: Choices) -> Iterator[Remark]:

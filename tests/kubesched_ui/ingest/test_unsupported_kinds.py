@@ -42,6 +42,8 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
         ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue starts Jobs"),
         ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "the scheduler of Volcano"),
         ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "the scheduler of Volcano"),
+        ("scheduling.koordinator.sh/v1alpha1/Reservation", "1 Reservation", "Koordinator reads them"),
+        ("scheduling.run.ai/v2/Queue", "1 Queue", "KAI Scheduler schedules groups by queues"),
         ("karpenter.sh/v1/NodePool", "1 NodePool", "Karpenter adds nodes"),
         ("karpenter.k8s.aws/v1/EC2NodeClass", "1 EC2NodeClass", "Karpenter adds nodes"),
         ("autoscaling/v2/HorizontalPodAutoscaler", "1 HorizontalPodAutoscaler", "number of pods"),

@@ -39,3 +39,11 @@ def test_explain_uses_the_configuration_of_the_snapshot(cli: Cli) -> None:
     problem = "KubeSchedulerConfiguration: plugins: 2 plugins are not"
     assert f"the configuration in the snapshot is left out: {problem}" in notes
     assert "--leave-out-unknown uses it without them" in notes
+
+
+@pytest.mark.parametrize(("command", "key"), [("replay", "cycles"), ("replay-time", "attempts")])
+def test_replays_leave_out_unknown_plugins(command: str, key: str, cli: Cli) -> None:
+    raw = {"name": "c", "kubernetes": f"v{NEWEST}.0", "config": CONFIG, "objects": [node("n1"), pod("a")]}
+    case = raw | {"pods": ["default/a"], "timeline": [], "until": 1}
+    out, _ = cli.run(command, cli.file("cases.jsonl", json.dumps(case)), "--leave-out-unknown")
+    assert '"n1"' in json.dumps(json.loads(out)[key])

@@ -668,6 +668,7 @@ def test_a_configuration_is_found_in_lists_and_fragments_of_config_maps() -> Non
         ("kind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: {{ .Values.name }}", "`helm template`"),
         ("profiles: []", f"begin it with apiVersion: {GROUP}/v1 and kind: KubeSchedulerConfiguration"),
         ('actions: "allocate"\ntiers: []', "a configuration of Volcano's scheduler"),
+        ("partitions: [{name: default, queues: []}]", "the queues of YuniKorn"),
         (json.dumps(config("XVERSIONX")), "(a template without values?)"),
         (json.dumps(config("v1alpha2")), "v1beta1, which may be written instead"),
         ('{"kind": "Policy", "apiVersion": "audit.k8s.io/v1"}', "got a 'Policy'"),

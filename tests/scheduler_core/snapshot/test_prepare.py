@@ -146,7 +146,8 @@ def test_pods_of_other_schedulers_are_counted_by_scheduler() -> None:
     assert found.others == {"volcano": 5, "gpu": 1}
     assert message_of(found, "other-schedulers") == (
         "6 pods wait for another scheduler and are left to it: "
-        "volcano (5: default/v0, default/v1, default/v2 and 2 more), gpu (1: default/gpu). A run can take them."
+        "volcano (5: default/v0, default/v1, default/v2 and 2 more), gpu (1: default/gpu). A run can take them. "
+        "volcano is the scheduler of Volcano, which is not simulated."
     )
 
 
@@ -155,9 +156,18 @@ def test_pods_of_other_schedulers_may_use_the_default_profile(schedulers: tuple[
     found = prepared(node("n1"), pod("a", schedulerName="volcano"), choices=TAKE, schedulers=schedulers)
     assert pods(found)["a"].spec.scheduler_name == taker
     assert message_of(found, "other-schedulers") == (
-        f"1 pod of other schedulers is taken by {taker}: volcano (1: default/a)."
+        f"1 pod of other schedulers is taken by {taker}: volcano (1: default/a). "
+        "volcano is the scheduler of Volcano, which is not simulated."
     )
     assert found.others == {}
+
+
+def test_labels_of_schedulers_that_are_not_simulated_are_named() -> None:
+    labels = {"scheduling.koordinator.sh/gang": "g", "example.com/koordinator.sh": "x"}
+    keyed = [pod("a", labels=labels), pod("b", labels={"nokai.scheduler/queue": "q"}), pod("c", on="n1", labels=labels)]
+    assert message_of(prepared(node("n1"), *keyed), "other-labels").startswith(
+        "1 pod has labels or annotations of Koordinator, which is not simulated: "
+    )
 
 
 # ---------------------------------------------------------------- missing claims

@@ -61,6 +61,7 @@ def test_configurations_load(version: str, plugins: dict[str, str], args: dict[s
         ("v1", {"reserve": "NodeResourcesAllocatable"}, {}, "does not extend all these points"),
         ("v1", {"score": "NetworkOverhead BalancedAllocation"}, {}, "was NodeResourcesBalancedAllocation meant?"),
         ("v1", {"filter": "KNIDebug"}, {}, "decides nothing"),
+        ("v1", {"multiPoint": "Guest"}, {"Guest": {"guestURL": "file://g.wasm"}}, "WebAssembly code is not run"),
     ],
 )
 def test_configurations_are_refused(version: str, plugins: Any, args: Any, problem: str) -> None:
