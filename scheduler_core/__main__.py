@@ -300,13 +300,13 @@ def _add_shadow(commands: Commands) -> None:
         commands,
         "shadow",
         "shadow:run",
-        help="check the decisions of a real scheduler in a recorded folder",
-        description="Decides each pod of a recorded folder again that a real scheduler bound or could not place, and "
+        help="check the decisions of a real scheduler in a recording",
+        description="Decides each pod of a recording again that a real scheduler bound or could not place, and "
         "prints a JSON line for each decision and message, and last the counts and the likelihood of each candidate "
-        "configuration. docs/live.md describes the outcomes and the files of the folder.",
+        "configuration. docs/live.md describes the outcomes and what a recording is.",
         epilog="Exit code: 0, 1 if a decision is not explained or a message differs, 2 for bad usage or input.",
     )
-    shadow.add_argument("folder", metavar="FOLDER", help="the recorded folder")
+    shadow.add_argument("recording", metavar="RECORDING", help="a recorded folder, or a database of etcd")
     shadow.add_argument("--release", help="Kubernetes release of the scheduler (default: that of the recording)")
     shadow.add_argument("--config", metavar="FILE", help=CONFIG + " (default: by the decisions)")
 

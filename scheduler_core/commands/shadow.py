@@ -1,13 +1,16 @@
-"""python -m scheduler_core shadow: checks the decisions of a real scheduler in a recorded folder, as JSON lines."""
+"""python -m scheduler_core shadow: checks the decisions of a real scheduler in a recording, as JSON lines."""
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 from scheduler_core.api.objects import Object, Pod
 from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.commands.progress import shown
-from scheduler_core.live import recorded_folder
+from scheduler_core.errors import InputError
+from scheduler_core.etcd.bbolt import is_database
+from scheduler_core.live import recorded_database, recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.ordering import UNORDERED, in_order
@@ -24,13 +27,13 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     Returns 0, or 1 if a decision is not explained or a message differs. Raises InputError.
     """
     notes: list[str] = []
-    items = list(recorded_folder.read(args.folder, notes))
+    items = _items(args.recording, notes)
     print_notes([], [*notes, *_gaps(items)])
-    found = _discovered(args.folder, items)
+    found = _discovered(args.recording, items)
     release, lacking = chosen_release(args.release or "", found.release)
     print_notes(lacking)
-    recorded = recorded_folder.kinds_in(args.folder)
-    missing = [kind for kind in KINDS.values() if not kind.optional and kind.resource not in recorded]
+    recorded = {item.kind for item in items}
+    missing = [kind for kind in KINDS.values() if not kind.optional and kind.kind not in recorded]
     print_notes(f"{kind.resource} were not recorded: {kind.consequence}" for kind in missing)
     judge = Judge(release, read_bytes(args.config) if args.config else found.config or None)
     if not args.release:
@@ -54,6 +57,16 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     return 0 if explained else 1
 
 
+def _items(path: str, notes: list[str]) -> list[Item]:
+    """Return the items of a recorded folder or a database of etcd. Raises InputError."""
+    if Path(path).is_dir():
+        return list(recorded_folder.read(path, notes))
+    if not is_database(data := read_bytes(path)):
+        problem = "is neither a recorded folder nor a database of etcd"
+        raise InputError(path, "", problem)
+    return list(recorded_database.read(data, path, notes))
+
+
 def _gaps(items: list[Item]) -> Iterator[str]:
     """Yield a sentence for each gap of the recording."""
     for item in items:
@@ -62,15 +75,17 @@ def _gaps(items: list[Item]) -> Iterator[str]:
             yield f"changes of {item.kind} are missing from resourceVersion {item.after}{end}: outcome gap"
 
 
-def _discovered(folder: str, items: list[Item]) -> Discovered:
+def _discovered(path: str, items: list[Item]) -> Discovered:
     """Return the release and the configuration, as far as the recording shows them."""
     store = Store()
     for item in items:
         # pods of groups show feature gates, also if they are created later
         if isinstance(item, Listed) or (isinstance(item, WatchEvent) and _has_group(item.object)):
             store.apply(item)
-    raw = tuple(recorded_folder.scheduler_objects(folder))
-    return discover(store, recorded_folder.version_of(folder), SchedulerObjects(raw))
+    if not Path(path).is_dir():
+        return discover(store, {}, SchedulerObjects())
+    raw = tuple(recorded_folder.scheduler_objects(path))
+    return discover(store, recorded_folder.version_of(path), SchedulerObjects(raw))
 
 
 def _has_group(obj: Object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from scheduler_core.etcd.bbolt import _fnv
 
 PAGE = 4096
-Change = tuple[str, bytes | None]  # key, value; None for a deletion
+Revision = tuple[str, bytes | None]  # key, value; None for a deletion
 
 
 def varint(number: int) -> bytes:
@@ -58,7 +58,7 @@ def meta(number: int, root: int, transaction: int) -> bytes:
     return page.ljust(PAGE, b"\0")
 
 
-def database(changes: Iterable[Change], compacted: int = 0) -> bytes:
+def database(changes: Iterable[Revision], compacted: int = 0) -> bytes:
     """Return a database whose changes have the revisions 2, 3, ... in their order."""
     created: dict[str, int] = {}
     revisions = []

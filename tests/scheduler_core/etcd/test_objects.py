@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.objects import objects
 from scheduler_core.snapshot.files import read_snapshot
-from tests.scheduler_core.etcd.bolt_files import PAGE, Change, custom, database, field, stored
+from tests.scheduler_core.etcd.bolt_files import PAGE, Revision, custom, database, field, stored
 
 DATA = Path(__file__).parent
 META = field(1, "web") + field(3, "shop")
@@ -30,7 +30,7 @@ def real() -> bytes:
     return lzma.decompress((DATA / "etcd.db.xz").read_bytes())
 
 
-def read(*changes: Change) -> tuple[list[dict[str, Any]], list[str]]:
+def read(*changes: Revision) -> tuple[list[dict[str, Any]], list[str]]:
     notes: list[str] = []
     return list(objects(database(changes), "etcd.db", notes)), notes
 
