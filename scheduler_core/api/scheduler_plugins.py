@@ -41,8 +41,12 @@ class ZoneCost(Struct):
 
 
 class ZoneResource(Struct):
+    """Only `available` decides; pages show it as a part of `allocatable`, or else of `capacity`."""
+
     name: str = ""
     available: str | int | float = 0
+    allocatable: str | int | float | None = None
+    capacity: str | int | float | None = None
 
 
 class Zone(Struct):
@@ -64,6 +68,9 @@ class NodeResourceTopology(Object):
             for j, resource in enumerate(zone.resources):
                 field = f"zones[{i}].resources[{j}]"
                 check_quantities({"available": resource.available}, where, field)
+                for name in ("allocatable", "capacity"):
+                    if (given := getattr(resource, name)) is not None:
+                        check_quantities({name: given}, where, field)
 
 
 class AppGroupWorkloadInfo(Struct):

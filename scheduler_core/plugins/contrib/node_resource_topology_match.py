@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import Pod
+from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.scheduler_plugins import NodeResourceTopology
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -33,10 +34,11 @@ from scheduler_core.plugins.contrib.numa_zones import (
     Manager,
     Nano,
     NumaZone,
+    Placement,
     Shape,
 )
-from scheduler_core.provenance.context import View
-from scheduler_core.provenance.tree import Tree, constant, every, less, lowest, opposite, some
+from scheduler_core.provenance.context import BYTES, MILLI, View
+from scheduler_core.provenance.tree import Tree, constant, every, less, lowest, opposite, some, subtract
 
 STALE = "invalid node topology data"
 _MAX_KINDS = 1 << 15  # different nodes that are remembered
@@ -184,9 +186,8 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         if topology is None:
             return _NO_TOPOLOGY
         node = self.cluster.nodes.nodes[self.cluster.nodes.rows[name]]
-        offered = frozenset((*node.status.allocatable, "cpu", "memory", "pods", "ephemeral-storage"))
         zones = numa_zones.zones_of(topology, self._assumed.get(name) if self._counts else None)
-        kind = NodeKind(numa_zones.manager_of(topology), zones, offered)
+        kind = NodeKind(numa_zones.manager_of(topology), zones, offered_by(node))
         number = self._numbers.get(kind)
         if number is None:
             number = self._numbers[kind] = len(self._kinds)
@@ -213,7 +214,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         try:
             text = numa_zones.misfit(shape, kind.manager, kind.zones, kind.offered)
         except InconsistentTopologyError as problem:
-            text = f"the NodeResourceTopology is not consistent: {problem}"
+            text = str(problem)
         if not text:
             return 0
         status = fwk.unschedulable(text) if text in self.phrases else fwk.error(text)
@@ -234,7 +235,16 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         for name in self._stale():
             if (row := self.cluster.nodes.rows.get(name)) is not None:
                 codes[row] = 1
-        return fwk.Verdict(codes, tuple(self._statuses)) if codes.any() else fwk.PASSES
+        return fwk.Verdict(codes, self._named_statuses(codes)) if codes.any() else fwk.PASSES
+
+    def _named_statuses(self, codes: npt.NDArray[np.uint16]) -> tuple[fwk.Status, ...]:
+        """Return the statuses; those of errors name the first node that has them."""
+        statuses = list(self._statuses)
+        for i, status in enumerate(statuses):
+            if status.code == fwk.ERROR and len(rows := np.flatnonzero(codes == i + 1)):
+                name = self.cluster.nodes.names[int(rows[0])]
+                statuses[i] = fwk.error(f"NodeResourceTopology {name} is not consistent: {status.message}")
+        return tuple(statuses)
 
     def varies_with(self, pod: PodInfo) -> str:
         """With a cache, the results depend on pods; if a node has no valid score, on which nodes are feasible."""
@@ -274,40 +284,52 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         if manager.policy != numa_zones.SINGLE_NUMA_NODE:
             text = f"The policy of its Topology Manager is {manager.policy}"
             return constant(False, "the policy does not align pods").with_text(text)
-        if manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
-            return None
-        wanted = numa_zones.requests_of(shape)
-        left = [dict(zone.available) for zone in numa_zones.zones_of(topology, self._assumed.get(topology.name))]
-        names = [
+        zones = numa_zones.zones_of(topology, self._assumed.get(topology.name))
+        try:
+            parts = list(numa_zones.placements(shape, manager, zones, self._kind(view.row).offered))
+        except InconsistentTopologyError as problem:
+            return constant(True, f"NodeResourceTopology {topology.name} is not consistent: {problem}")
+        trees = [self._explain_part(view, topology, shape, part) for part in parts]
+        tree = some(trees, "a part of the pod has no NUMA zone") if len(trees) > 1 else trees[0]
+        text = "no NUMA zone holds it" if tree.value else "a NUMA zone holds it"
+        return tree.with_text(f"{view.node.name}: {text}")
+
+    def _explain_part(self, view: View, topology: NodeResourceTopology, shape: Shape, part: Placement) -> Tree:
+        """True if no zone holds this part of the pod."""
+        name = "the pod" if part.part < 0 else _container_of(view.pod.pod, part.part)
+        wanted = {one: amount for one, amount in part.requests.items() if amount}
+        if missing := [one for one in wanted if one not in self._kind(view.row).offered]:
+            return constant(True, f"the node does not offer {missing[0]}, which {name} requests")
+        listed = [
             zone for zone in topology.zones if zone.type == "Node" and numa_zones.zone_number(zone.name) is not None
         ]
         zones = []
-        for zone, available in zip(names, left, strict=True):
-            parts = []
-            for name, amount in wanted.items():
-                listed = any(name in one for one in left)
-                if not amount or (
-                    not listed and (name in ("ephemeral-storage", "storage") or not numa_zones.is_native(name))
-                ):
+        for zone, (_, available) in zip(listed, part.left, strict=True):
+            fits = []
+            for resource, amount in wanted.items():
+                if numa_zones.is_unlisted(resource, part.left):
                     continue
-                request = constant(amount, f"{name} that the pod requests, in billionths")
-                if name in available and shape.qos != GUARANTEED and numa_zones.is_bound_if_guaranteed(name):
-                    parts.append(constant(True, f"{name}: the pod is not Guaranteed"))
+                if resource in available and shape.qos != GUARANTEED and numa_zones.is_bound_if_guaranteed(resource):
+                    fits.append(constant(True, f"{resource}: the pod is not Guaranteed"))
                     continue
-                place = next((i for i, one in enumerate(zone.resources) if one.name == name), None)
-                has = constant(0, f"{name} is not in the zone")
-                if place is not None:
+                reported = next(
+                    (quantity.nano_value(one.available) for one in zone.resources if one.name == resource), 0
+                )
+                free = available.get(resource, 0)
+                scale, unit = _unit(resource, amount, reported, free)
+                request = constant(amount // scale, f"{resource} that {name} requests", unit)
+                has = constant(0, f"{resource} is not in the zone", unit)
+                if resource in available:
+                    place = next(i for i, one in enumerate(zone.resources) if one.name == resource)
                     at = ("zones", topology.zones.index(zone), "resources", place, "available")
-                    has = view.holds(topology, *at, label=f"{name} available, in billionths")
-                    has.value = available[name]
-                parts.append(opposite(less(has, request), f"{name} fits"))
-            zones.append(every(parts, f"{zone.name} holds the pod"))
-        tree = opposite(some(zones, "a zone holds the pod"))
-        missing = [name for name, amount in wanted.items() if amount and name not in self._kind(view.row).offered]
-        if missing and not tree.value:
-            tree = constant(True, f"the node does not offer {missing[0]}")
-        text = "no NUMA zone holds it" if tree.value else "a NUMA zone holds it"
-        return tree.with_text(f"{view.node.name}: {text}")
+                    has = view.holds(topology, *at, label=f"{resource} available")
+                    has.value, has.unit = reported // scale, unit
+                if free != reported:
+                    before = constant((reported - free) // scale, "of pods and containers placed before", unit)
+                    has = subtract(has, before, f"{resource} left", unit)
+                fits.append(opposite(less(has, request), f"{resource} fits"))
+            zones.append(every(fits, f"{zone.name} holds {name}"))
+        return opposite(some(zones, f"a zone holds {name}"), f"no zone holds {name}")
 
     def _kind(self, row: int) -> NodeKind:
         number = self._refresh()[row]  # first, because it may replace `_kinds`
@@ -430,6 +452,21 @@ def has_exclusive(pod: Pod, listed: set[str]) -> bool:
                 if name == "memory" or name.startswith("hugepages-"):
                     return True
     return False
+
+
+def offered_by(node: Node) -> frozenset[str]:
+    """Return the resources that a node offers, as upstream's NodeInfo lists them."""
+    return frozenset((*node.status.allocatable, "cpu", "memory", "pods", "ephemeral-storage"))
+
+
+def _unit(resource: str, *amounts: int) -> tuple[int, str]:
+    """Return by how much amounts in billionths are divided for an explanation, and the unit."""
+    scale, unit = (10**6, MILLI) if resource == "cpu" else (10**9, BYTES if "/" not in resource else "")
+    return (scale, unit) if not any(amount % scale for amount in amounts) else (1, "billionths")
+
+
+def _container_of(pod: Pod, part: int) -> str:
+    return f"container {[*pod.spec.init_containers, *pod.spec.containers][part].name}"
 
 
 def _shown(name: str, nano: int) -> str:

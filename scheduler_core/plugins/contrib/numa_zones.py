@@ -171,6 +171,16 @@ def _suits(qos: str, name: str, wanted: int, available: int) -> bool:
     return (qos != GUARANTEED and is_bound_if_guaranteed(name)) or available >= wanted
 
 
+def is_unlisted(name: str, zones: Sequence[tuple[int, Mapping[str, int]]]) -> bool:
+    """Return whether the resource counts as available on the whole node, because no zone lists it."""
+    return (name in (EPHEMERAL, "storage") or not is_native(name)) and not any(name in one for _, one in zones)
+
+
+def holds(qos: str, name: str, wanted: int, available: Mapping[str, int]) -> bool:
+    """Return whether a zone with `available` holds what is wanted of a listed resource."""
+    return name in available and _suits(qos, name, wanted, available[name])
+
+
 def fitting_zone(
     qos: str, requests: Mapping[str, int], zones: Sequence[tuple[int, Mapping[str, int]]], offered: frozenset[str]
 ) -> int | None:
@@ -181,10 +191,9 @@ def fitting_zone(
             continue
         if name not in offered:
             return None
-        listing = [(number, available[name]) for number, available in zones if name in available]
-        if not listing and (name in (EPHEMERAL, "storage") or not is_native(name)):
+        if is_unlisted(name, zones):
             continue
-        left &= {number for number, available in listing if _suits(qos, name, wanted, available)}
+        left &= {number for number, available in zones if holds(qos, name, wanted, available)}
         if not left:
             return None
     return min(left)
@@ -195,27 +204,52 @@ def _check_numbers(zones: Sequence[NumaZone]) -> None:
         raise InconsistentTopologyError(f"kube-scheduler would crash here, because it has a zone node-{MAX_ZONES}")
 
 
-def misfit(shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]) -> str:
-    """Return why a node refuses the pod; "" if it does not. Raises InconsistentTopologyError."""
+class Placement(NamedTuple):
+    """The zone for a part of a pod.
+
+    `part`: the number of the container among init and other containers; -1 is the whole pod. `left`: what the zones
+    have before it. `zone`: the number of the zone; None if no zone holds the part, and the node refuses the pod with
+    `message`.
+    """
+
+    part: int
+    message: str
+    requests: Nano
+    left: Sequence[tuple[int, Nano]]
+    zone: int | None
+
+
+def placements(
+    shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]
+) -> Iterator[Placement]:
+    """Yield the zones of the parts of a pod, up to the first part that no zone holds; nothing if the policy of the
+    node aligns no pods. Raises InconsistentTopologyError."""
     if manager.policy != SINGLE_NUMA_NODE:
-        return ""
+        return
     _check_numbers(zones)
     left = [(zone.number, dict(zone.available)) for zone in zones]
     if manager.scope == POD:
-        return "" if fitting_zone(shape.qos, requests_of(shape), left, offered) is not None else CANNOT_ALIGN_POD
-    for sidecar, requests in shape.inits:
-        if fitting_zone(shape.qos, dict(requests), left, offered) is None:
-            return CANNOT_ALIGN_SIDECAR if sidecar else CANNOT_ALIGN_INIT
-    for requests in shape.containers:
-        number = fitting_zone(shape.qos, dict(requests), left, offered)
-        if number is None:
-            return CANNOT_ALIGN_CONTAINER
-        for other, available in left:
-            if other == number:
-                for name, nano in requests:
-                    if name in available and (shape.qos == GUARANTEED or not is_bound_if_guaranteed(name)):
-                        available[name] -= nano
-    return ""
+        requests = requests_of(shape)
+        yield Placement(-1, CANNOT_ALIGN_POD, requests, left, fitting_zone(shape.qos, requests, left, offered))
+        return
+    parts = [(CANNOT_ALIGN_SIDECAR if sidecar else CANNOT_ALIGN_INIT, dict(wanted)) for sidecar, wanted in shape.inits]
+    parts += [(CANNOT_ALIGN_CONTAINER, dict(wanted)) for wanted in shape.containers]
+    for part, (message, requests) in enumerate(parts):
+        zone = fitting_zone(shape.qos, requests, left, offered)
+        yield Placement(part, message, requests, left, zone)
+        if zone is None:
+            return
+        if message == CANNOT_ALIGN_CONTAINER:
+            left = [(number, dict(available)) for number, available in left]
+            for number, available in left:
+                for name in available.keys() & requests.keys() if number == zone else ():
+                    if shape.qos == GUARANTEED or not is_bound_if_guaranteed(name):
+                        available[name] -= requests[name]
+
+
+def misfit(shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]) -> str:
+    """Return why a node refuses the pod; "" if it does not. Raises InconsistentTopologyError."""
+    return next((one.message for one in placements(shape, manager, zones, offered) if one.zone is None), "")
 
 
 # ---- Score

@@ -72,6 +72,29 @@ def test_scores_of_a_restored_cluster_are_explained() -> None:
         assert msgspec.to_builtins(explained(objects, Question("raw", name, NAME), config=config()))["value"] == raw
 
 
+def test_at_container_scope_the_containers_are_explained_one_after_the_other() -> None:
+    policy = "SingleNUMANodeContainerLevel"
+    objects = [node("n1"), topology("n1", zone("3"), zone("1"), policy=policy), guaranteed("p", "2")]
+    objects[2]["spec"]["containers"].append(objects[2]["spec"]["containers"][0] | {"name": "second"})
+    (trace,), _ = run(*objects)
+    assert trace.message.startswith("0/1 nodes are available: 1 cannot align container.")
+    tree = msgspec.to_builtins(explained(objects, Question("filter", "n1", NAME), config=config()))
+    known = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
+    assert list(problems(tree, known)) == []
+    assert [(one["value"], one["label"]) for one in tree["args"]] == [
+        (False, "no zone holds container main"),
+        (True, "no zone holds container second"),
+    ]
+    left = tree["args"][1]["args"][0]["args"][0]["args"][0]["args"][0]["args"][0]
+    assert (left["value"], left["label"], left["unit"]) == (1000, "cpu left", "m")
+
+
+def test_an_object_with_too_many_zones_is_an_error_that_names_it() -> None:
+    objects = [node("n1"), node("n2"), topology("n2", zone("2"), numbers=[64]), guaranteed("a", "1")]
+    (trace,), _ = run(*objects)
+    assert "NodeResourceTopology n2 is not consistent: kube-scheduler would crash here" in trace.error
+
+
 def test_pods_are_subtracted_only_with_a_cache() -> None:
     objects = [node("n1"), topology("n1", zone("2"), zone("2")), guaranteed("a", "2"), guaranteed("b", "2")]
     assert [trace.result for trace in run(*objects)[0]] == ["scheduled", "scheduled"]
