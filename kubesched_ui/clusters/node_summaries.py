@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from kubesched_ui.clusters import fork, history, queries
 from kubesched_ui.clusters.models import Cluster, PendingPod
 from scheduler_core.api.text_checks import escaped
+from scheduler_core.debugger import node_zones
 from scheduler_core.debugger.answers import node_answer_now
 from scheduler_core.debugger.node_demand import Demands, demands_of, summary_of
+from scheduler_core.debugger.node_zones import NodeZones
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import NodeAnswer, Rung
 from scheduler_core.explain.node_answer import refusal
@@ -53,6 +55,24 @@ def node_answer(cluster: Cluster, key: str, node: str) -> NodeAnswer:
         raise InputError(f"Node {node[:253]}", "", "has no stored answer for this pod yet")
     with _lock:
         return node_answer_now(_simulation(*_now(cluster)), key, node)
+
+
+def zones_of_node(cluster: Cluster, name: str, key: str) -> tuple[NodeZones, list[str]] | None:
+    """Return the NUMA zones of a node in the newest stored state with a pending pod (namespace/name), and the pending
+    pods; None if its zones are not known."""
+    kinds = cluster.counts.get("kinds", {})
+    if not kinds.get("NodeResourceTopology") or sum(kinds.values()) > MOST or not cluster.resource_version:
+        return None
+    try:
+        with _lock:
+            simulation = _simulation(*_now(cluster))
+    except InputError:
+        return None
+    topology, row = simulation.cluster.node_topologies.get(name), simulation.cluster.nodes.rows.get(name)
+    if topology is None or row is None:
+        return None
+    pods = {pod.key: pod.pod for pod in simulation.pending}
+    return node_zones.zones_of_node(topology, simulation.cluster.nodes.nodes[row], pods.get(key)), list(pods)
 
 
 def ladder_of_pod(cluster: Cluster, key: str) -> list[Rung] | None:

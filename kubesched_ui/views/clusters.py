@@ -114,7 +114,10 @@ def node(request: HttpRequest, cluster_id: int, name: str) -> HttpResponse:
     )
     if context is None:
         raise Http404(f"The cluster {found.name} has no node {name} now.")
-    head = cluster_context.head(found, "nodes")
+    head, key = cluster_context.head(found, "nodes"), request.GET.get("pod", "")
+    if zones := node_summaries.zones_of_node(found, name, key):
+        pods = zones[1][: node_context.PODS_OFFERED]
+        context |= {"zones": zones[0], "zones_pod": key, "zones_pods": pods}
     return render(request, "cluster_node.html", head | context | {"summary": node_summaries.of_cluster(found, name)})
 
 

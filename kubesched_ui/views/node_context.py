@@ -1,7 +1,7 @@
 """Context of the list of nodes and of the node page: pods, resource use, and in a run the verdicts on each pod."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -11,18 +11,21 @@ from django.urls import reverse
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import ClusterObject, Cycle, Run
 from kubesched_ui.presenters import cycle_rows, queue_timeline
-from kubesched_ui.queries import node_summaries, nodes
+from kubesched_ui.queries import node_summaries, node_zones, nodes
 from kubesched_ui.queries.nodes import NodeAtTimepoint, ResourceUse
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
 from kubesched_ui.queries.shortfalls import reasons_on
 from kubesched_ui.scenarios import cluster_overview, stored_cluster
 from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine
 from scheduler_core.api.duration import clock
+from scheduler_core.errors import InputError
 from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins.contrib.node_resource_topology_match import NodeResourceTopologyMatch
 
 NODES_SHOWN = 50
 CYCLES_SHOWN = 50
 EVENTS_SHOWN = 500
+PODS_OFFERED = 100  # to show in the zones of a node
 
 
 class PodOnNode(NamedTuple):
@@ -55,6 +58,8 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
             verdicts.append({"cycle": cycle, "address": decided_at(cycle, found, name), **found})
             if known is not None and verdicts[-1]["kind"] == "refused":
                 verdicts[-1]["reasons"] = reasons_on(run, cycle, trace, row)
+    if known is not None:
+        then |= zones_in_run(run, known, verdicts, query.get("pod", ""))
     return then | {
         "run": run,
         "scenario": run.scenario,
@@ -66,6 +71,19 @@ def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | N
         "verdicts": verdicts,
         "rejecting": Counter(v["plugin"] for v in verdicts if v["kind"] == "refused").most_common(),
     }
+
+
+def zones_in_run(run: Run, then: NodeAtTimepoint, verdicts: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
+    """Return the NUMA zones of the node with a pod: the requested one, or the one that they refused last."""
+    cycles = [one["cycle"] for one in verdicts]
+    refused = [one["cycle"] for one in verdicts if one["plugin"] == NodeResourceTopologyMatch.name]
+    pods = list(dict.fromkeys(f"{one.namespace}/{one.name}" for one in cycles))
+    key = key or next((f"{one.namespace}/{one.name}" for one in reversed(refused)), "")
+    try:
+        found = node_zones.of_run(run, then.line.name, then.moment, key, then.now.keys() - then.first.keys())
+    except (InputError, NotRecorded):
+        return {}
+    return {"zones": found, "zones_pod": key, "zones_pods": pods}
 
 
 def decided_at(cycle: Cycle, found: Mapping[str, Any], node: str) -> str:

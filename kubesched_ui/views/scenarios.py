@@ -17,7 +17,7 @@ from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.presenters import run_answer
-from kubesched_ui.queries import node_summaries
+from kubesched_ui.queries import node_summaries, node_zones
 from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
@@ -144,8 +144,9 @@ def nodes(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
     """Show a node: its resource use, taints and labels, and the pods on it."""
     scenario = find(scenario_id)
+    view, pod = stored_cluster.cluster_of_scenario(scenario), request.GET.get("pod", "").replace("\0", "")
     context = node_context.of_view(
-        stored_cluster.cluster_of_scenario(scenario),
+        view,
         name,
         lambda pod: reverse("object-named", args=[scenario_id, "Pod", pod.namespace, pod.name]),
     )
@@ -154,6 +155,9 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
     stored = scenario.cluster_objects.filter(kind="Node", name=name).only("pk").first()
     later = node_summaries.loads_later(scenario, request.GET)
     context |= {"later": later, "summary": "" if later else node_summaries.of_scenario(scenario, name)}
+    if zones := node_zones.of_scenario(scenario, name, pod):
+        pending = [one.key for one in view.pods.values() if not one.node]
+        context |= {"zones": zones, "zones_pod": pod, "zones_pods": pending[: node_context.PODS_OFFERED]}
     return render(request, "node.html", context | {"scenario": scenario, "stored": stored})
 
 
