@@ -18,6 +18,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
 from scheduler_core.debugger.answers import fixes_for
 from scheduler_core.debugger.node_demand import summary_of
+from scheduler_core.debugger.quotas import QuotaPicture, picture_of
 from scheduler_core.debugger.restore import restore_run
 from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
@@ -61,6 +62,21 @@ def at_end(run: Run, ask: Callable[[Simulation], _T]) -> _T:
 def node_summary(run: Run, name: str, moment: int) -> str:
     """Return the sentence about a node at a timepoint. Raises NotRecorded, InputError."""
     return _cached((key_of(run), "summary", name, moment), lambda: summary_of(_at(run, moment, 0), name))
+
+
+def quotas(run: Run, cycle: int | None, pod: str) -> QuotaPicture | None:
+    """Return the quotas before a cycle, or after the run, with a pending pod (namespace/name) if it exists then.
+
+    Raises NotRecorded, InputError.
+    """
+    recording = recording_of(run)
+    moment = recording.end if cycle is None else recording.before_cycle(cycle)
+
+    def find() -> QuotaPicture | None:
+        simulation = _at(run, moment, 0)
+        return picture_of(simulation.cluster, next((one for one in simulation.pending if one.key == pod), None))
+
+    return _cached((key_of(run), "quotas", moment, pod), find)
 
 
 def winning_of(run: Run, row: Cycle, node: str) -> PreferNode:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from django.core.paginator import Paginator
+from django.urls import reverse
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
@@ -36,6 +37,7 @@ from scheduler_core.explain.preemption import in_order, preemption_of, rejected_
 from scheduler_core.explain.scores import against, best_places, ranked_at, ranking
 from scheduler_core.framework.interface import EXTENDER
 from scheduler_core.plugins import REGISTRY
+from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases import get_release
 from scheduler_core.releases.remarks import cluster_remarks
 
@@ -284,11 +286,20 @@ def about_cycle(
             "facts": facts(events, came_to),
             "there": there(run, trace, nodes, page_bound, links),
             "tie": cycle_rows.tie_rule(run),
+            "quotas": quotas_address(row, trace),
             "asking": asking(trace, verdicts, nodes, old),
         }
         | about_preemption(run, trace, preemption, nodes)
         | about_scores(trace, nodes, query)
     )
+
+
+def quotas_address(row: Cycle, trace: CycleTrace) -> str:
+    """Return the address of the quotas before the cycle if one of them rejects the pod."""
+    if trace.prefilter is None or trace.prefilter.plugin != CapacityScheduling.name:
+        return ""
+    query = urlencode({"cycle": row.number, "pod": f"{row.namespace}/{row.name}"})
+    return f"{reverse('quotas', args=[row.run_id])}?{query}"
 
 
 def about_preemption(

@@ -18,6 +18,7 @@ from kubesched_ui.views import pod_group_context
 from kubesched_ui.work.turns import user_key
 from scheduler_core.api import duration
 from scheduler_core.debugger import actions
+from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases.conformance import verification
 from scheduler_core.releases.remarks import cluster_remarks
 from scheduler_core.snapshot.defaults import FILLED
@@ -65,6 +66,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "warnings": [(text, tone_of(text, remarks)) for text in cycle_rows.warnings_of(run)],
         "left": cycle_rows.left_of(run),
         "kept": recording_cache.has_recording(run),
+        "has_quotas": not run.active and CapacityScheduling.name in run.config and recording_cache.has_recording(run),
         "ends": retention.deletion_time(run),
         "fork_changes": indented(run.changes),
         "fork_titles": [actions.title_of([change]) for change in run.changes[:CHANGES_SHOWN]],

@@ -121,6 +121,20 @@ def explanation(request: HttpRequest, run_id: int, namespace: str, name: str) ->
     return render(request, "why.html", context)
 
 
+@require_GET
+@readable
+def quotas(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Render the quotas of namespaces after the run, or before a cycle with its pod. Other pages load them separately,
+    because the cluster is replayed."""
+    found, cycle = find(run_id), to_number(request.GET.get("cycle", ""))
+    context: dict[str, Any] = {"run": found, "cycle": cycle, "pod": request.GET.get("pod", "")[:512]}
+    try:
+        context["picture"] = remedies.quotas(found, cycle, context["pod"])
+    except (InputError, NotRecorded) as problem:
+        context["problem"] = str(problem)
+    return render(request, "quotas.html", context)
+
+
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     """Return the fixes that place the pod, on a node if one is given. Raises InputError, NotRecorded."""
     if node:

@@ -219,6 +219,7 @@ urlpatterns = [
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/trials/", runs.trials, SHOW, "trials"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/claims/", runs.claims, SHOW, "claims"),
     path("runs/<int:run_id>/groups/<str:namespace>/<str:name>/", runs.group, SHOW, "group"),
+    path("runs/<int:run_id>/quotas/", runs.quotas, SHOW, "quotas"),
     path("runs/<int:run_id>/cycles/<int:number>/", runs.cycle, SHOW, "cycle"),
     path("runs/<int:run_id>/object/", runs.object_then, SHOW, "run-object"),
     path("runs/<int:run_id>/nodes/<str:name>/", runs.node, SHOW, "node"),

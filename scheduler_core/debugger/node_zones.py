@@ -146,8 +146,10 @@ def _use(one: ZoneResource, at: int, available: Mapping[str, int], parts: Sequen
 
 def _unlisted(parts: Sequence[Placement], at: int) -> Iterator[ZoneUse]:
     """Yield the resources that the pod lacks in the zone `at`, and that only other zones list."""
-    failed = parts[-1] if parts and parts[-1].zone is None else None
-    for name, wanted in failed.requests.items() if failed is not None else ():
+    if not parts or parts[-1].zone is not None:
+        return
+    failed = parts[-1]
+    for name, wanted in failed.requests.items():
         if wanted and name not in failed.left[at][1] and not numa_zones.is_unlisted(name, failed.left):
             yield ZoneUse(name, 0, 0, 100, 0, False, f"not in this zone; requests {_amount(name, wanted)}")
 

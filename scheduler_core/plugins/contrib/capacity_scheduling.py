@@ -135,6 +135,12 @@ class Quotas(dict[str, Quota]):
             quota.count(pod, placed)
 
 
+def quotas_of(cluster: Cluster) -> Quotas:
+    """Return the quotas of a cluster, which the plugins of all profiles share."""
+    found: Quotas | None = cluster.shared.get(CapacityScheduling.name)
+    return (found if found is not None else Quotas(cluster)).refresh()
+
+
 class QuotaUsage:
     """What the quotas use, with pods hypothetically evicted from one node."""
 
@@ -142,14 +148,14 @@ class QuotaUsage:
         self.quotas = quotas
         self._own: dict[str, Amounts] = {}  # namespace -> its use, if it differs
         self._gone: set[str] = set()
-        self._total: Amounts = {}
+        self.total: Amounts = {}  # of all quotas
         for quota in quotas.values():
-            _add(self._total, quota.used, 1)
+            _add(self.total, quota.used, 1)
 
     def fresh(self) -> QuotaUsage:
         """Return the same without evicted pods."""
         other = QuotaUsage.__new__(QuotaUsage)
-        other.quotas, other._own, other._gone, other._total = self.quotas, {}, set(), dict(self._total)
+        other.quotas, other._own, other._gone, other.total = self.quotas, {}, set(), dict(self.total)
         return other
 
     def used(self, namespace: str) -> Amounts:
@@ -163,7 +169,7 @@ class QuotaUsage:
             return
         (self._gone.add if sign < 0 else self._gone.discard)(pod.key)
         _add(self._own.setdefault(pod.namespace, dict(quota.used)), request, sign)
-        _add(self._total, request, sign)
+        _add(self.total, request, sign)
 
     def over_max(self, namespace: str, requested: Amounts) -> str:
         return _over(requested, self.used(namespace), self.quotas[namespace].max, UNBOUNDED)
@@ -175,7 +181,7 @@ class QuotaUsage:
 
     def over_all(self, requested: Amounts) -> str:
         """Return a resource of which all quotas and the request use more than all quotas guarantee."""
-        used = dict(self._total)
+        used = dict(self.total)
         _add(used, requested, 1)
         return _over(used, {}, self.quotas.min, 0)
 
@@ -277,8 +283,7 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
         """Return what the quota allows, what is used and what the pod requests."""
         if context is None:
             return super().pod_obstacle(context, status)
-        quotas = Quotas(context.cluster).refresh() if cls.name not in context.cluster.shared else None
-        quotas = quotas if quotas is not None else context.cluster.shared[cls.name].refresh()
+        quotas = quotas_of(context.cluster)
         pod, quota = context.pod, quotas.get(context.pod.namespace)
         if quota is None:
             return super().pod_obstacle(context, status)

@@ -1,0 +1,49 @@
+"""Quotas of namespaces: a page of a run, which the page of a pod that a quota rejects loads."""
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import Run
+from tests.kubesched_ui.pages import get
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+from tests.scheduler_core.plugins.contrib.test_capacity_scheduling import CONFIG, quota
+
+pytestmark = pytest.mark.django_db
+KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+def in_a(name: str, cpu: str, **more: Any) -> dict[str, Any]:
+    raw = pod(name, cpu, **more)
+    raw["metadata"]["namespace"] = "a"
+    return raw
+
+
+@pytest.fixture
+def run() -> Run:
+    limited = quota("a", {"cpu": "2", "memory": "8Gi"}, {"cpu": "4", "memory": "8Gi"})
+    stored = scenario(node("n1", "16"), limited, quota("b", {"cpu": "4"}), in_a("one", "3"), in_a("two", "2"))
+    return ran(stored, config=json.dumps(KIND | CONFIG))
+
+
+def test_the_page_of_a_rejected_pod_loads_the_quotas_before_its_cycle(client: Client, run: Run) -> None:
+    page = get(client, f"/runs/{run.pk}/pods/a/two/").flat
+    address = html.unescape(re.findall(r'id="quotas"[^>]*data-load="([^"]*)"', page)[0])
+    assert address == f"/runs/{run.pk}/quotas/?cycle=2&pod=a%2Ftwo"
+    found = get(client, address).flat
+    assert "3 used of min 2, max 4; 1 borrowed; requests 2: more than max" in found
+    assert "quota of a/two" in found
+    assert 'id="quotas"' not in get(client, f"/runs/{run.pk}/pods/a/one/").flat
+
+
+def test_the_quotas_after_the_run(client: Client, run: Run) -> None:
+    assert f'href="/runs/{run.pk}/quotas/"' in get(client, f"/runs/{run.pk}/").flat
+    found = get(client, f"/runs/{run.pk}/quotas/").flat
+    assert "after the run" in found
+    assert "3 used of min 2, max 4; 1 borrowed" in found
+    assert "must be in 1..3" in get(client, f"/runs/{run.pk}/quotas/?cycle=9").flat
+    assert "/quotas/" not in get(client, f"/runs/{ran(run.scenario).pk}/").flat
