@@ -14,7 +14,7 @@ from scheduler_core.api.scheduler_plugins import NodeResourceTopology, ZoneResou
 from scheduler_core.cluster import formatting
 from scheduler_core.plugins.contrib import numa_zones
 from scheduler_core.plugins.contrib.node_resource_topology_match import offered_by
-from scheduler_core.plugins.contrib.numa_zones import InconsistentTopologyError, Nano, Placement
+from scheduler_core.plugins.contrib.numa_zones import Alignment, InconsistentTopologyError, Nano
 
 MAX_ZONES = 16  # shown
 MAX_RESOURCES = 12  # shown of a zone
@@ -72,7 +72,7 @@ def zones_of_node(
     zones = numa_zones.zones_of(topology, less)
     listed = [zone for zone in topology.zones if zone.type == "Node" and numa_zones.zone_number(zone.name) is not None]
     left = [(zone.number, dict(zone.available)) for zone in zones]
-    parts: list[Placement] = []
+    parts: list[Alignment] = []
     sentence, tone = "", ""
     if pod is not None:
         sentence, tone, parts = _placed(topology, node, pod, manager, zones)
@@ -98,8 +98,8 @@ def _placed(
     pod: Pod,
     manager: numa_zones.Manager,
     zones: tuple[numa_zones.NumaZone, ...],
-) -> tuple[str, str, list[Placement]]:
-    """Return a sentence, its tone, and the placements of the parts."""
+) -> tuple[str, str, list[Alignment]]:
+    """Return a sentence, its tone, and the alignments of the parts."""
     shape = numa_zones.shape_of(pod)
     if manager.policy != numa_zones.SINGLE_NUMA_NODE:
         text = f"The policy of the Topology Manager is {manager.policy}: no zone has to hold {pod.key}."
@@ -107,7 +107,7 @@ def _placed(
     if not numa_zones.looks(shape):
         return f"{pod.key} requests nothing that zones hold.", "ok", []
     try:
-        parts = list(numa_zones.placements(shape, manager, zones, offered_by(node)))
+        parts = list(numa_zones.alignments(shape, manager, zones, offered_by(node)))
     except InconsistentTopologyError as problem:
         return f"NodeResourceTopology {topology.name} is not consistent: {problem}.", "bad", []
     failed = next((part for part in parts if part.zone is None), None)
@@ -124,7 +124,7 @@ def _placed(
     return f"No zone holds {part}, which requests {_requests(failed.requests)}.", "bad", parts
 
 
-def _use(one: ZoneResource, at: int, available: Mapping[str, int], parts: Sequence[Placement], qos: str) -> ZoneUse:
+def _use(one: ZoneResource, at: int, available: Mapping[str, int], parts: Sequence[Alignment], qos: str) -> ZoneUse:
     """Return a resource of the zone `at` with what is available there before the pod."""
     name, number = one.name, parts[0].left[at][0] if parts else -1
     free = available.get(name, 0)
@@ -144,7 +144,7 @@ def _use(one: ZoneResource, at: int, available: Mapping[str, int], parts: Sequen
     return ZoneUse(name, used * share, comes * share, wanted * share, total * share, fits, text)
 
 
-def _unlisted(parts: Sequence[Placement], at: int) -> Iterator[ZoneUse]:
+def _unlisted(parts: Sequence[Alignment], at: int) -> Iterator[ZoneUse]:
     """Yield the resources that the pod lacks in the zone `at`, and that only other zones list."""
     if not parts or parts[-1].zone is not None:
         return

@@ -30,11 +30,11 @@ from scheduler_core.plugins.contrib.numa_zones import (
     CANNOT_ALIGN_POD,
     CANNOT_ALIGN_SIDECAR,
     GUARANTEED,
+    Alignment,
     InconsistentTopologyError,
     Manager,
     Nano,
     NumaZone,
-    Placement,
     Shape,
 )
 from scheduler_core.provenance.context import BYTES, MILLI, View
@@ -286,7 +286,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             return constant(False, "the policy does not align pods").with_text(text)
         zones = numa_zones.zones_of(topology, self._assumed.get(topology.name))
         try:
-            parts = list(numa_zones.placements(shape, manager, zones, self._kind(view.row).offered))
+            parts = list(numa_zones.alignments(shape, manager, zones, self._kind(view.row).offered))
         except InconsistentTopologyError as problem:
             return constant(True, f"NodeResourceTopology {topology.name} is not consistent: {problem}")
         trees = [self._explain_part(view, topology, shape, part) for part in parts]
@@ -294,7 +294,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         text = "no NUMA zone holds it" if tree.value else "a NUMA zone holds it"
         return tree.with_text(f"{view.node.name}: {text}")
 
-    def _explain_part(self, view: View, topology: NodeResourceTopology, shape: Shape, part: Placement) -> Tree:
+    def _explain_part(self, view: View, topology: NodeResourceTopology, shape: Shape, part: Alignment) -> Tree:
         """True if no zone holds this part of the pod."""
         name = "the pod" if part.part < 0 else _container_of(view.pod.pod, part.part)
         wanted = {one: amount for one, amount in part.requests.items() if amount}

@@ -204,7 +204,7 @@ def _check_numbers(zones: Sequence[NumaZone]) -> None:
         raise InconsistentTopologyError(f"kube-scheduler would crash here, because it has a zone node-{MAX_ZONES}")
 
 
-class Placement(NamedTuple):
+class Alignment(NamedTuple):
     """The zone for a part of a pod.
 
     `part`: the number of the container among init and other containers; -1 is the whole pod. `left`: what the zones
@@ -219,9 +219,9 @@ class Placement(NamedTuple):
     zone: int | None
 
 
-def placements(
+def alignments(
     shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]
-) -> Iterator[Placement]:
+) -> Iterator[Alignment]:
     """Yield the zones of the parts of a pod, up to the first part that no zone holds; nothing if the policy of the
     node aligns no pods. Raises InconsistentTopologyError."""
     if manager.policy != SINGLE_NUMA_NODE:
@@ -230,13 +230,13 @@ def placements(
     left = [(zone.number, dict(zone.available)) for zone in zones]
     if manager.scope == POD:
         requests = requests_of(shape)
-        yield Placement(-1, CANNOT_ALIGN_POD, requests, left, fitting_zone(shape.qos, requests, left, offered))
+        yield Alignment(-1, CANNOT_ALIGN_POD, requests, left, fitting_zone(shape.qos, requests, left, offered))
         return
     parts = [(CANNOT_ALIGN_SIDECAR if sidecar else CANNOT_ALIGN_INIT, dict(wanted)) for sidecar, wanted in shape.inits]
     parts += [(CANNOT_ALIGN_CONTAINER, dict(wanted)) for wanted in shape.containers]
     for part, (message, requests) in enumerate(parts):
         zone = fitting_zone(shape.qos, requests, left, offered)
-        yield Placement(part, message, requests, left, zone)
+        yield Alignment(part, message, requests, left, zone)
         if zone is None:
             return
         if message == CANNOT_ALIGN_CONTAINER:
@@ -249,7 +249,7 @@ def placements(
 
 def misfit(shape: Shape, manager: Manager, zones: Sequence[NumaZone], offered: frozenset[str]) -> str:
     """Return why a node refuses the pod; "" if it does not. Raises InconsistentTopologyError."""
-    return next((one.message for one in placements(shape, manager, zones, offered) if one.zone is None), "")
+    return next((one.message for one in alignments(shape, manager, zones, offered) if one.zone is None), "")
 
 
 # ---- Score
