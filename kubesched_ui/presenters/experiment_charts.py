@@ -52,10 +52,9 @@ def scatter(points: Sequence[ChartPoint], front: Sequence[int], x: str, y: str) 
             "line": {"dash": "dash", "width": 1},
             "marker": marker("circle-open" if number else "diamond", 11, SERIES[number]),
         }
-        for axis in (0, 1):
-            spreads = [max(one.spread[axis] for one in of) for of in alike]
-            errors = {"type": "data", "array": spreads, "visible": any(spreads), "thickness": 1}
-            trace["error_y" if axis else "error_x"] = errors
+        for error, i in (("error_x", 0), ("error_y", 1)):
+            spreads = [max(one.spread[i] for one in of) for of in alike]
+            trace[error] = {"type": "data", "array": spreads, "visible": any(spreads), "thickness": 1}
         data.append(trace)
     figure = axes_figure([trace for trace in data if trace["x"]], x, y)
     figure["layout"]["yaxis"]["rangemode"] = "normal"  # points that differ little are apart

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.api.patches import merge_patch
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, merged, of_template
+from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, of_template
 
 
 class DiffLine(NamedTuple):
@@ -25,7 +26,7 @@ def diff_of(before: Mapping[str, Any], patch: Any) -> list[DiffLine]:
     """Return what a patch changes in an object: the changed fields with the fields around them."""
     if not isinstance(patch, dict):
         return []
-    narrowed = (_narrowed(one, patch) for one in (before, merged(before, patch)))
+    narrowed = (_narrowed(one, patch) for one in (before, merge_patch(before, patch, MERGE_KEYS)))
     old, new = ([line.removesuffix(" {}") for line in to_yaml(one).splitlines()] for one in narrowed)
     lines = list(difflib.unified_diff(old, new, n=len(old), lineterm=""))[3:]
     return [DiffLine(line[:1], line[1:]) for line in lines]

@@ -69,14 +69,6 @@ def explain(
     return Explainer(trace, where, pod, names, victims, rules).answer(whole_ladder)
 
 
-def rules_of(simulation: Simulation, profile: str) -> ScoreRules:
-    """Return how a profile chooses among feasible nodes; no rules if there is no such profile."""
-    framework = simulation.scheduler.profiles.get(profile)
-    if framework is None:
-        return ScoreRules()
-    return ScoreRules.of_profile(framework.profile, simulation.registry, framework.picker.by)
-
-
 class Explainer:
     """Builds the answer; the arguments are those of `explain`. `context`: None if the cluster is not known; `promised`:
     the same, in which nominated pods count where the cycle counted them. `evaluated`: whether Filter looked at nodes.
@@ -96,14 +88,14 @@ class Explainer:
             if cluster is None:
                 raise ValueError("explain requires the cluster or the names of the nodes")
             names = cluster.nodes.names
-        if rules is None:
-            rules = rules_of(where, trace.profile) if isinstance(where, Simulation) else ScoreRules()
-        self.trace, self.names, self.rules = trace, names, rules
+        profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
+        if rules is None and isinstance(where, Simulation) and (framework := profiles.get(trace.profile)) is not None:
+            rules = ScoreRules.of_profile(framework.profile, where.registry, framework.picker.by)
+        self.trace, self.names, self.rules = trace, names, rules or ScoreRules()
         self.evaluated = not (trace.preenqueue or trace.prefilter or trace.error) and bool(trace.nodes)
         self.context = self.promised = None
         self.lacks = np.zeros(len(names))
         if cluster is not None and pod is not None:
-            profiles = where.scheduler.profiles if isinstance(where, Simulation) else {}
             profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
             filters = profile.filter if profile is not None else ()
             counted = [names[row] for row, status in trace.nominated.items() if status is not None]

@@ -57,7 +57,11 @@ def explain_node(
         sentence = f"{node} was not evaluated: {_search_end(trace)}. {rest}"
         return NodeAnswer(node, "not_evaluated", sentence, FILTER, "", objections)
     if not trace.scores or trace.selected_row in (-1, row):
-        return _without_scores(trace, node, row, base.answer().sentence)
+        whole = base.answer().sentence
+        if trace.selected_row == row:
+            return NodeAnswer(node, "chosen", whole, SCORE if trace.scores else FILTER)
+        fits = "fits" if trace.selected_row < 0 else "fits too"
+        return NodeAnswer(node, "feasible", f"{node} {fits}. {whole}", FILTER)
     duel = scores.duel(scores.ranked(trace, base.names, trace.selected_row), scores.ranked(trace, base.names, row))
     if duel.margin == 0:
         picked = f"{duel.winner} was chosen {base.rules.by}".rstrip()
@@ -106,10 +110,3 @@ def _search_end(trace: CycleTrace) -> str:
         return f"only {trace.node} was, because the pod is nominated to it and fits"
     ended = f"the search ended after {looked:,} of {count(searched(trace))}, with {count(feasible, 'feasible node')}"
     return f"{ended} (percentageOfNodesToScore)"
-
-
-def _without_scores(trace: CycleTrace, node: str, row: int, whole: str) -> NodeAnswer:
-    if trace.selected_row == row:
-        return NodeAnswer(node, "chosen", whole, SCORE if trace.scores else FILTER)
-    fits = "fits" if trace.selected_row < 0 else "fits too"
-    return NodeAnswer(node, "feasible", f"{node} {fits}. {whole}", FILTER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -90,16 +91,14 @@ class _NodeSummary:
 
     def _single(self, kinds: Sequence[str] = ()) -> tuple[Obstacle, int] | None:
         """Return the obstacle (of one of these kinds) that keeps most pods away alone, and their number."""
-        numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+        numbers = Counter[tuple[str, tuple[str, ...]]]()
         first: dict[tuple[str, tuple[str, ...]], Obstacle] = {}
         for obstacles, number in self.refused:
             one = obstacles[0]
             if len(obstacles) == 1 and one.effort != causes.NEVER and (not kinds or one.kind in kinds):
-                key = one.kind, one.objects
-                numbers[key] = numbers.get(key, 0) + number
-                first.setdefault(key, one)
-        best = max(numbers, key=lambda key: numbers[key], default=None)
-        return None if best is None else (first[best], numbers[best])
+                numbers[one.kind, one.objects] += number
+                first.setdefault((one.kind, one.objects), one)
+        return next(((first[key], number) for key, number in numbers.most_common(1)), None)
 
     def _demand(self) -> str:
         """Return what the pending pods want of the node, as a clause."""
@@ -136,14 +135,13 @@ class _NodeSummary:
         return f"{self._share(number, 'would fit')} here after one change: the node {of_one_node(found.phrase)}"
 
     def _too_full(self) -> str:
-        lacking: dict[str, int] = {}
-        number = 0
+        lacking, number = Counter[str](), 0
         for obstacles, pods in self.refused:
             if len(obstacles) == 1 and obstacles[0].kind in AMOUNTS:
                 number += pods
                 for name in obstacles[0].objects or (PODS,):
-                    lacking[name] = lacking.get(name, 0) + pods
-        names = sorted(lacking, key=lambda name: -lacking[name])
+                    lacking[name] += pods
+        names = [name for name, _ in lacking.most_common()]
         used = [(name, self._percent(name)) for name in names]
         use = listing([f"{'pod slots' if name == PODS else name} {percent}%" for name, percent in used])
         what = listing(["a pod slot" if name == PODS else name for name in names], "or")
@@ -158,16 +156,15 @@ class _NodeSummary:
 
     def _none(self) -> str:
         """Return why no pod fits after one change: what keeps most of them away, with the pods unless it is all."""
-        reasons: dict[str, int] = {}
-        changeable = False
+        reasons, changeable = Counter[str](), False
         for obstacles, number in self.refused:
             never = [one for one in obstacles if one.effort == causes.NEVER]
             changeable |= not never
             for words in dict.fromkeys(of_one_node(one.phrase) for one in never[:1] or obstacles):
-                reasons[words] = reasons.get(words, 0) + number
-        most = sorted(reasons, key=lambda words: -reasons[words])[:NAMED]
+                reasons[words] += number
         every = sum(number for _, number in self.refused)
-        parts = [words if reasons[words] == every else f"{words} ({count(reasons[words], 'pod')})" for words in most]
+        most = reasons.most_common(NAMED)
+        parts = [words if number == every else f"{words} ({count(number, 'pod')})" for words, number in most]
         after = " after one change" if changeable and self.pending > 1 else ""
         who = "the pending pod does not fit" if self.pending == 1 else "no pending pod fits"
         return f"{who} here{after}: the node {listing(parts)}"

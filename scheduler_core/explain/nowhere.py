@@ -170,7 +170,8 @@ class Nowhere:
 
     def _subject(self, names: Sequence[str] = ()) -> str:
         """Return these or the nearest nodes as the beginning of a sentence."""
-        return _capital(self._named(names or self.names))
+        text = self._named(names or self.names)
+        return f"The{text[3:]}" if text.startswith("the ") else text
 
     def _named(self, names: Sequence[str]) -> str:
         """Return `gpu-0 and gpu-1`, `the 4 nodes with pool=big`, `7 nodes (n1, n2, n3 and 4 more)`."""
@@ -467,8 +468,8 @@ class Nowhere:
                 continue
             others = [o for o in one.obstacles if (o.kind, o.objects) != (found.kind, found.objects)]
             main = next((o for o in others if o.effort == NEVER), max(others, key=lambda o: o.effort, default=None))
-            if main is None or _is_pinned(main):
-                continue
+            if main is None or (main.kind == causes.NODE_SELECTOR and main.effort == NEVER):
+                continue  # a controller made the pod for another node
             if pinned is not None and main.kind == pinned.kind and main.domain == pinned.domain:
                 key = main.domain.rpartition("/")[2]
                 elsewhere = "cannot reach its volume" if key == "hostname" else f"are in another {key}"
@@ -481,11 +482,6 @@ class Nowhere:
         number, _, phrase = first.partition(" ")
         who = f"{number} other {'node' if number == '1' else 'nodes'}"
         return f"{listing([f'{who} {phrase}', *rest])}."
-
-
-def _is_pinned(main: Obstacle) -> bool:
-    """Return whether a controller made the pod for another node."""
-    return main.kind == causes.NODE_SELECTOR and main.effort == NEVER
 
 
 def _counted(counts: Counter[str]) -> list[str]:
@@ -519,8 +515,3 @@ def _never(one: NodeClass) -> int:
 
 def _has(node: Node, pairs: dict[str, str]) -> bool:
     return all(node.metadata.labels.get(key) == value for key, value in pairs.items())
-
-
-def _capital(text: str) -> str:
-    """Return a text with a capital letter, unless it begins with the name of an object."""
-    return f"The{text[3:]}" if text.startswith("the ") else text

@@ -24,14 +24,7 @@ from scheduler_core.debugger.suggestions import add_node, commands
 from scheduler_core.debugger.suggestions.node_context import NodeContext, of_nodes
 from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
-from scheduler_core.debugger.suggestions.template_patch import (
-    Raw,
-    TemplateEdit,
-    merged,
-    of_template,
-    patch_of,
-    strategic,
-)
+from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, Raw, TemplateEdit, of_template, patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, Cause, Target
@@ -145,21 +138,23 @@ class Situation:
             edit.edit(new)
         except (LookupError, TypeError):
             return None
-        patch, how = strategic(self.document, new), "strategic"
-        if patch is None:
-            patch, how = difference(self.document, new), "merge"
+        keys, how = MERGE_KEYS, "strategic"
+        try:
+            patch = difference(self.document, new, keys)
+        except LookupError:
+            keys, how = {}, "merge"
+            patch = difference(self.document, new)
             if set(patch) != {"spec"} or set(patch["spec"]) != {"topologySpreadConstraints"}:
                 return None
         if not patch:
             return None
-        apply = merged if how == "strategic" else merge_patch
         changes, spec = [], patch.get("spec") or {}
         away = self.running if "podAntiAffinity" in (spec.get("affinity") or {}) else []
         smaller = bool({"containers", "initContainers", "resources"} & spec.keys())
         replaced = self.running if smaller and self._restarts else []
         for pod in (*self.pods, *(away or replaced)):
             document = msgspec.to_builtins(pod.pod)
-            changed = difference(document, apply(document, patch))
+            changed = difference(document, merge_patch(document, patch, keys))
             if changed:
                 changes.append(patch_of("Pod", pod.namespace, pod.name, changed))
         command, sent, remarks = self._command(patch, how, changes)

@@ -72,12 +72,11 @@ def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
         placed = situation.placed(changes) if changes and not candidate.shows else []
     if not placed and not candidate.always:
         return None
-    remark = candidate.remark
-    if not placed and not candidate.shows and (why := _why_still(situation, changes)):
-        remark = f"{remark}; {why}" if remark else why
+    remarks = [candidate.remark]
+    if not placed and not candidate.shows:
+        remarks.append(_why_still(situation, changes))
     if len(situation.tried) < len(situation.pods) and placed:
-        tried = f"only the first {len(situation.tried):,} pods were simulated"
-        remark = f"{remark}; {tried}" if remark else tried
+        remarks.append(f"only the first {len(situation.tried):,} pods were simulated")
     return Fix(
         kind=candidate.kind,
         target=candidate.target,
@@ -88,7 +87,7 @@ def simulated(situation: Situation, candidate: FixCandidate) -> Fix | None:
         of=len(situation.pods),
         node=placed[0] if placed else "",
         changes=[msgspec.to_builtins(change) for change in changes],
-        remark=remark,
+        remark="; ".join(filter(None, remarks)),
     )
 
 

@@ -89,11 +89,6 @@ def _select(key: str, other: str, value: str, document: Raw) -> None:
     selector[other] = value
 
 
-def _terms(document: Raw) -> list[Raw]:
-    terms: list[Raw] = document["spec"]["affinity"]["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    return terms
-
-
 def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> TemplateEdit | None:
     has = context.labels.get(req.key)
     if req.key == NODE_NAME:
@@ -124,8 +119,9 @@ def _requirement_fitted(context: NodeContext, req: Requirement, term: int) -> Te
 
 
 def _put(term: int, req: Requirement, field: str, value: str | list[str], document: Raw) -> None:
+    mine = document["spec"]["affinity"]["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"][term]
     for part in ("matchExpressions", "matchFields"):
-        for one in _terms(document)[term].get(part, []):
+        for one in mine.get(part, []):
             if (one["key"], one["operator"], one.get("values", [])) == (req.key, req.operator, list(req.values)):
                 one[field] = value
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scheduler_core.api import selectors
@@ -34,33 +33,14 @@ def of_nodes(cluster: Cluster, key: Hashable, make: Callable[[list[Node]], T]) -
     return result
 
 
-@dataclass
 class NodeContext:
     """A pod and its cycle, and a node by its current row."""
 
-    what_if: WhatIf
-    trace: CycleTrace
-    row: int
-
-    @property
-    def cluster(self) -> Cluster:
-        return self.what_if.cluster
-
-    @property
-    def pod(self) -> PodInfo:
-        return self.what_if.pod
-
-    @property
-    def node(self) -> Node:
-        return self.cluster.nodes.nodes[self.row]
-
-    @property
-    def name(self) -> str:
-        return self.node.name
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return self.node.metadata.labels
+    def __init__(self, what_if: WhatIf, trace: CycleTrace, row: int) -> None:
+        self.what_if, self.trace, self.row = what_if, trace, row
+        self.cluster, self.pod = what_if.cluster, what_if.pod
+        self.node = self.cluster.nodes.nodes[row]
+        self.name, self.labels = self.node.name, self.node.metadata.labels
 
     @property
     def untolerated(self) -> list[Taint]:

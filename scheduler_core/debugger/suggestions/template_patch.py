@@ -1,4 +1,4 @@
-"""Edits of a pod template, and their patches: from an edited pod to what kubectl sends, from that to the changed pods.
+"""Edits of a pod template, and patches of it.
 
 Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without one is replaced as a whole.
 """
@@ -55,55 +55,6 @@ def containers_of(document: Raw) -> list[Raw]:
 def patch_of(kind: str, namespace: str, name: str, patch: Raw) -> Change:
     """Return a patch of an object as a change."""
     return Change(patch=Patch(kind=kind, namespace=namespace, name=name, patch=patch))
-
-
-def strategic(old: Raw, new: Raw) -> Raw | None:
-    """Return the strategic merge patch from `old` to `new`; None if there is none that changes items alone."""
-    patch: Raw = {key: None for key in old if key not in new}
-    for key, value in new.items():
-        before = old.get(key)
-        if before == value:
-            continue
-        if isinstance(value, dict) and isinstance(before, dict):
-            inner: Any = strategic(before, value)
-        elif key in MERGE_KEYS and isinstance(value, list) and isinstance(before, list):
-            inner = _items(MERGE_KEYS[key], before, value)
-        else:
-            inner = value
-        if inner is None:
-            return None
-        patch[key] = inner
-    return patch
-
-
-def _items(key: str, old: list[Raw], new: list[Raw]) -> list[Raw] | None:
-    keys = [one.get(key) for one in old]
-    if len({*keys}) != len(keys) or None in keys or [one.get(key) for one in new] != keys:
-        return None
-    found = []
-    for name, before, after in zip(keys, old, new, strict=True):
-        if before != after:
-            inner = strategic(before, after)
-            if inner is None:
-                return None
-            found.append({key: name, **inner})
-    return found
-
-
-def merged(document: Any, patch: Any) -> Any:
-    """Apply a strategic merge patch to a document."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(document) if isinstance(document, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        elif key in MERGE_KEYS and isinstance(value, list) and isinstance(result.get(key), list):
-            changes = {one[MERGE_KEYS[key]]: one for one in value}
-            result[key] = [merged(one, changes.get(one.get(MERGE_KEYS[key]), {})) for one in result[key]]
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
 
 
 def of_template(pod: PodInfo, patch: Raw, daemon: bool = False) -> Raw:

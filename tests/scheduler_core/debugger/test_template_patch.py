@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from scheduler_core.api.objects import decode
+from scheduler_core.api.patches import difference, merge_patch
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.template_patch import merged, of_template, strategic
+from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, of_template
 from scheduler_core.releases import get_release
 from tests.api_server.patches import strategic_merge_patch
 from tests.scheduler_core.build import pod
@@ -28,17 +31,18 @@ def test_a_patch_names_only_what_changes() -> None:
     new = copy.deepcopy(old)
     del new["spec"]["containers"][0]["ports"][0]["hostPort"]
     new["spec"]["nodeSelector"] = {"k": "w"}
-    patch = strategic(old, new)
+    patch = difference(old, new, MERGE_KEYS)
     container = {"name": "a", "ports": [{"containerPort": 80, "hostPort": None}]}
     assert patch == {"spec": {"containers": [container], "nodeSelector": {"k": "w"}}}
-    assert merged(old, patch) == new == strategic_merge_patch(old, patch)
+    assert merge_patch(old, patch, MERGE_KEYS) == new == strategic_merge_patch(old, patch)
 
 
 def test_two_constraints_with_one_key_have_no_strategic_patch() -> None:
     constraint = {"topologyKey": "zone", "maxSkew": 1}
     old = {"spec": {"topologySpreadConstraints": [constraint, {**constraint, "maxSkew": 2}]}}
     new = {"spec": {"topologySpreadConstraints": [{**constraint, "maxSkew": 3}, {**constraint, "maxSkew": 2}]}}
-    assert strategic(old, new) is None
+    with pytest.raises(LookupError):
+        difference(old, new, MERGE_KEYS)
 
 
 def test_a_template_has_nothing_that_only_its_pods_have() -> None:
