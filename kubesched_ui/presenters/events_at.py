@@ -33,7 +33,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
     found = recording_of(run)
     place = max(0, int(np.searchsorted(found.moments, t + SAME, side="right")) - 1)
     moment = float(found.moments[place])
-    events = [event for event in listed_events(run, found, moment, after, limit + 1) if event["type"] in LISTED]
+    events = list(listed_events(run, found, moment, after, limit + 1))
     more, events = len(events) > limit, events[:limit]
     return {
         "t": moment,

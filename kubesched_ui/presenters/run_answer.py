@@ -120,7 +120,7 @@ class RunAnswer:
 
 def answer_of(run: Run) -> RunAnswer:
     """Return the outcome of a run, or of its part so far."""
-    counts = counts_of(run)
+    counts = run.pod_results.outcomes()
     pending = sum(counts.values()) - counts.get("scheduled", 0) - counts.get("waiting", 0)
     workloads = [] if run.active or not pending else _workloads(run)
     explained = sum(workload.count for workload in workloads)
@@ -153,11 +153,6 @@ def _add_fixes(run: Run, answer: RunAnswer) -> None:
         found = [fix for fix in group.fixes or () if fix.key not in shown]
         placing = [fix for fix in found if fix.fix["places"]]
         group.more_fixes = [fix for fix in found[:1] if not fix.fix["places"]] + placing[:1]
-
-
-def counts_of(run: Run) -> dict[str, int]:
-    """Return result -> number of pods; the unschedulable ones with a nominated node are counted apart."""
-    return PodResult.objects.filter(run=run).outcomes()
 
 
 def _workloads(run: Run) -> list[AnsweredWorkload]:

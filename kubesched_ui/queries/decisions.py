@@ -1,6 +1,5 @@
 """The decisions of a run: one short summary per cycle, for programs and pages that follow a run."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -82,14 +81,10 @@ def why_not(trace: CycleTrace) -> str:
     elif trace.node:  # Reserve, Permit, PreBind or Bind rejected the chosen node
         text = trace.message
     else:
-        text = f"0 of {evaluated(trace):,} fit{listed(trace.reasons())}"
+        most = sorted(trace.reasons().items(), key=lambda item: -item[1])
+        reasons = ", ".join(f"{reason} ({nodes:,})" for reason, nodes in most)
+        text = f"0 of {evaluated(trace):,} fit{': ' * bool(most)}{reasons}"
     if trace.nominated_node:
         evicts = f", {count(len(trace.victims), 'pod')} evicted" if trace.victims else ""
         text += f"; nominated to {trace.nominated_node}{evicts}"
     return text
-
-
-def listed(reasons: Mapping[str, int]) -> str:
-    """Return `: REASON (NODES), ...`, most nodes first; "" without reasons."""
-    most = sorted(reasons.items(), key=lambda item: -item[1])
-    return ": " + ", ".join(f"{reason} ({nodes:,})" for reason, nodes in most) if most else ""

@@ -26,16 +26,10 @@ LOOKED_AT = 500  # pods of a workload that are searched for the first cycle
 def fixes_of(run: Run, row: Cycle) -> list[ShownFix]:
     """Return the fixes of an attempt, for its last attempt those at the end of the run. Raises NotRecorded,
     InputError."""
-    if not is_last(run, row):
+    if Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__gt=row.number).exists():
         return shown(run, row, msgspec.to_builtins(remedies.fixes_of_attempt(run, row)), row.number)
     found = answers.answer_of_pod(run, row.namespace, row.name, fixes=True)
     return shown(run, row, (found or {}).get("fixes", []))
-
-
-def is_last(run: Run, row: Cycle) -> bool:
-    """Return whether it is the pod's last attempt."""
-    later = Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__gt=row.number)
-    return not later.exists()
 
 
 def shown(run: Run, row: Cycle, fixes: Iterable[dict[str, Any]], at: int | None = None) -> list[ShownFix]:

@@ -116,21 +116,12 @@ def _rules(run: Run) -> Rules:
         event = event_of(label)
         if event is None:
             return []
-        profile, plugins = _rejected(run.pk, failed.cycle) if failed.cycle else ("", failed.plugins)
-        registered = _hints(run).registered_by(profile, event)
+        trace = trace_of(Cycle.objects.get(run=run.pk, number=failed.cycle)) if failed.cycle else None
+        profile, plugins = (trace.profile, trace.unschedulable_plugins) if trace else ("", failed.plugins)
+        registered = _hints_of(run.release, run.config, run.pk).registered_by(profile, event)
         return sorted(registered.intersection(plugins) or registered.intersection(failed.plugins))
 
     return rules_of(get_release(run.release), configuration_of(run), woken_by)
-
-
-def _rejected(run_id: int, number: int) -> tuple[str, Sequence[str]]:
-    """Return (profile, plugins that rejected the pod) of a cycle."""
-    trace = trace_of(Cycle.objects.get(run=run_id, number=number))
-    return trace.profile, trace.unschedulable_plugins
-
-
-def _hints(run: Run) -> Hints:
-    return _hints_of(run.release, run.config, run.pk)
 
 
 @lru_cache(maxsize=4)

@@ -57,9 +57,7 @@ def beginning_of(run: Run, recording: Recording, chosen: str, kind: str, key: st
     unit, _, text = chosen.partition(" ")
     if unit in ("", START):
         moment = recording.before_cycle(1)
-        if run.in_time and not exists(recording, kind, key, moment):
-            moment = first_moment(recording, kind, key, moment)
-        at = recording.cycle_after(moment)
+        at = recording.cycle_after(max(moment, first_moment(recording, kind, key)) if run.in_time else moment)
         label = "from the start" if at == 1 else f"before cycle {at:,}, the first one with this {kind.lower()}"
         return Beginning(at, None, recording.before_cycle(at), START, label)
     try:
@@ -76,21 +74,16 @@ def beginning_of(run: Run, recording: Recording, chosen: str, kind: str, key: st
     return Beginning(at, None, recording.before_cycle(at), f"cycle {at}", f"before cycle {at:,}")
 
 
-def exists(recording: Recording, kind: str, key: str, moment: int) -> bool:
-    return any((one.kind, one.key) == (kind, key) for one in objects_at(recording, moment))
-
-
-def first_moment(recording: Recording, kind: str, key: str, otherwise: int) -> int:
-    """Return the first timepoint at which a node or pod exists."""
-    if kind == "Node" and key in recording.names:
-        presence = recording.tables["presence"]
-        rows = presence["at"][(presence["name"] == recording.names.index(key)) & (presence["node"] >= 0)]
-    elif kind == "Pod":
+def first_moment(recording: Recording, kind: str, key: str) -> int:
+    """Return the first timepoint at which a node or pod exists; 0 if it never does."""
+    if kind == "Node":
+        presence, known = recording.tables["presence"], recording.names
+        mine = presence["name"] == (known.index(key) if key in known else -1)
+        rows = presence["at"][mine & (presence["node"] >= 0)].tolist()
+    else:
         places, keys = recording.tables["places"], recording.tables["pods"].text("key")
         rows = [at for at, pod in zip(places["at"].tolist(), places["pod"].tolist(), strict=True) if keys[pod] == key]
-    else:
-        return otherwise
-    return int(min(rows, default=otherwise))
+    return int(min(rows, default=0))
 
 
 def subject_of(run: Run, kind: str, namespace: str, name: str, chosen: str) -> Subject:

@@ -12,7 +12,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.runs.config_resolution import check
 from kubesched_ui.runs.release_choices import release_choices
 from kubesched_ui.views import cluster_pod_history
-from scheduler_core.cluster.formatting import count, listing
+from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.live.discovery import platform_of_version
@@ -28,21 +28,12 @@ TONES = {
     Cluster.State.LISTING: "live",
     Cluster.State.STOPPED: "",
 }
-# Category -> style of its badge, and what it means for a number of pods.
+# Category -> style of its badge, what it means for a number of pods, a plural verb first, and its tooltip.
 CATEGORIES = {
-    PendingPod.Category.NEVER: ("bad", "needs a change", "need a change"),
-    PendingPod.Category.NOT_NOW: ("warn", "waits for other pods", "wait for other pods"),
-    PendingPod.Category.NOT_TRIED: (
-        "held",
-        "waits for something other than a node",
-        "wait for something other than a node",
-    ),
-}
-MEANINGS = {
-    "never": "No node takes the pod until the pod, a node or a claim changes.",
-    "not now": "Other pods hold what the pod needs.",
-    "not asked": "The scheduler has not decided about the pod.",
-    "": "The pod is new or the cluster has changed; the answer follows.",
+    "never": ("bad", "need a change", "No node takes the pod until the pod, a node or a claim changes."),
+    "not now": ("warn", "wait for other pods", "Other pods hold what the pod needs."),
+    "not asked": ("held", "wait for something other than a node", "The scheduler has not decided about the pod."),
+    "": ("", "", "The pod is new or the cluster has changed; the answer follows."),
 }
 # Outcome of a checked decision -> style of its badge, and its meaning.
 OUTCOMES: dict[str, tuple[str, str]] = {
@@ -90,13 +81,13 @@ def sentence(cluster: Cluster) -> str:
         return queries.follower(cluster).sentence
     pods, pending = counts.get("pods", 0), counts.get("pending", 0)
     on = f"The cluster has {count(counts.get('nodes', 0))}"
-    numbers = {name: counts.get(name.value, counts.get(name.value.replace(" ", "_"), 0)) for name in CATEGORIES}
+    numbers = {name: counts.get(name, counts.get(name.replace(" ", "_"), 0)) for name in PendingPod.Category.values}
     pending = max(pending, sum(numbers.values()))  # bound pods that the kubelet has not started have answers, too
     if not pending and cluster.health.get("Node", {}).get("state") == "refused":
         return f"None of {count(pods, 'pod')} is pending; the nodes cannot be read."
     if not pending:
         return f"{on} and {count(pods, 'pod')}; none is pending."
-    parts = [f"{n:,} {CATEGORIES[name][1 if n == 1 else 2]}" for name, n in numbers.items() if n]
+    parts = [f"{n:,} {agree(n, CATEGORIES[name][1])}" for name, n in numbers.items() if n]
     unanswered = pending - sum(numbers.values())
     if unanswered > 0:
         parts.append(f"{unanswered:,} {'is' if unanswered == 1 else 'are'} not analyzed yet")
@@ -125,8 +116,8 @@ class Badge(NamedTuple):
 
 def category_badge(category: str) -> Badge:
     """Return the badge of the category of an answer; `not analyzed yet` if there is no answer."""
-    tone = CATEGORIES[PendingPod.Category(category)][0] if category else ""
-    return Badge(category or "not analyzed yet", tone, MEANINGS[category])
+    tone, _, meaning = CATEGORIES[category]
+    return Badge(category or "not analyzed yet", tone, meaning)
 
 
 def outcome_badge(outcome: str) -> Badge:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Cycle, PodResult, Run
-from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, pod_moments, pod_timeline, queue_place
+from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, pod_moments, pod_timeline
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS, reached, steps
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
@@ -63,11 +63,14 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     rows = list(Cycle.objects.filter(run=run, namespace=namespace, name=name).order_by("number").defer("trace"))
     result = PodResult.objects.filter(run=run, namespace=namespace, name=name).first()
     stored = ClusterObject.objects.filter(scenario=run.scenario_id, kind="Pod", namespace=namespace, name=name).first()
-    pod = stored.data if stored else added_pod(run, key)
+    added = (one for one in build_simulation.added_pods(run) if build_simulation.pod_key(one) == key)
+    pod = stored.data if stored else next(added, None)
     if not rows and pod is None:
         return None
     at = chosen_index(rows, query)
-    pod = pod or created_pod(run, key, rows[at].number)
+    if pod is None:  # it was created during the run
+        with suppress(NotRecorded):
+            pod = object_at(run, "Pod", key, recording_of(run).before_cycle(rows[at].number))
     events = list(pod_timeline.events_of(run, key))
     groups = attempts.grouped(events)
     came_to = [attempts.attempt_of(group) for group in groups]
@@ -82,7 +85,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "came_to": came_to[at] if rows else None,
         "result": result,
         "place": place(run, result, events, came_to[-1].result if came_to else ""),
-        "place_links": place_links(run, result),
+        "place_links": [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else [],
         "kept": kept(query),
     }
     page |= about_timeline(run, key, rows, came_to, groups, result)
@@ -131,11 +134,6 @@ def place(run: Run, result: PodResult | None, events: Sequence[dict[str, Any]], 
     return PodState(came_to or result.result, "", result.node)
 
 
-def place_links(run: Run, result: PodResult | None) -> list[SentenceLink]:
-    """Return the node of a pod and the pod that preempted it, as links."""
-    return [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else []
-
-
 def about_timeline(
     run: Run,
     key: str,
@@ -150,7 +148,7 @@ def about_timeline(
     page: dict[str, Any] = {"points": names, "waits": run.active and not rows}
     if run.in_time:
         return page
-    place = queue_place.place_of(run, key, result)
+    place = pod_moments.place_of(run, key, result)
     moments = pod_moments.of_single_pass(run, place, rows, came_to, groups, result)
     if run.active and not run.last_seq:
         moments.append(pod_moments.PodMoment("now", "The run has not begun", run_context.waits(run)))
@@ -162,18 +160,6 @@ def kept(query: Mapping[str, str]) -> str:
     """Return the query parameters that links to other pods keep: point, plugin, timepoint."""
     going = {key: query[key][:300] for key in KEPT if query.get(key)}
     return f"?{urlencode(going)}" if going else ""
-
-
-def added_pod(run: Run, key: str) -> dict[str, Any] | None:
-    """Return the pod with this key that the run added to its scenario, or None."""
-    return next((pod for pod in build_simulation.added_pods(run) if build_simulation.pod_key(pod) == key), None)
-
-
-def created_pod(run: Run, key: str, cycle: int) -> dict[str, Any] | None:
-    """Return a pod that was created during the run, as it was before a cycle; None if it was not recorded."""
-    with suppress(NotRecorded):
-        return object_at(run, "Pod", key, recording_of(run).before_cycle(cycle))
-    return None
 
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:

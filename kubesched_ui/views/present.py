@@ -15,7 +15,7 @@ from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.exports import slides
 from kubesched_ui.exports.slides import Slide
 from kubesched_ui.models import Cycle, PodResult, Run
-from kubesched_ui.presenters import charts, pod_timeline, run_answer
+from kubesched_ui.presenters import charts, pod_timeline
 from kubesched_ui.presenters.cycle_stages import stages_of
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
@@ -94,7 +94,7 @@ def whole(run: Run, end: bool, hide: bool) -> dict[str, Any]:
     if end and last:
         pods = PodResult.objects.filter(run=run).order_by("position").defer("reasons")[:PODS_SHOWN]
         context |= {
-            "counts": run_context.outcome_counts(run_answer.counts_of(run)),
+            "counts": run_context.outcome_counts(run.pod_results.outcomes()),
             "pods": pods,
             "before": address(last, "result", hide),
         }

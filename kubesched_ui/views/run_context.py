@@ -39,7 +39,8 @@ CHANGES_SHOWN = 50  # of a fork
 
 def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the context of run.html."""
-    sort = sort_of(query.get("sort"))
+    sort = query.get("sort", "")
+    sort = sort if sort.removeprefix("-") in SORTS else "position"
     values = {key: query.get(key, "") for key in ("q", "result")}
     rows = run.pod_results.matching(values["q"], values["result"] or None).order_by(sort, "position")
     answer = run_answer.answer_of(run)
@@ -111,11 +112,6 @@ def repeated(rows: Iterable[PodResult]) -> dict[int, str]:
 def indented(changes: Any) -> str:
     """Return indented JSON."""
     return msgspec.json.format(msgspec.json.encode(changes)).decode()
-
-
-def sort_of(wanted: str | None) -> str:
-    """Return `wanted` if the table can be sorted by it, else the default."""
-    return wanted if wanted and wanted.removeprefix("-") in SORTS else "position"
 
 
 def scheduler_of(run: Run) -> str:

@@ -6,7 +6,7 @@ from django.test import Client
 from kubesched_ui.event_log.log import RunLog
 from kubesched_ui.models import PodResult, Run
 from kubesched_ui.presenters.cycle_presenter import POINTS, steps
-from kubesched_ui.presenters.queue_place import QueuePlace, place_of
+from kubesched_ui.presenters.pod_moments import QueuePlace, place_of
 from kubesched_ui.runs.tasks import record
 from kubesched_ui.work.models import Cancelled
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
