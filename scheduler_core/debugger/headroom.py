@@ -192,20 +192,14 @@ def _with_amounts(reason: str, asks: Amounts, has: Has) -> str:
         pairs, wanted = has[resource], asks.get(resource, 0)
         if not pairs or any(free >= wanted for free, _ in pairs):
             return reason
-        if resource == PODS:
-            return f"{reason}: {_places(pairs)}"
         if len(pairs) == 1:
             ((free, of),) = pairs
-            return f"{reason}: {balance(resource, wanted, free, of)}"
+            there = f"{of - free:,} of {of:,} pods run there"
+            return f"{reason}: {there if resource == PODS else balance(resource, wanted, free, of)}"
+        if resource == PODS:
+            return f"{reason}: the maximum number of pods runs there"
         most = free_amount(resource, max(0, *(free for free, _ in pairs)), wanted)
         whole = {of for _, of in pairs}
         of_all = f" of {free_amount(resource, whole.pop(), wanted)}" if len(whole) == 1 else ""
         return f"{reason}: requests {amount(resource, wanted)}, at most {most}{of_all} free"
     return reason
-
-
-def _places(pairs: Collection[tuple[int, int]]) -> str:
-    if len(pairs) == 1:
-        ((free, of),) = pairs
-        return f"{of - free:,} of {of:,} pods run there"
-    return "the maximum number of pods runs there"

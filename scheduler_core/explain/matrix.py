@@ -92,13 +92,10 @@ def matrix_of(trace: CycleTrace, names: Sequence[str]) -> Matrix:
         alike.setdefault((state, row in inside, status, *found), []).append(names[row])
     groups = []
     for (state, there, status, *found), nodes in alike.items():
-        of_plugins = dict(zip(plugins, found, strict=True))
-        group = _group(state, status, {name: one for name, one in of_plugins.items() if one is not None}, plugins)
-        if not there and group.state == UNSEEN:
-            group.detailed = (OUTSIDE_PHRASE,)
-        group.nodes = nodes
-        group.chosen = trace.node != "" and trace.node in nodes
-        groups.append(group)
+        plugin, code, why = (status.plugin, status.code, status.reasons) if status is not None else ("", "", ())
+        cells = _cells(state, plugin, why, dict(zip(plugins, found, strict=True)))
+        outside = (OUTSIDE_PHRASE,) if not there and state == UNSEEN else ()
+        groups.append(MatrixGroup(state, plugin, code, why, cells, nodes, trace.node in nodes, outside))
     fit, unseen = (sum(len(one.nodes) for one in groups if one.state == state) for state in (FEASIBLE, UNSEEN))
     return Matrix(plugins, list(trace.skipped_filter), _in_order(groups), fit, len(names) - unseen, len(names))
 
@@ -111,20 +108,21 @@ def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Int64]]:
         yield trace.subset_status, np.setdiff1d(there, trace.subset)
 
 
-def _group(state: str, status: Status | None, found: dict[str, tuple[str, ...]], plugins: Sequence[str]) -> MatrixGroup:
-    """Return a group without its nodes. `found`: the reasons of each plugin that rejects them."""
-    decisive, reasons = (status.plugin, status.reasons) if status is not None else ("", ())
+def _cells(
+    state: str, decisive: str, reasons: tuple[str, ...], found: dict[str, tuple[str, ...] | None]
+) -> list[MatrixCell]:
+    """Return the cells of a group. `found`: plugin -> its reasons against the nodes, None for none."""
     unknown = state == UNSEEN or (state == REFUSED and not decisive)
     cells, decided = [], False
-    for plugin in plugins:
+    for plugin, own in found.items():
         if plugin == decisive:
-            cells.append(MatrixCell(plugin, DECISIVE, reasons or found.get(plugin, ())))
+            cells.append(MatrixCell(plugin, DECISIVE, reasons or own or ()))
             decided = True
-        elif plugin in found:
-            cells.append(MatrixCell(plugin, ALSO, found[plugin]))
+        elif own is not None:
+            cells.append(MatrixCell(plugin, ALSO, own))
         else:
             cells.append(MatrixCell(plugin, NOT_EVALUATED if unknown else LATE if decided else PASSES))
-    return MatrixGroup(state, decisive, status.code if status is not None else "", reasons, cells, [])
+    return cells
 
 
 def _in_order(groups: Sequence[MatrixGroup]) -> list[MatrixGroup]:

@@ -12,8 +12,8 @@ from scheduler_core.explain.answer import NodeAnswer, Objection
 from scheduler_core.explain.explain import Explainer
 from scheduler_core.explain.ladder import of_one_node
 from scheduler_core.explain.nowhere import DETAILED
-from scheduler_core.explain.placed import is_nominated, searched
 from scheduler_core.explain.scores import ScoreRules, ahead
+from scheduler_core.explain.summary import is_nominated, searched
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.simulation import Simulation

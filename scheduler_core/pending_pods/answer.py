@@ -361,7 +361,7 @@ class PendingAnswers:
 
     def _surroundings(self) -> Surroundings:
         if self._around is None:
-            store, schedulers = self.mirror.store, self.analysis.schedulers
+            store, schedulers = self.mirror.store, frozenset(self.analysis.simulation.scheduler.profiles)
             events, activity = EventIndex(store.objects("Event")), Activity.of_store(store)
             self._around = Surroundings(store, self.mirror.cluster, schedulers, events, activity)
         return self._around

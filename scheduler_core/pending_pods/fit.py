@@ -63,11 +63,6 @@ class FitAnalysis:
         self.simulation = Simulation((), release=release, config=configuration, tie_break="name", cluster=cluster)
         self._terminating: list[PodInfo] | None = None  # since the last call of set_pending
 
-    @property
-    def schedulers(self) -> frozenset[str]:
-        """The names of the profiles."""
-        return frozenset(self.simulation.scheduler.profiles)
-
     def set_pending(self, pods: Iterable[PodInfo]) -> None:
         """Set the pending pods of all schedulers. Call it when the cluster has changed."""
         self.simulation.pending = list(pods)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo
@@ -14,7 +12,6 @@ from scheduler_core.pending_pods.pending_answer import (
     NEVER,
     NOT_NOW,
     UNDECIDED,
-    LeavingPod,
     PendingAnswer,
 )
 from scheduler_core.pending_pods.pod_state import answer_of
@@ -41,14 +38,10 @@ WITHOUT_NODES = frozenset(
 """Causes for which no node was asked, or one takes the pod now."""
 
 
-def category_of(cause: str) -> causes.Category:
-    """Return the category of a kind of `framework.causes`."""
-    return NOT_NOW if cause in HELD_BY_PODS else UNDECIDED if cause in WITHOUT_NODES else NEVER
-
-
 def answer_of_fit(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
     """Return the answer for a pod. Its sentence is that of `fit.answer`; its note is about time and messages."""
-    found = answer_of(pod.pod, fit.cause, fit.answer.sentence, category=category_of(fit.cause))
+    category = NOT_NOW if fit.cause in HELD_BY_PODS else UNDECIDED if fit.cause in WITHOUT_NODES else NEVER
+    found = answer_of(pod.pod, fit.cause, fit.answer.sentence, category=category)
     message, details = found.details.scheduler_message, found.details
     if fit.leaving:
         _describe_leaving(found, fit, now)
@@ -89,12 +82,8 @@ def _describe_leaving(found: PendingAnswer, fit: Fit, now: float) -> None:
     until = max(one.until for one in pods)
     verb, whose = ("is", "its") if len(pods) == 1 else ("are", "their")
     end = "ends" if until > now else "ended"
-    text = f"It fits on {fit.node} when {_names(pods)} {verb} gone; {whose} grace period {end} at {clock(until)}."
+    names = [one.pod for one in pods]
+    who = listing(names) if len(names) <= NAMED else f"{count(len(names), 'pod')} ({some(names, NAMED)})"
+    text = f"It fits on {fit.node} when {who} {verb} gone; {whose} grace period {end} at {clock(until)}."
     found.category, found.cause, details.note = NOT_NOW, causes.WAITS_FOR_VICTIMS, text
     details.leaving, details.until, details.node = list(pods), until, fit.node
-
-
-def _names(pods: Sequence[LeavingPod]) -> str:
-    if len(pods) > NAMED:
-        return f"{count(len(pods), 'pod')} ({some([one.pod for one in pods], NAMED)})"
-    return listing([one.pod for one in pods])

@@ -22,7 +22,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.mutations import Change
 from scheduler_core.debugger.suggestions import add_node, commands
 from scheduler_core.debugger.suggestions.node_context import NodeContext, of_nodes
-from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, names, owner_of
+from scheduler_core.debugger.suggestions.owner import PATCHED, ROLLS_OUT, owner_of
 from scheduler_core.debugger.suggestions.placing import Placing, fewest
 from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, Raw, TemplateEdit, of_template, patch_of
 from scheduler_core.debugger.suggestions.what_if import WhatIf
@@ -88,7 +88,7 @@ class Situation:
         self.placing = Placing(simulation, max(CYCLES_TIMES_NODES // nodes, LEAST_CYCLES))
         self.pods = list(pods)
         self.tried = self.pods[: max(self.placing.cycles // PARTS, 1)]
-        self.pod = self.pods[0]
+        self.pod, self.names = self.pods[0], sorted(pod.name for pod in self.pods)
         self.what_if = WhatIf(simulation, self.pod.key, attempt)
         self.document: Raw = self.what_if.document
         self.owner = owner_of(self.cluster, self.pod)
@@ -165,7 +165,7 @@ class Situation:
 
     def _command(self, patch: Raw, how: str, changes: list[Change]) -> tuple[str, Raw, list[str]]:
         """Return (command, the patch that it sends, remarks) for a patch of the pods."""
-        owner, pods = self.owner, names(self.pods)
+        owner, pods = self.owner, self.names
         template = {"spec": {"template": of_template(self.pod, patch, owner.kind == "DaemonSet")}}
         if owner.kind in PATCHED:
             return commands.patch(owner, template, how), template, self._rollout()
@@ -194,7 +194,7 @@ class Situation:
     def _rollout(self) -> list[str]:
         owner, found = self.owner, []
         if owner.kind not in ROLLS_OUT:
-            command = commands.delete_pods(self.pod.namespace, names(self.pods))
+            command = commands.delete_pods(self.pod.namespace, self.names)
             found.append(f"the {owner.kind} does not replace its pending pods; delete them afterwards: {command}")
         if self.running and self._restarts:
             found.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -35,7 +34,7 @@ def owner_of(cluster: Cluster, pod: PodInfo) -> Target:
         above = stored.metadata.controller_ref if stored is not None else None
         if above is not None:
             kind, name = above.kind, above.name
-    return Target("Node" if kind == "Node" else kind, "" if kind == "Node" else pod.namespace, name)
+    return Target(kind, "" if kind == "Node" else pod.namespace, name)
 
 
 def equality_of(pod: PodInfo) -> bytes:
@@ -46,8 +45,3 @@ def equality_of(pod: PodInfo) -> bytes:
     for name in ("hostname", "subdomain"):
         plain.pop(name, None)
     return _ENCODE((pod.namespace, labels, metadata.owner_references, plain, pod.nominated_node))
-
-
-def names(pods: Sequence[PodInfo]) -> list[str]:
-    """Return the names of pods, sorted."""
-    return sorted(pod.name for pod in pods)

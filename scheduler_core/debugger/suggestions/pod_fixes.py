@@ -18,7 +18,6 @@ from scheduler_core.debugger.suggestions import commands, labels
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.node_fixes import capacity
-from scheduler_core.debugger.suggestions.owner import names
 from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, containers_of, patch_of
 from scheduler_core.explain.answer import Target
 from scheduler_core.framework.interface import CycleState
@@ -217,5 +216,5 @@ def scheduling_gates(situation: Situation) -> Candidates:
     removal = [{"op": "remove", "path": "/spec/schedulingGates"}]
     changes = [patch_of("Pod", p.namespace, p.name, {"spec": {"schedulingGates": None}}) for p in situation.pods]
     pod = Target("Pod", situation.pod.namespace, situation.pod.name)
-    command = commands.patch(pod, removal, "json", names(situation.pods))
+    command = commands.patch(pod, removal, "json", situation.names)
     yield FixCandidate("gate", situation.owner, text, command, changes, removal, note, always=True)
