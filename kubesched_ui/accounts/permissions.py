@@ -1,4 +1,4 @@
-"""Permission of a URL: who may read, who may write, and the name of the write in the audit log.
+"""Permission of a URL: who may read, who may write, the name of the write in the audit log, and what reading costs.
 
 Every URL declares its permission: pages with `path`, operations of the API with `permission`. middleware.py enforces
 it. A URL without a permission is denied to everyone.
@@ -6,7 +6,7 @@ it. A URL without a permission is denied to everyone.
 
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from django import urls
 from django.urls import ResolverMatch, URLPattern
@@ -32,6 +32,14 @@ MODELS: dict[str, type[Any]] = {
 }
 
 
+# What reading costs, and where the response is therefore computed (offload/middleware.py). A "page" shows a placeholder
+# while it is computed.
+# always: searches, replays and what decodes a whole recording.
+# large: grows with the size of the run, scenario or cluster that the URL names. virtual time: so only of those runs,
+# since only their recording contains the pods that were created during the run.
+# stream: exports. lesson: users write it; workers of their own pool simulate it and compute its expressions.
+Cost = Literal["", "always", "always page", "large", "large page", "virtual time page", "stream", "lesson"]
+
 View = TypeVar("View", bound=Callable[..., Any])
 
 
@@ -46,6 +54,7 @@ class Permission(NamedTuple):
     read: str = CLOSED
     write: str = CLOSED
     action: str = ""
+    cost: Cost = ""
 
 
 SHOW = Permission(SEE)
@@ -55,21 +64,21 @@ by_users, by_owners, by_admins = (partial(Permission, level, level) for level in
 starts, owns = partial(Permission, SEE, START), partial(Permission, SEE, OWN)  # pages that viewers may read
 
 
-def path(route: str, view: Callable[..., Any], required: Permission, name: str) -> URLPattern:
+def path(route: str, view: Callable[..., Any], required: Permission, name: str, cost: Cost = "") -> URLPattern:
     """Return a URL pattern of a page that requires this permission."""
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         return view(*args, **kwargs)
 
-    return urls.path(route, permission(*required)(guarded), name=name)
+    return urls.path(route, permission(*required[:3], cost)(guarded), name=name)
 
 
-def permission(read: str = CLOSED, write: str = CLOSED, action: str = "") -> Callable[[View], View]:
+def permission(read: str = CLOSED, write: str = CLOSED, action: str = "", cost: Cost = "") -> Callable[[View], View]:
     """Decorate a view, or an operation of the API, with its permission."""
 
     def decorate(view: View) -> View:
-        view.permission = Permission(read, write, action)  # type: ignore[attr-defined]
+        view.permission = Permission(read, write, action, cost)  # type: ignore[attr-defined]
         return view
 
     return decorate
@@ -78,15 +87,15 @@ def permission(read: str = CLOSED, write: str = CLOSED, action: str = "") -> Cal
 def of_operations(operations: Iterable[tuple[Iterable[str], Callable[..., Any]]]) -> Permission:
     """Return the permission of an API URL from its operations as (methods, function). Reading requires SEE of the
     objects in the URL unless the operation declares something else. A write must declare its permission."""
-    read, write, action = SEE, CLOSED, ""
+    read, write, action, cost = SEE, CLOSED, "", Permission().cost
     for methods, function in operations:
         declared = getattr(function, "permission", Permission())
         if not set(methods).isdisjoint(READING):
-            read = SEE if declared.read == CLOSED else declared.read
+            read, cost = SEE if declared.read == CLOSED else declared.read, declared.cost
         else:
             write, action = declared.write, declared.action or action
             read = declared.read if declared.read != CLOSED else read  # of a URL that names no object
-    return Permission(read, write, action)
+    return Permission(read, write, action, cost)
 
 
 def permission_of(match: ResolverMatch) -> Permission:

@@ -4,6 +4,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
+from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance
@@ -42,6 +43,7 @@ class LadderOut(Schema):
 
 
 @router.get("/runs/{int:run_id}/answers", response={200: list[Described[AlikeOut]], **RECORDED})
+@permission(cost="always")
 def run_answers(request: HttpRequest, run_id: int) -> HttpResponse:
     """List why pods have no node at the end of the run, one entry for pods that are alike, most pods first.
 
@@ -53,6 +55,7 @@ def run_answers(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/answer", response={200: Described[AnswerOut], **RECORDED})
+@permission(cost="always")
 def pod_answer(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """Return why a pod has no node at the end of the run, or why it was placed on its node in its last cycle."""
     run = find(Run, run_id)
@@ -63,6 +66,7 @@ def pod_answer(request: HttpRequest, run_id: int, namespace: str, name: str) -> 
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **RECORDED})
+@permission(cost="always")
 def pod_ladder(request: HttpRequest, run_id: int, namespace: str, name: str, cycle: int | None = CYCLE) -> HttpResponse:
     """Return all nodes by the number of changes that a pod needs to run there, fewest first: before a cycle, or by
     default at the end of the run. For a pod that has a node, the default is its last cycle.

@@ -231,6 +231,7 @@ def choose_scheduler(request: HttpRequest, cluster_id: int, chosen: SchedulerIn)
 
 
 @router.get("/clusters/{int:cluster_id}/map", response={200: dict[str, Any], **REFUSALS})
+@permission(cost="large")
 def cluster_map(request: HttpRequest, cluster_id: int, at: int | None = AT) -> HttpResponse:
     """Return the cluster in the format of the map of a run."""
     found = find(Cluster, cluster_id)
@@ -267,6 +268,7 @@ def why_pending(request: HttpRequest, cluster_id: int, namespace: str, name: str
 
 
 @router.get("/clusters/{int:cluster_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **REFUSALS})
+@permission(cost="large")
 def pending_ladder(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> HttpResponse:
     """Return all nodes by the number of changes that a pending pod needs to run there, fewest first.
 
@@ -288,6 +290,7 @@ def cluster_history(request: HttpRequest, cluster_id: int) -> dict[str, Any]:
 
 
 @router.get("/clusters/{int:cluster_id}/changes", response={200: list[ChangeOut], **REFUSALS})
+@permission(cost="large")
 def cluster_changes(
     request: HttpRequest,
     cluster_id: int,

@@ -109,7 +109,7 @@ POD = Query("", max_length=600, description="namespace/name: compare only this p
 
 
 @router.get("/compare", response={200: Compared, **RECORDED})
-@permission(read=VISITORS)
+@permission(read=VISITORS, cost="always")
 def compare(request: HttpRequest, a: int = A, b: int = B, pod: Text = POD) -> HttpResponse:
     """Compare two runs, of the same scenario or of different ones: their differences and the outcome of each pod.
 
@@ -126,7 +126,7 @@ class Partners(Schema):
 
 
 @router.get("/compare/partners", response={200: Partners, **RECORDED})
-@permission(read=VISITORS)
+@permission(read=VISITORS, cost="always")
 def partners(request: HttpRequest, a: int = A, b: int = B) -> HttpResponse:
     """Match the cycles of two runs by pod, so that a client can step through both together."""
     of, parting = comparisons.partners_of(find(Run, a), find(Run, b))
@@ -155,7 +155,7 @@ class CauseOut(Schema):
 
 
 @router.get("/compare/cause", response={200: CauseOut, **RECORDED})
-@permission(read=VISITORS)
+@permission(read=VISITORS, cost="always")
 def cause(request: HttpRequest, a: int = A, b: int = B, pod: Text = CAUSE_POD) -> HttpResponse:
     """Find the smallest set of differences between two runs that explains a pod's outcome in b.
 

@@ -86,6 +86,7 @@ class Wrong(Refusal):
 
 
 @router.get("/runs/{int:run_id}/state", response={200: ClusterState, **RECORDED})
+@permission(cost="large")
 def state(
     request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None, since: Since = None
 ) -> HttpResponse:
@@ -97,6 +98,7 @@ def state(
 
 
 @router.get("/runs/{int:run_id}/map", response={200: dict[str, Any], **RECORDED})
+@permission(cost="large")
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
     """Return the state at a timepoint in columns, with the data that the map needs: node labels, and requests, owners
     and priorities of pods (scheduler_core/debugger/change_stream.py).
@@ -107,6 +109,7 @@ def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds =
 
 
 @router.get("/runs/{int:run_id}/map/tape", response={200: dict[str, Any], **RECORDED})
+@permission(cost="large")
 def piece_of_tape(request: HttpRequest, run_id: int, after: Moment = None, until: Moment = None) -> HttpResponse:
     """Return changes after a timepoint of the map, or before one, as many as fit into one response.
 
@@ -130,6 +133,7 @@ def named(run: Run, cycles: dict[str, list[int]]) -> dict[str, list[Any]]:
 
 
 @router.get("/runs/{int:run_id}/object", response={200: dict[str, Any], **RECORDED})
+@permission(cost="large")
 def object_then(
     request: HttpRequest,
     run_id: int,
@@ -166,6 +170,7 @@ LIMIT = Query(None, ge=1, le=MAX_LIMIT, description="Default: 100 for `all`, oth
 
 
 @router.get("/runs/{int:run_id}/find", response={200: Matches, **RECORDED, 400: Wrong})
+@permission(cost="always")
 def find_cycles(
     request: HttpRequest,
     run_id: int,

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
+from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
@@ -58,6 +59,7 @@ class ProvenanceQuery(CycleQuery):
 
 
 @router.get(f"{POD}/provenance", response={200: Value, **RECORDED})
+@permission(cost="always")
 def provenance_of(
     request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ProvenanceQuery]
 ) -> HttpResponse:
@@ -104,6 +106,7 @@ class TrialsQuery(CycleQuery):
 
 
 @router.get(f"{POD}/trials", response={200: Trials, **RECORDED})
+@permission(cost="always")
 def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[TrialsQuery]) -> HttpResponse:
     """Return each removal and reprieve of the preemption dry run on one node."""
     run = find(Run, run_id)
@@ -137,6 +140,7 @@ class ClaimsQuery(CycleQuery):
 
 
 @router.get(f"{POD}/claims", response={200: Claims, **RECORDED})
+@permission(cost="always")
 def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, query: Query[ClaimsQuery]) -> HttpResponse:
     """Return the devices that each request of the pod's resource claims finds."""
     run = find(Run, run_id)

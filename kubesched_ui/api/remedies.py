@@ -8,6 +8,7 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router
 
+from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries.answers import best_fixes
@@ -21,6 +22,7 @@ Attempt = Annotated[int | None, Field(ge=1, le=MAX_ID, description="Attempt of t
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/remedies", response={200: list[Described[Fix]], **RECORDED})
+@permission(cost="always")
 def pod_remedies(
     request: HttpRequest, run_id: int, namespace: str, name: str, attempt: Attempt = None, node: Text | None = None
 ) -> HttpResponse:
@@ -35,6 +37,7 @@ def pod_remedies(
 
 
 @router.get("/runs/{int:run_id}/remedies", response={200: list[Described[Fix]], **RECORDED})
+@permission(cost="always")
 def run_remedies(request: HttpRequest, run_id: int) -> HttpResponse:
     """List the best fixes over all pods without a node, by the pods that each places for its effort and risk.
 

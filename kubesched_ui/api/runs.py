@@ -324,6 +324,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> Run:
     response={200: None, **REFUSALS},
     openapi_extra=sent_as("application/x-ndjson", "application/json", "application/zip"),
 )
+@permission(cost="stream")
 def export_run(
     request: HttpRequest, run_id: int, format: Literal["jsonl", "run", "simulator", "parquet"] = "jsonl"
 ) -> StreamingHttpResponse:

@@ -118,12 +118,14 @@ def scenario(request: HttpRequest, scenario_id: int) -> Scenario:
 
 
 @router.get("/scenarios/{int:scenario_id}/map", response={200: dict[str, Any], **REFUSALS})
+@permission(cost="large")
 def scenario_map(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Return the cluster in the format of the map of a run, before anything is placed."""
     return encoded(columns_of(cluster_of_scenario(find(Scenario, scenario_id))))
 
 
 @router.get("/scenarios/{int:scenario_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **REFUSALS})
+@permission(cost="large")
 def scenario_pod_ladder(request: HttpRequest, scenario_id: int, namespace: str, name: str) -> HttpResponse:
     """Return all nodes by the number of changes that a pending pod needs to run there, fewest first, before any run.
 
@@ -159,6 +161,7 @@ def delete_scenario(request: HttpRequest, scenario_id: int) -> Status[None]:
 @router.get(
     "/scenarios/{int:scenario_id}/export", response={200: None, **REFUSALS}, openapi_extra=sent_as("application/json")
 )
+@permission(cost="stream")
 def export_scenario(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Export the scenario's objects as a v1 List, which can be uploaded again."""
     return HttpResponse(run_export.scenario(find(Scenario, scenario_id)), content_type="application/json")

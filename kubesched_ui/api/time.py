@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 from pydantic import WithJsonSchema
 
+from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, REFUSALS, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import events_at, pod_timeline, queue_timeline
@@ -133,6 +134,7 @@ SECOND = Query(0.0, ge=0, allow_inf_nan=False)
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/history", response={200: History, **REFUSALS})
+@permission(cost="large")
 def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) -> dict[str, Any]:
     """Return a pod's timeline in virtual time: its moves with their causes, its attempts, and what it waited for."""
     run = find(Run, run_id)
@@ -144,6 +146,7 @@ def pod_history(request: HttpRequest, run_id: int, namespace: str, name: str) ->
 
 
 @router.get("/runs/{int:run_id}/lanes", response={200: Lanes, **REFUSALS})
+@permission(cost="large")
 def every_move(
     request: HttpRequest, run_id: int, start: float = Query(0.0, ge=0, allow_inf_nan=False, alias="from")
 ) -> HttpResponse:
@@ -152,6 +155,7 @@ def every_move(
 
 
 @router.get("/runs/{int:run_id}/lanes/overview", response={200: Overview, **REFUSALS}, by_alias=True)
+@permission(cost="large")
 def overview(
     request: HttpRequest,
     run_id: int,
@@ -164,12 +168,14 @@ def overview(
 
 
 @router.get("/runs/{int:run_id}/lanes/stretch", response={200: TimeWindow, **REFUSALS}, by_alias=True)
+@permission(cost="large")
 def stretch(request: HttpRequest, run_id: int, t: float = SECOND) -> HttpResponse:
     """Return every move in a time window around `t`, and the queue contents at its start."""
     return encoded(queue_timeline.stretch(find(Run, run_id), t))
 
 
 @router.get("/runs/{int:run_id}/moment", response={200: Moment, **REFUSALS}, by_alias=True)
+@permission(cost="large")
 def what_happened(
     request: HttpRequest,
     run_id: int,

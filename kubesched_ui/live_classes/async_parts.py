@@ -25,8 +25,8 @@ from kubesched_ui.live_classes import cluster_preview, impersonated_view, publis
 from kubesched_ui.live_classes.impersonated_view import PageSection
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.offload import client
+from kubesched_ui.offload.middleware import LARGE
 from kubesched_ui.offload.pool import OffloadError
-from kubesched_ui.offload.routes import LARGE
 from kubesched_ui.queries.recording_cache import NotRecorded
 
 logger = logging.getLogger(__name__)

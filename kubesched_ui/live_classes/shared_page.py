@@ -14,12 +14,13 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from kubesched_ui.accounts.permissions import permission_of
 from kubesched_ui.live_classes import async_parts, impersonated_view
 from kubesched_ui.live_classes.impersonated_view import Page
 from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.run_position import position_of
 from kubesched_ui.models import Run
-from kubesched_ui.offload.routes import LARGE, OF_LARGE_RUNS
+from kubesched_ui.offload.middleware import LARGE
 
 PAGES = frozenset({"run", "pod", "node", "group", "run-object"})
 MAX_ADDRESS = 2000
@@ -43,7 +44,7 @@ def address_in(run: Run, text: str) -> str:
     if match.url_name not in PAGES or match.kwargs.get("run_id") != run.pk:
         raise Rejected(NO_PAGE, 400)
     # such pages of a large run are not decoded in the web process
-    if match.route in OF_LARGE_RUNS and run.cycles_total > LARGE:
+    if permission_of(match).cost.startswith("large") and run.cycles_total > LARGE:
         raise Rejected(TOO_LARGE)
     query = QueryDict(parts.query, mutable=True)
     query.pop("against", None)  # a comparison leads to another run

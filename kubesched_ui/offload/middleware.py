@@ -12,13 +12,16 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 
-from kubesched_ui.offload import client, routes
+from kubesched_ui.offload import client
 from kubesched_ui.offload.pool import OffloadError, PoolBusy
 from kubesched_ui.offload.pools import find_pool, get_pool
 
 PATIENCE = 1.0  # seconds until the placeholder is returned
 KEPT_SECONDS = 120.0  # seconds for which a finished page is kept until the client requests it
 KEPT = 50
+LARGE = 5_000  # cycles of a run, pods of a scenario or cluster
+# Names of the URLs after which users usually request something expensive, and the pool that computes it.
+SOON = dict.fromkeys(("runs", "run", "pod", "list_runs"), "requests") | {"written-edit": "lessons"}
 
 _making: dict[tuple[str, ...], tuple[float, Future[HttpResponseBase]]] = {}
 _lock = threading.Lock()
@@ -41,16 +44,15 @@ def process_view(request: HttpRequest, view: Any, args: Any, named: dict[str, An
     match = request.resolver_match
     if not settings.OFFLOAD or request.method not in ("GET", "HEAD") or match is None:
         return None
-    route = match.route
-    for name, before in (("requests", routes.BEFORE), ("lessons", routes.BEFORE_LESSONS)):
-        if route in before and find_pool(name) is None:
-            threading.Thread(target=get_pool(name).warm, daemon=True).start()
-    if route in routes.STREAMED:
+    if (name := SOON.get(match.url_name or "")) and find_pool(name) is None:
+        threading.Thread(target=get_pool(name).warm, daemon=True).start()
+    cost: str = getattr(getattr(match.func, "permission", None), "cost", "")
+    if cost == "stream":
         return respond(request, client.stream)
-    if route in routes.WRITTEN_LESSONS:
+    if cost == "lesson":
         return respond(request, client.respond, f"lesson {named['lesson_id']}", "lessons")
-    if route in routes.ALWAYS or is_large(route, named):
-        return respond_soon(request, route, run_key(named, request))
+    if cost.startswith("always") or (cost and is_large(named, "virtual time" in cost)):
+        return respond_soon(request, cost.endswith("page"), run_key(named, request))
     return None
 
 
@@ -62,28 +64,27 @@ def run_key(named: dict[str, Any], request: HttpRequest) -> str:
     return run or f"scenario {named.get('scenario_id')}"
 
 
-def is_large(route: str, named: dict[str, Any]) -> bool:
-    """Return whether a URL names a run, scenario or cluster that is too large for this process."""
+def is_large(named: dict[str, Any], in_time: bool) -> bool:
+    """Return whether a URL names a run, scenario or cluster that is too large for this process. `in_time`: of runs,
+    only those in virtual time are."""
     from kubesched_ui.models import Run, Scenario
 
-    if route in routes.OF_LARGE_SCENARIOS:
-        counts = Scenario.objects.filter(pk=named["scenario_id"]).values_list("counts", flat=True).first()
-        return bool(counts) and counts.get("Pod", 0) > routes.LARGE
-    if route in routes.OF_LARGE_CLUSTERS:
+    if "run_id" in named:
+        runs = Run.objects.filter(pk=named["run_id"], cycles_done__gt=LARGE)
+        return (runs.filter(in_time=True) if in_time else runs).exists()
+    pods, rows = "Pod", Scenario.objects.filter(pk=named.get("scenario_id"))
+    if "cluster_id" in named:
         clusters: Any = apps.get_model("clusters", "Cluster")
-        counts = clusters.everything.filter(pk=named["cluster_id"]).values_list("counts", flat=True).first()
-        return bool((counts or {}).get("pods", 0) > routes.LARGE)
-    if route not in routes.OF_LARGE_RUNS | routes.OF_LARGE_RUNS_IN_TIME:
-        return False
-    runs = Run.objects.filter(pk=named["run_id"], cycles_done__gt=routes.LARGE)
-    return (runs if route in routes.OF_LARGE_RUNS else runs.filter(in_time=True)).exists()
+        pods, rows = "pods", clusters.everything.filter(pk=named["cluster_id"])
+    counts = rows.values_list("counts", flat=True).first() or {}
+    return bool(counts.get(pods, 0) > LARGE)
 
 
-def respond_soon(request: HttpRequest, route: str, run: str) -> HttpResponseBase:
+def respond_soon(request: HttpRequest, page: bool, run: str) -> HttpResponseBase:
     """Return the response of a worker. A page that takes longer first gets a placeholder, which reloads until the page
     is ready."""
     part = "X-Requested-With" in request.headers  # a part of a page, which shows a wait message itself
-    if route not in routes.PAGES or request.method != "GET" or part:
+    if not page or request.method != "GET" or part:
         return respond(request, client.respond, run)
     key = (request.get_full_path(), request.META.get("HTTP_COOKIE", ""), request.META.get("HTTP_AUTHORIZATION", ""))
     now = time.monotonic()

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from kubesched_ui.models import RecordingBlock, Run
-from kubesched_ui.offload.routes import LARGE
+from kubesched_ui.offload.middleware import LARGE
 from scheduler_core.debugger.objects import objects_at, written
 from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recording, objects_from
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.models import Cycle, Run
-from kubesched_ui.offload.routes import LARGE
+from kubesched_ui.offload.middleware import LARGE
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_of

@@ -10,10 +10,9 @@ import pytest
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import get_resolver
 
 from kubesched_ui.models import ClusterObject, Cycle, Run
-from kubesched_ui.offload import middleware, request_worker, routes, spool
+from kubesched_ui.offload import middleware, request_worker, spool
 from kubesched_ui.offload.client import BrokenStream
 from kubesched_ui.offload.pool import Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
@@ -51,18 +50,6 @@ def run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     yield found
     for name, config in before.items():
         get_pool(name).config = config
-
-
-def url_patterns(resolver: Any, base: str = "") -> Iterator[str]:
-    for one in resolver.url_patterns:
-        yield from (
-            url_patterns(one, base + str(one.pattern)) if hasattr(one, "url_patterns") else [base + str(one.pattern)]
-        )
-
-
-def test_every_offloaded_route_exists() -> None:
-    named = routes.ALWAYS | routes.OF_LARGE_RUNS | routes.STREAMED | routes.PAGES | routes.BEFORE
-    assert named <= set(url_patterns(get_resolver()))
 
 
 SEARCHING = (
@@ -231,7 +218,7 @@ def test_a_slow_page_shows_progress_and_then_its_content(
 @pytest.mark.long
 def test_pages_of_large_runs(client: Client, run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker computes what is too large for the web process. All else is computed here."""
-    for module in (routes, recording_cache):
+    for module in (middleware, recording_cache):
         monkeypatch.setattr(module, "LARGE", 0)
     monkeypatch.setattr(middleware, "PATIENCE", 60)
     with pytest.raises(recording_cache.NotRecorded, match="large"):
@@ -258,6 +245,6 @@ def test_large_responses_are_streamed(client: Client, run: Run, monkeypatch: pyt
             data=pod(f"x{index}", nodeSelector={str(index): "y" * 200}),
         )  # fmt: skip
     address = f"/scenarios/{run.scenario_id}/pods/"
-    monkeypatch.setattr(routes, "LARGE", 0)
+    monkeypatch.setattr(middleware, "LARGE", 0)
     monkeypatch.setattr(middleware, "PATIENCE", 60)
     assert client.get(address).content.decode().rstrip().endswith("</html>")
