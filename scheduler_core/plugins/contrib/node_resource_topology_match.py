@@ -332,7 +332,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         return opposite(some(zones, f"a zone holds {name}"), f"no zone holds {name}")
 
     def _kind(self, row: int) -> NodeKind:
-        number = self._refresh()[row]  # first, because it may replace `_kinds`
+        number = int(self._refresh()[row])  # first, because it may replace `_kinds`
         kind = self._kinds[number]
         assert kind is not None
         return kind
