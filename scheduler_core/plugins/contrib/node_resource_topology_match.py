@@ -67,16 +67,28 @@ class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
     cache_resync_period_seconds: Int64 = 0
     discard_reserved_nodes: bool = False
     cache: TopologyCache = msgspec.field(default_factory=TopologyCache)
+    preemption_mode: str = "Disabled"  # only newer sources than those that decide here have it
     # of v1beta1; the plugin no longer reads them
     kubeconfigpath: str | None = None
     masteroverride: str | None = None
     namespaces: tuple[str, ...] | None = None
-    not_in = dict.fromkeys(("v1beta2", "v1beta3", "v1"), ("kubeconfigpath", "masteroverride", "namespaces"))
+    not_in = {
+        "v1beta1": ("preemptionMode",),
+        **dict.fromkeys(("v1beta2", "v1beta3"), ("kubeconfigpath", "masteroverride", "namespaces", "preemptionMode")),
+        "v1": ("kubeconfigpath", "masteroverride", "namespaces"),
+    }
 
     def finish(self, complain: Complain) -> Self:
         strategy = self.scoring_strategy or NumaScoringStrategy(type=numa_zones.LEAST)
         if strategy.type not in numa_zones.STRATEGIES:
             complain("scoringStrategy.type", f'Invalid value: "{strategy.type[:80]}": invalid ScoringStrategyType')
+        if self.preemption_mode != "Disabled":
+            known = (
+                "is not simulated: zones stay as reported"
+                if self.preemption_mode == "Enabled"
+                else "is no PreemptionMode"
+            )
+            complain("preemptionMode", f'"{self.preemption_mode[:80]}" {known}')
         usual = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
         strategy = msgspec.structs.replace(strategy, resources=strategy.resources or usual)
         return msgspec.structs.replace(self, scoring_strategy=strategy)

@@ -16,6 +16,12 @@ SHAPE = re.compile(r"unknown field|^must be (a list|a mapping|a text|a number|a 
 KNOWN = known_plugins(PLUGINS)
 NEEDED: dict[str, dict[str, Any]] = {
     "RequestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]},
+    "NodeMetadata": {
+        "metadataKey": "a",
+        "metadataSource": "Label",
+        "metadataType": "Number",
+        "scoringStrategy": "Lowest",
+    },
     "Peaks": {"WatcherAddress": "http://watcher", "NodePowerModel": {"n1": {"k0": 1.0}}},
 }
 PLAIN: dict[str, Any] = {"text": "", "integer": 0, "number": 0, "boolean": False, "any": {}}
