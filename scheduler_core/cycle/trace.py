@@ -339,7 +339,11 @@ class CycleTrace(msgspec.Struct, eq=False):
         self._layouts, outcomes, verdicts = equals.layouts, equals.outcomes, self.verdicts
         outcome = outcomes.get(id(verdicts))
         if outcome is None or outcome.source is not verdicts:
-            key = (*verdicts, *[id(verdict) for verdict in verdicts.values() if verdict.codes is not None])
+            refusing = [verdict for verdict in verdicts.values() if verdict.codes is not None]
+            if any(verdict.refused is not None for verdict in refusing):  # no other cycle has such a verdict
+                self._outcome = FilterOutcome.from_verdicts(verdicts)
+                return
+            key = (*verdicts, *map(id, refusing))
             outcome = outcomes.get(key)
             if outcome is None:
                 if len(outcomes) >= max(min(_MAX_CELLS // max(self.nodes, 1), _OUTCOMES), _FEW_OUTCOMES):
@@ -431,25 +435,29 @@ class CycleTrace(msgspec.Struct, eq=False):
         return self._statuses
 
     def _find_statuses(self) -> Iterator[tuple[fwk.Status, Rows]]:
-        decisive = self.decisive()
-        if decisive is not None:
-            refused = np.flatnonzero(decisive)
-            if self.looked is not None or self.subset is not None:
-                refused = refused[self.looked_mask()[refused]]
-            if self.nominated:
-                refused = np.setdiff1d(refused, list(self.nominated))
-            if self.merges:
-                yield from _by_status(self.merged(), refused)
-            else:
-                numbers = decisive[refused]
-                for number, (plugin, verdict) in enumerate(self.verdicts.items(), 1):
-                    if verdict.codes is None:
-                        continue
-                    for status, rows in _by_status(verdict, refused[numbers == number]):
-                        yield status.by(plugin), rows
+        if self.merges:
+            merged = self.merged()
+            if merged.codes is not None:
+                yield from _by_status(merged, self._evaluated(merged.codes.nonzero()[0]))
+        else:
+            refusing = [(plugin, v, v.codes) for plugin, v in self.verdicts.items() if v.codes is not None]
+            decided = np.zeros(self.nodes if len(refusing) > 1 else 0, np.bool_)
+            for plugin, verdict, codes in refusing:
+                rows = verdict.refused if verdict.refused is not None else (codes > 0).nonzero()[0]
+                if len(decided):
+                    rows = rows[~decided[rows]]
+                    decided[rows] = True
+                for status, some in _by_status(verdict, self._evaluated(rows)):
+                    yield status.by(plugin), some
         for row, nominated in self.nominated.items():
             if nominated is not None and self.has_looked(row):
                 yield nominated, np.array([row], np.intp)
+
+    def _evaluated(self, rows: Rows) -> Rows:
+        """Return those of the rows on which the filters ran, without those where nominated pods were considered."""
+        if self.looked is not None or self.subset is not None:
+            rows = rows[self.looked_mask()[rows]]
+        return np.setdiff1d(rows, list(self.nominated)) if self.nominated else rows
 
     def reasons(self) -> dict[str, int]:
         """Return reason -> number of nodes, over decisive statuses and the nodes that PreFilter excluded."""

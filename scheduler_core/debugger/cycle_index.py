@@ -6,13 +6,12 @@ Refused nodes are stored as one bit per node, unless they are none or all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.columnar import FLOAT, INT, JSON, TEXT, Schema, Table
@@ -58,7 +57,7 @@ def facts_of(
     node = trace.node if result in ("scheduled", "waiting") else ""
     message = (trace.message or trace.error) if outcome is None else outcome.get("message", "")
     scored, score, margin, tied = _selection(trace)
-    refusals, reasons = _refusals(trace)
+    refusals, reasons = _sums(_decisive(trace))
     mask, bits = _mask(trace)
     row = (
         *(at, t, pod, trace.attempt, result, node, trace.nominated_node, message),
@@ -82,12 +81,13 @@ class Refused:
 
     @staticmethod
     def from_trace(trace: CycleTrace) -> Refused:
+        """Return what a plain cycle refuses (`CycleTrace.is_plain`)."""
         counts: dict[Status, int] = {}
         for status, rows in trace.decisive_statuses():
             counts[status] = counts.get(status, 0) + len(rows)
         most = sorted(counts.items(), key=lambda item: -item[1])
         listed = [(status.plugin, reason, count) for status, count in most for reason in status.reasons]
-        return Refused(*_refusals(trace), *_mask(trace), listed)
+        return Refused(*_sums((s, (s.plugin,), count) for s, count in counts.items()), *_mask(trace), listed)
 
 
 class PlainFacts(msgspec.Struct, array_like=True, gc=False):
@@ -158,15 +158,11 @@ def _selection(trace: CycleTrace) -> tuple[int, int, int, int]:
     return 1, score, score - others, tied
 
 
-def _refusals(trace: CycleTrace) -> tuple[dict[str, int], dict[str, int]]:
-    """Return (plugin -> number of nodes it refused, reason -> number of nodes).
-
-    A plugin that holds the pod back before any node is evaluated counts 0 nodes. A plugin that rejects the pod as a
-    whole counts all nodes. A plugin that rejects the chosen node counts 1.
-    """
+def _sums(decisive: Iterable[tuple[Status, Sequence[str], int]]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return (plugin -> number of nodes it refused, reason -> number of nodes). `decisive`: as from `_decisive`."""
     refusals: dict[str, int] = {}
     reasons: dict[str, int] = {}
-    for status, plugins, count in _decisive(trace):
+    for status, plugins, count in decisive:
         for plugin in plugins:
             refusals[plugin] = refusals.get(plugin, 0) + count
         for reason in status.reasons:
@@ -175,7 +171,11 @@ def _refusals(trace: CycleTrace) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _decisive(trace: CycleTrace) -> Iterator[tuple[Status, Sequence[str], int]]:
-    """Yield (status, its plugins, number of nodes they refused)."""
+    """Yield (status, its plugins, number of nodes they refused).
+
+    A plugin that holds the pod back before any node is evaluated counts 0 nodes. A plugin that rejects the pod as a
+    whole counts all nodes. A plugin that rejects the chosen node counts 1.
+    """
     if trace.preenqueue is not None:
         yield trace.preenqueue, (trace.preenqueue.plugin,), 0
     elif trace.prefilter is not None:
@@ -205,19 +205,17 @@ def _mask(trace: CycleTrace) -> tuple[int, bytes]:
         return NONE, b""
     if trace.prefilter is not None:
         return ALL, b""
-    refused: npt.NDArray[np.bool_] | None = None
-    if trace.subset is not None and trace.subset_status is not None:
-        refused = np.ones(trace.nodes, np.bool_)
-        refused[trace.subset] = False
-    for _, rows in trace.decisive_statuses():
-        if refused is None:
-            if len(rows) == trace.nodes:
-                return ALL, b""
-            refused = np.zeros(trace.nodes, np.bool_)
+    left_out = trace.subset if trace.subset_status is not None else None
+    statuses = trace.decisive_statuses()
+    count = sum(len(rows) for _, rows in statuses) + (0 if left_out is None else trace.nodes - len(left_out))
+    if count in (0, trace.nodes):
+        return (ALL if count else NONE), b""
+    refused = np.full(trace.nodes, left_out is not None)
+    if left_out is not None:
+        refused[left_out] = False
+    for _, rows in statuses:
         refused[rows] = True
-    if refused is None or not refused.any():
-        return NONE, b""
-    return (ALL, b"") if refused.all() else (SOME, np.packbits(refused).tobytes())
+    return SOME, np.packbits(refused).tobytes()
 
 
 class Facts:
