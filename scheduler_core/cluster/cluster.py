@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from scheduler_core.api import devices, scheduler_plugins, workloads
 from scheduler_core.api import objects as kinds
 from scheduler_core.api.objects import Namespace, Node, Object, Pod
+from scheduler_core.api.selectors import Selector
 from scheduler_core.cluster.change_log import OBJECT, PLACED, REMOVED, TAKEN, Journal
 from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.nominator import Nominator
@@ -48,6 +49,7 @@ class Cluster:
         # the start and the time of the run in seconds since 1970; time does not pass in a run in a single pass
         self.epoch = START_OF_2026_FEBRUARY
         self.now: Callable[[], float] = lambda: START_OF_2026_FEBRUARY
+        self.last_selector: tuple[Pod, int, Selector] | None = None  # a pod, `version`, the pod's default selector
         self.shared: dict[str, Any] = {}  # data that the plugins of all profiles share, by plugin
         self._tables: dict[type[Object], ObjectTable[Any]] = {}
         self.services = self._table(kinds.Service)

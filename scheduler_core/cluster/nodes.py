@@ -31,6 +31,7 @@ _T = TypeVar("_T")
 _MEMO_LIMIT = 4096
 _EXTREME = 1 << 42  # an amount
 _PERCENT = 100
+_INT64 = 1 << 64  # the number of values of an int64
 _OF_PODS = (
     *("is_bare", "_memo", "images", "used", "free", "nonzero", "numerators"),
     *("requested", "nonzero_cpu", "nonzero_memory", "pod_count"),
@@ -458,12 +459,12 @@ class NodeTable:
         if known is None:
             if len(self._added) >= _MEMO_LIMIT:
                 self._added.clear()
-            amounts = [pod.held.get(name, 0) for name in self._resources]
-            used = np.array([1, *amounts], np.int64)
-            nonzero = np.array(pod.nonzero, np.int64)
-            added = np.concatenate((np.zeros_like(used), used, -used, nonzero, -_PERCENT * nonzero, used[1:3]))
+            amounts = [1, *[pod.held.get(name, 0) for name in self._resources]]
+            changes = [*amounts, *[-one for one in amounts], *pod.nonzero, *[-_PERCENT * one for one in pod.nonzero]]
             if not all(0 <= amount < _EXTREME for amount in (*amounts, *pod.nonzero)):
                 self.has_extreme_amounts = True
+                changes = [(one + _INT64 // 2) % _INT64 - _INT64 // 2 for one in changes]
+            added = np.array([*[0] * len(amounts), *changes, *amounts[1:3]], np.int64)
             known = self._added[key] = pod.held, added  # as long as it is here, no other object has its id
         return known[1]
 

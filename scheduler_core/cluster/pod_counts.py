@@ -92,6 +92,10 @@ class PodCounts:
             counts[list(self._by_row)] = list(self._by_row.values())
         return counts
 
+    def at(self, row: int) -> int:
+        """Return the number of pods on a row."""
+        return self._by_row.get(row, 0) if self._counts is None else self._counts.item(row)
+
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.total += step

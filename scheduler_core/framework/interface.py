@@ -651,14 +651,14 @@ def default_normalize(scores: Int64, reverse: bool, max_score: int = MAX_NODE_SC
     highest = int(scores.max()) if len(scores) else 0
     if highest == 0:
         return np.full_like(scores, max_score) if reverse else scores
-    scaled = for_each_value(scores, highest, lambda values: max_score * values // highest)
+    scaled = for_each_value(scores, int(scores.min()), highest, lambda values: max_score * values // highest)
     return max_score - scaled if reverse else scaled
 
 
-def for_each_value(scores: Int64, highest: int, formula: Callable[[Int64], Int64]) -> Int64:
-    """Return `formula(scores)`, computed once for each value if these are few. `highest`: the highest score."""
-    if 0 < highest < len(scores) and int(scores.min()) >= 0:
-        return formula(np.arange(highest + 1))[scores]
+def for_each_value(scores: Int64, lowest: int, highest: int, formula: Callable[[Int64], Int64]) -> Int64:
+    """Return `formula(scores)`, computed once for each value if these are few. `lowest`, `highest`: of the scores."""
+    if lowest >= 0 and 0 < highest < len(scores):
+        return formula(np.arange(highest + 1)).take(scores)
     return formula(scores)
 
 

@@ -74,6 +74,13 @@ def _workloads_by_labels(cluster: Cluster, pod: PodInfo) -> list[Workload]:
 
 def default_selector(cluster: Cluster, pod: PodInfo) -> Selector:
     """Return the merged selector; it matches every pod if there are no sources."""
+    last = cluster.last_selector  # a cycle asks up to three times
+    if last is None or last[0] is not pod.pod or last[1] != cluster.version:
+        last = cluster.last_selector = pod.pod, cluster.version, _merged_selector(cluster, pod)
+    return last[2]
+
+
+def _merged_selector(cluster: Cluster, pod: PodInfo) -> Selector:
     sources, workloads = default_sources(cluster, pod)
     if not sources and not workloads:
         return selectors.EVERYTHING

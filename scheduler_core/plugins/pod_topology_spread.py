@@ -32,7 +32,7 @@ from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
-from scheduler_core.plugins.resource_allocation import round_half_away
+from scheduler_core.plugins.resource_allocation import number_half_away, round_half_away
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import Owner, below, label_equals, selected
 from scheduler_core.provenance.scores import extreme, max_node_score
@@ -60,6 +60,7 @@ from scheduler_core.provenance.tree import (
 HOSTNAME = "kubernetes.io/hostname"
 _FEW_DOMAINS = 16  # for which verdicts are cached
 _MAX_VERDICTS = 64  # that are cached
+_FEW_ROWS = 16  # whose points are computed one by one
 _MAX_ROWS = 64  # arrays of rows whose domains are cached
 SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
 MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
@@ -475,7 +476,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         else:
             raw = values.take(self._domains(spread, rows)[0])
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
-        if occupied:
+        if len(occupied) <= _FEW_ROWS:  # numbers take less time than arrays
+            places = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist()
+            for row, place in zip(occupied, places, strict=True):
+                if isinstance(rows, slice) or (place < size and rows.item(place) == row):
+                    raw[place] = self._rounded_number(_points_of_row(parts, row))
+        else:
             place = at = np.fromiter(occupied, np.intp, len(occupied))
             if not isinstance(rows, slice):
                 place = np.minimum(rows.searchsorted(at), size - 1)
@@ -498,6 +504,10 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def _rounded(self, points: Float64) -> fwk.Int64:
         return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
 
+    def _rounded_number(self, points: float) -> int:
+        """Return `_rounded` of one number."""
+        return number_half_away(points) if self.cluster.release.spread_scores_rounded else int(points)
+
     def _matching_around(self, counted: list[_Counted], rows: fwk.Rows) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
         keys."""
@@ -519,12 +529,13 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         counted = scores if scored is None else scores[scored]
         if not len(counted):
             return np.zeros_like(scores)
-        lowest, highest = int(counted.min()), max(int(counted.max()), 0)
+        lowest, highest = int(np.minimum.reduce(counted)), max(int(np.maximum.reduce(counted)), 0)
         if highest == 0:
             result = np.full_like(scores, fwk.MAX_NODE_SCORE)
         else:
             most, span = fwk.MAX_NODE_SCORE, highest + lowest
-            result = fwk.for_each_value(scores, highest, lambda values: most * (span - values) // highest)
+            least = lowest if scored is None else int(scores.min())
+            result = fwk.for_each_value(scores, least, highest, lambda values: most * (span - values) // highest)
         if scored is not None:
             result[~scored] = 0
         return result
@@ -796,6 +807,16 @@ def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:
         counts = column.counts[rows] if sums is None else topology.on_rows(sums, rows)
         points = counts * weight + least
         total += points if topology.missing is None else np.where(topology.ids[rows] >= 0, points, 0.0)
+    return total
+
+
+def _points_of_row(parts: list[_Part], row: int) -> float:
+    """Return `_points` of one row."""
+    total = 0.0
+    for topology, sums, column, weight, least in parts:
+        domain = topology.ids.item(row)
+        if domain >= 0:
+            total += (column.at(row) if sums is None else sums.item(domain)) * weight + least
     return total
 
 

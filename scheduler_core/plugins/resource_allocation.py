@@ -338,6 +338,11 @@ def round_half_away(values: Any) -> fwk.Int64:
     return rounded
 
 
+def number_half_away(value: float) -> int:
+    """Return math.Round of a number."""
+    return int(value + math.copysign(_BELOW_HALF, value))
+
+
 def scored_overhead(pod: PodInfo, name: str) -> int:
     """Return how much of the pod's overhead is included in the amount that it is scored by."""
     if name not in pod.pod.spec.overhead:

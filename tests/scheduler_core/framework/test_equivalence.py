@@ -179,8 +179,8 @@ def test_releases_that_skip_no_plugin_keep_the_results_for_pods_without_terms(re
     simulation.cluster.nodes.refresh()
     found = framework.equivalence.find(info(pod("a", labels={"app": "a"}), release))
     assert found is not None
-    running = {plugin.name for plugin in (*found.pre_filter, *found.pre_score)}
-    running |= {plugin.name for plugin, *_ in found.varying_scorers}
+    running = {plugin.name for plugin in (*found.plugins.pre_filter, *found.plugins.pre_score)}
+    running |= {plugin.name for plugin, _ in found.plugins.varying_scorers}
     assert not running & {"PodTopologySpread", "InterPodAffinity"}
 
 
