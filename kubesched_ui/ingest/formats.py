@@ -24,7 +24,8 @@ from scheduler_core.config.discovery import is_configuration
 
 OUR_GROUP = "kubesched.dev/"
 OUR_API = f"{OUR_GROUP}v1alpha1"
-SCENARIO_KIND, RUN_KIND, TABLES_KIND = "Scenario", "Run", "Tables"
+SCENARIO_KIND, RUN_KIND, TABLES_KIND, LOAD_KIND = "Scenario", "Run", "Tables", "NodeLoad"
+WATCHER_KEY = "NodeMetricsMap"  # in `data` of the answer of a load watcher
 LIST_ANNOTATIONS = ("name", "description", "kubernetes")  # annotations (kubesched.dev/name ...) of an exported List
 # Keys of a kube-scheduler-simulator export that contain objects, which may lack apiVersion and kind.
 EXPORT_KEYS = ("namespaces", "priorityClasses", "storageClasses", "pvcs", "pvs", "nodes", "pods")
@@ -45,6 +46,7 @@ class ObjectHead(msgspec.Struct):
     info: _Maybe = UNSET
     spec: _Maybe = UNSET
     status: _Maybe = UNSET
+    data: _Maybe = UNSET
     items: _Maybe = UNSET
     internal_items: _Maybe = msgspec.field(default=UNSET, name="Items")
     server_version: _Maybe = msgspec.field(default=UNSET, name="serverVersion")
@@ -79,6 +81,17 @@ class _Version(msgspec.Struct):
     git_version: str = msgspec.field(default="", name="gitVersion")
 
 
+class _WatchedMetric(msgspec.Struct):
+    type: str = ""
+    operator: str = ""
+    value: float = 0.0
+
+
+class _WatchedNode(msgspec.Struct):
+    metrics: list[_WatchedMetric] | None = None
+
+
+_WATCHER = re.compile(rb"\s*\{\s*\"" + WATCHER_KEY.encode() + rb'"\s*:\s*\{')
 _EXPORTS = {
     key: next(f.name for f in msgspec.structs.fields(ObjectHead) if f.encode_name == key) for key in EXPORT_KEYS
 }
@@ -190,12 +203,24 @@ def _without_kind(
         yield from _export(head, where, limits, nesting)
     elif config := _configz(value, head, where, limits):
         yield config
+    elif head.data is not UNSET and _WATCHER.match(memoryview(head.data)[:100]):
+        yield from _watcher(head, where)
     elif parts := _by_key(value, where):
         for key, part in parts.items():
             inner = where.at(file=f"{where.file}, {key}")
             yield from objects(part, inner, limits, Hint.from_path(key), nesting if is_array(part) else nesting + 1)
     else:
         yield UploadedObject(value, where, "", head.api_version or "", head)
+
+
+def _watcher(head: ObjectHead, where: Where) -> Iterator[Part]:
+    """Yield a NodeLoad for each node in the answer of a load watcher (paypal/load-watcher, `GET /watcher`)."""
+    data = _part(head.data, dict[str, dict[str, _WatchedNode]], where, "data")
+    for name, load in data[WATCHER_KEY].items():
+        metrics = [metric for metric in load.metrics or () if metric.type in ("CPU", "Memory")]
+        raw = {"apiVersion": OUR_API, "kind": LOAD_KIND, "metadata": {"name": name}, "metrics": metrics}
+        value = msgspec.json.encode(raw)
+        yield UploadedObject(value, where, LOAD_KIND, OUR_API, _head(value, where))
 
 
 def _configz(value: Json, head: ObjectHead, where: Where, limits: Limits) -> Config | None:
@@ -237,6 +262,8 @@ def _ours(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: 
         yield from _scenario(head, where, limits, nesting)
     elif head.kind == RUN_KIND:
         yield from _run(value, head, where, limits, nesting)
+    elif head.kind == LOAD_KIND:
+        yield UploadedObject(value, where, LOAD_KIND, head.api_version or "", head)
     elif head.kind != TABLES_KIND:  # a description of the tables in an exported run
         yield IngestError(where, f"is unknown; there are {SCENARIO_KIND} and {RUN_KIND}", "kind")
 

@@ -46,6 +46,8 @@ KINDS: dict[str, Kind] = {
     **_kinds("appgroup.diktyo.x-k8s.io/v1alpha1", "AppGroup"),
     **_kinds("networktopology.diktyo.x-k8s.io/v1alpha1", "NetworkTopology"),
     **_kinds("security-profiles-operator.x-k8s.io/v1beta1", "SeccompProfile"),
+    **_kinds("metrics.k8s.io/v1beta1", "NodeMetrics", namespaced=False),
+    **_kinds("kubesched.dev/v1alpha1", "NodeLoad", namespaced=False),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.

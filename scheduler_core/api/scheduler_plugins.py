@@ -13,6 +13,10 @@ from collections.abc import Mapping
 import msgspec
 
 from scheduler_core.api.objects import VERSIONS, Object, Quantities, Struct, check_quantities, register
+from scheduler_core.errors import InputError
+
+MAX_METRICS = 100  # of a node
+MAX_LOAD = 1_000_000  # percent
 
 
 class ElasticQuotaSpec(Struct):
@@ -152,28 +156,70 @@ class SeccompProfile(Object):
     spec: SeccompProfileSpec = msgspec.field(default_factory=SeccompProfileSpec)
 
 
+class NodeMetrics(Object):
+    """What a node uses, as the Metrics API serves it, for the Trimaran plugins."""
+
+    timestamp: str = ""
+    usage: Quantities = {}
+
+    def check(self, where: str) -> None:
+        check_quantities(self.usage, where, "usage")
+
+
+class LoadMetric(Struct):
+    """A measurement in percent of what a node has."""
+
+    type: str = ""
+    operator: str = ""
+    value: float = 0.0
+
+
+class NodeLoad(Object):
+    """What a load watcher measured of a node, for the Trimaran plugins. It takes precedence over NodeMetrics."""
+
+    metrics: list[LoadMetric] = []
+
+    def check(self, where: str) -> None:
+        if len(self.metrics) > MAX_METRICS:
+            raise InputError(where, "metrics", f"has {len(self.metrics):,} items, more than {MAX_METRICS}")
+        for i, metric in enumerate(self.metrics):
+            if not 0 <= metric.value <= MAX_LOAD:
+                raise InputError(
+                    where, f"metrics[{i}].value", f"must be 0 to {MAX_LOAD:,} (percent), got {metric.value:g}"
+                )
+
+
 register(ElasticQuota, groups=("scheduling.x-k8s.io", "scheduling.sigs.k8s.io"))
 register(NodeResourceTopology, groups=("topology.node.k8s.io",), namespaced=False)
 register(AppGroup, groups=("appgroup.diktyo.x-k8s.io",))
 register(NetworkTopology, groups=("networktopology.diktyo.x-k8s.io",))
 register(SeccompProfile, groups=("security-profiles-operator.x-k8s.io",))
+register(NodeMetrics, groups=("metrics.k8s.io",), namespaced=False)
+register(NodeLoad, groups=("kubesched.dev",), namespaced=False)
 VERSIONS.update(
     ElasticQuota="v1alpha1",
     NodeResourceTopology="v1alpha2",
     AppGroup="v1alpha1",
     NetworkTopology="v1alpha1",
     SeccompProfile="v1beta1",
+    NodeMetrics="v1beta1",
+    NodeLoad="v1alpha1",
 )
 
+_LOAD = {"NodeMetrics": "nodes.metrics.k8s.io"}
 READS: Mapping[str, Mapping[str, str]] = {
     "CapacityScheduling": {"ElasticQuota": "elasticquotas.scheduling.x-k8s.io"},
     "Coscheduling": {"PodGroup": "podgroups.scheduling.x-k8s.io"},
+    "LoadVariationRiskBalancing": _LOAD,
+    "LowRiskOverCommitment": _LOAD,
     "NetworkOverhead": {
         "AppGroup": "appgroups.appgroup.diktyo.x-k8s.io",
         "NetworkTopology": "networktopologies.networktopology.diktyo.x-k8s.io",
     },
     "NodeResourceTopologyMatch": {"NodeResourceTopology": "noderesourcetopologies.topology.node.k8s.io"},
+    "Peaks": _LOAD,
     "SySched": {"SeccompProfile": "seccompprofiles.security-profiles-operator.x-k8s.io"},
+    "TargetLoadPacking": _LOAD,
     "TopologicalSort": {"AppGroup": "appgroups.appgroup.diktyo.x-k8s.io"},
 }
 """Plugin -> the kinds that it reads, with the resource as `kubectl get` accepts it."""

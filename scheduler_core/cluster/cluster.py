@@ -71,6 +71,8 @@ class Cluster:
         self.app_groups = self._table(scheduler_plugins.AppGroup)
         self.network_topologies = self._table(scheduler_plugins.NetworkTopology)
         self.seccomp_profiles = self._table(scheduler_plugins.SeccompProfile)
+        self.node_metrics = self._table(scheduler_plugins.NodeMetrics)
+        self.node_loads = self._table(scheduler_plugins.NodeLoad)
         self.scheduling_groups = self._table(workloads.PodGroup)  # of scheduling.k8s.io
         self.device_claims = self._table(devices.ResourceClaim)
         self.claim_templates = self._table(devices.ResourceClaimTemplate)

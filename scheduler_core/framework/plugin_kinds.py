@@ -33,6 +33,8 @@ def kind_sentences(enabled: Collection[str], counts: Mapping[str, int]) -> list[
 
     `counts`: kind -> number of objects.
     """
+    if loads := counts.get("NodeLoad"):  # of a load watcher: the same measurements
+        counts = {**counts, "NodeMetrics": counts.get("NodeMetrics", 0) + loads}
     return [*_missing(enabled, counts), *_unread(enabled, counts)]
 
 

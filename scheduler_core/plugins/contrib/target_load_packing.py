@@ -67,14 +67,16 @@ class TargetLoadPacking(fwk.ScorePlugin):
         super().__init__(args, cluster)
         self._multiplier = float(args.default_requests_multiplier)
         self._default = quantity.milli_value(args.default_requests.get("cpu", 0))
-        self._came: dict[str, dict[str, tuple[float, int]]] = {}  # node -> pod -> when it was seen, millicores
+        # node -> pod -> when it was seen, millicores, whether it was placed since the beginning of the run
+        self._came: dict[str, dict[str, tuple[float, int, bool]]] = {}
         for pod in cluster.pods.values():
             self._count(pod, True)
         cluster.watch_pods(self._count)
 
     def _count(self, pod: PodInfo, placed: bool) -> None:
         if placed:
-            self._came.setdefault(pod.node, {})[pod.key] = (self.cluster.now(), self.predicted(pod.pod))
+            new = not pod.pod.spec.node_name
+            self._came.setdefault(pod.node, {})[pod.key] = (self.cluster.now(), self.predicted(pod.pod), new)
         else:
             self._came.get(pod.node, {}).pop(pod.key, None)
 
@@ -109,7 +111,9 @@ class TargetLoadPacking(fwk.ScorePlugin):
         capacity = float(quantity.milli_value(node.status.capacity.get("cpu", 0)))
         if not capacity:
             return 0.0
-        missing = sum(used for seen, used in self._came.get(node.name, {}).values() if self._lacks(load, seen))
+        missing = 0
+        for seen, used, new in self._came.get(node.name, {}).values():
+            missing += used if (new if load.at_start else self._lacks(load, seen)) else 0
         return 100 * (measured / 100 * capacity + float(own) + float(missing)) / capacity
 
     @staticmethod

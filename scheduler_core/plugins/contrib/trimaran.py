@@ -1,6 +1,6 @@
 """What the Trimaran plugins share: the measured load of nodes, and the requests and limits of pods.
 
-The load is the document that a load watcher answers to `GET /watcher`. A snapshot does not contain it.
+The load is of objects NodeMetrics or NodeLoad, or the document that a load watcher answers to `GET /watcher`.
 
 Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran (collector.go, resourcestats.go).
 """
@@ -16,6 +16,7 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Container, Node, Pod
+from scheduler_core.api.scheduler_plugins import LoadMetric
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.config.args import Complain, PluginArgs, Strict
 from scheduler_core.framework import interface as fwk
@@ -25,7 +26,7 @@ CPU, MEMORY = "CPU", "Memory"  # types of metrics
 AVERAGE, DEVIATION, LATEST = "AVG", "STD", "Latest"
 PROVIDERS = ("KubernetesMetricsServer", "Prometheus", "SignalFx")
 MEGA = 1.0 / 1024.0 / 1024.0
-KEY = "measured load"  # in `Cluster.shared`
+KEY, _STORED = "measured load", "measured load of objects"  # in `Cluster.shared`
 NO_LOAD = "0: there is no measured load of this node"
 
 
@@ -48,14 +49,6 @@ class TrimaranArgs(PluginArgs, frozen=True, kw_only=True):
             complain("metricProvider.type", f"invalid MetricProvider.Type, got {kind[:80]}")
 
 
-class LoadMetric(msgspec.Struct):
-    """A measurement in percent of what a node has."""
-
-    type: str = ""
-    operator: str = ""
-    value: float = 0.0
-
-
 class _NodeMetrics(msgspec.Struct):
     metrics: list[LoadMetric] | None = None
 
@@ -69,18 +62,17 @@ class _Window(msgspec.Struct):
 
 
 class MeasuredLoad(msgspec.Struct):
-    """The measurements of all nodes. `window.end`: their time in seconds since 1970."""
+    """The measurements of all nodes. `window.end`: their time in seconds since 1970. `at_start`: they are of the
+    beginning of the run, so that they lack the pods that it placed."""
 
     window: _Window = msgspec.field(default_factory=_Window)
     data: _Data = msgspec.field(default_factory=_Data)
+    at_start: bool = False
 
     def of_node(self, name: str) -> list[LoadMetric] | None:
         """Return the measurements of a node; None if there are none."""
         found = (self.data.nodes or {}).get(name)
         return found.metrics if found is not None else None
-
-
-_NOTHING = MeasuredLoad()
 
 
 def set_load(cluster: Cluster, document: Mapping[str, Any]) -> None:
@@ -89,9 +81,33 @@ def set_load(cluster: Cluster, document: Mapping[str, Any]) -> None:
 
 
 def load_of(cluster: Cluster) -> MeasuredLoad:
-    """Return the measured load of the cluster's nodes."""
-    found: MeasuredLoad = cluster.shared.get(KEY, _NOTHING)
-    return found
+    """Return the measured load of the cluster's nodes: a given document, or the objects NodeLoad and NodeMetrics."""
+    given: MeasuredLoad | None = cluster.shared.get(KEY)
+    if given is not None:
+        return given
+    versions = (cluster.node_loads.version, cluster.node_metrics.version, cluster.nodes.version)
+    known: tuple[tuple[int, ...], MeasuredLoad] | None = cluster.shared.get(_STORED)
+    if known is None or known[0] != versions:
+        known = cluster.shared[_STORED] = (versions, _stored_load(cluster))
+    return known[1]
+
+
+def _stored_load(cluster: Cluster) -> MeasuredLoad:
+    """Return the load of the objects. Upstream's client of the metrics server gives the usage in percent of capacity
+    (load-watcher, pkg/watcher/internal/metricsprovider/k8s.go)."""
+    loads = {}
+    for name, used in cluster.node_metrics.items():
+        if (row := cluster.nodes.rows.get(name)) is None:
+            continue
+        status = cluster.nodes.nodes[row].status
+        metrics = []
+        for kind, resource, number in ((CPU, "cpu", quantity.milli_value), (MEMORY, "memory", quantity.value)):
+            has = number((status.capacity or status.allocatable).get(resource, 0))
+            if has and resource in used.usage:
+                metrics.append(LoadMetric(kind, LATEST, 100 * number(used.usage[resource]) / has))
+        loads[name] = _NodeMetrics(metrics)
+    loads |= {name: _NodeMetrics(load.metrics) for name, load in cluster.node_loads.items()}
+    return MeasuredLoad(data=_Data(loads), at_start=True)
 
 
 def scores_of(cluster: Cluster, rows: fwk.Rows, score: Callable[[Node], int]) -> fwk.Int64:
