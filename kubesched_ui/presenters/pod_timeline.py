@@ -87,13 +87,10 @@ def attempt_of(group: list[Event]) -> dict[str, Any] | None:
     data = finished["data"]
     return {
         "t": finished["t"],
-        "number": finished["attempt"],
-        "result": data["result"],
-        "came_to": attempted.attempt_of(group).result,
-        "node": data["node"],
-        "nominated_node": data["nominated_node"],
-        "message": data["message"],
         "seq": finished["seq"],
+        "number": finished["attempt"],
+        "came_to": attempted.attempt_of(group).result,
+        **{key: data[key] for key in ("result", "node", "nominated_node", "message")},
         "plugins": rejectors(group),
     }
 
@@ -124,10 +121,8 @@ def move_of(event: Event, causes: dict[int, Event]) -> dict[str, Any]:
         shown_cause = {"type": cause["type"], "pod": cause["pod"], "node": node, "text": event_sentence(cause)}
     return {
         "t": event["t"],
-        "from": data["from"],
-        "to": data["to"],
-        "event": data["event"],
         "seq": event["seq"],
+        **{key: data[key] for key in ("from", "to", "event")},
         "cause_seq": data["cause"],
         "cause": shown_cause,
     }

@@ -69,8 +69,8 @@ class InvalidTimepoint(InputError):
     """Raised if a URL names a timepoint that does not exist."""
 
 
-def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, int]:
-    """Return the timepoint of a URL, as given and as the recording's number. Raises WrongMoment."""
+def moment_of(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, int]:
+    """Return the timepoint of a URL, as given and as the recording's number. Raises InvalidTimepoint."""
     found: dict[str, Any] = {}
     try:
         for key in ("cycle", "t", "seq"):
@@ -87,13 +87,13 @@ def _moment(query: Mapping[str, str], recording: Recording) -> tuple[Timepoint, 
 def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | None:
     """Return the node at the timepoint given by cycle, t or seq in a URL, by default the end.
 
-    Return None if the node never existed in the run. Raises NotRecorded, WrongMoment, InputError.
+    Return None if the node never existed in the run. Raises NotRecorded, InvalidTimepoint, InputError.
     """
     recording = recording_of(run)
     history = history_of(recording, name)
     if history is None or not history.versions:
         return None
-    position, moment = _moment(query, recording)
+    position, moment = moment_of(query, recording)
     node = _object(run, recording, history.last_known(moment))
     line = cluster_overview.node_line(node)
     axis = _axis(recording, run.in_time, history.at)

@@ -22,11 +22,8 @@ def columns_of(view: ClusterView) -> dict[str, Any]:
     amounts, requests = distinct({r: n for r, n in pod.requests.items() if r != "pods"} for pod in pods)
     owners, owner = distinct(pod.owner for pod in pods)
     return {
-        "moment": 0,
-        "end": 0,
+        **dict.fromkeys(("moment", "end", "cycles", "t"), 0),
         "cycle": 1,
-        "cycles": 0,
-        "t": 0,
         "nodes": node_columns(
             {
                 "name": node.name,

@@ -72,21 +72,20 @@ def context(run: Run, query: Mapping[str, str], most: int = MOST_CYCLES) -> dict
         raise Http404(f"Run {run.pk} has no cycle yet.")
     stretch = Stretch.requested(done, *(to_number(query.get(key, "")) for key in ("first", "last", "cycle"))).cut(most)
     rows = list(run.cycles.filter(number__range=(stretch.first, stretch.last)).order_by("number"))
-    reader = TraceReader(run.pk)
+    reader, focus = TraceReader(run.pk), {key: query[key][:TEXT] for key in FOCUS if query.get(key)}
     listed = [decision(run, row, reader.trace(row.number, row.trace), stretch) for row in rows]
     data = {
         **cluster(recording, stretch, {one["pod"] for one in listed}, query.get("group", "")),
         "cycles": listed,
         "look": {key: query[key][:TEXT] for key in LOOK if key in query},
-        "focus": {"cycle": stretch.shown - stretch.first + 1}
-        | {key: query[key][:TEXT] for key in FOCUS if query.get(key)},
+        "focus": {"cycle": stretch.shown - stretch.first + 1} | focus,
     }
     data["names"] = node_lists(rows, data["picture"]["nodes"]["name"])
     script, style = single_file.script_of("js/clip.js"), single_file.style_of(SHEETS)
     packed = gzip.compress(msgspec.json.encode(data), mtime=0)
     return {
         "run": run,
-        "at": urlencode({"cycle": stretch.shown} | {key: query[key][:TEXT] for key in FOCUS if query.get(key)}),
+        "at": urlencode({"cycle": stretch.shown} | focus),
         "stretch": stretch,
         "decisions": [one | {"points": points_of(run, one["steps"])} for one in listed],
         "shown": listed[stretch.shown - stretch.first],

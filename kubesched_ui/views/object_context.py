@@ -10,9 +10,8 @@ import yaml
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
+from kubesched_ui.queries.nodes import moment_of
 from kubesched_ui.queries.recording_cache import object_at, recording_of
-from scheduler_core.debugger.timepoints import Timepoint
-from scheduler_core.errors import InputError
 
 CONFIGURATION = "KubeSchedulerConfiguration"
 MAX_LINES = 20_000
@@ -32,21 +31,11 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
         text = run.config or ""
         steps = _in_configuration(_loaded(text), query.get("profile", ""), query.get("plugin", ""), steps_of(path))
         return page | {"plugin": query.get("plugin", ""), "lines": lines(text, steps), "default": not text}
-    cycle, seq = (whole(query, key) for key in ("cycle", "seq"))
-    recording = recording_of(run)
-    moment = Timepoint(cycle, None, seq).moment(recording)
+    timepoint, moment = moment_of(query, recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
         return None
-    return page | {"cycle": cycle, "lines": lines(to_yaml(found), steps_of(path))}
-
-
-def whole(query: Mapping[str, str], key: str) -> int | None:
-    """Return a number of the query, or None if it is missing. Raises InputError."""
-    text = query.get(key, "")
-    if text and not (text.isdecimal() and len(text) < 16):
-        raise InputError(key, "", f"must be a whole number, got {text[:40]!r}")
-    return int(text) if text else None
+    return page | {"cycle": timepoint.cycle, "lines": lines(to_yaml(found), steps_of(path))}
 
 
 def steps_of(path: str) -> list[Step]:

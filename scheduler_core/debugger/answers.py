@@ -148,7 +148,9 @@ def _tried(
             names = [simulation.cluster.nodes.names[row] for row in trace.feasible_rows().tolist()]
             if answer.cause is None or answer.cause.kind != causes.POD_GROUP:
                 answer.cause = Cause(causes.WAITS, "", names)
-                answer.sentence = f"{_takes(names, node)} now; the pod waits for its next attempt."
+                answer.sentence = (
+                    f"{_some(names, agree(len(names), 'take it'))} now; the pod waits for its next attempt."
+                )
             answer.node = ""
         found.append(answer)
         trace.result = "scheduled" if node else trace.result
@@ -166,12 +168,6 @@ def _describe_group(simulation: Simulation, pod: PodInfo, answer: Answer, trace:
     elif trace.placed_on:
         answer.cause = Cause(causes.WAITS, "", [trace.placed_on])
         answer.sentence = f"{trace.placed_on} takes it now, and its group fits; the pod waits for its next attempt."
-
-
-def _takes(names: list[str], node: str) -> str:
-    if len(names) == 1:
-        return f"{node} takes it"
-    return f"{count(len(names))} {agree(len(names), 'take')} it ({some(sorted(names), NAMED)})"
 
 
 def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer, whole_ladder: bool) -> None:
@@ -199,7 +195,7 @@ def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer, whole_
     for rung in answer.ladder:
         rung.changes = None if rung.changes is None else rung.changes + len(changes)
     if behind.cause.kind == causes.WAITS:
-        answer.sentence += f" {_then(behind.cause.nodes)}"
+        answer.sentence += f" {_some(behind.cause.nodes, 'could take it then')}."
     elif behind.cause.kind != answer.cause.kind:
         answer.sentence += f" Even then, {_continued(behind.sentence)}"
 
@@ -210,10 +206,11 @@ def _continued(sentence: str) -> str:
     return f"{first.lower()} {rest}" if first in ("No", "The", "All", "None", "There", "At", "It", "Its") else sentence
 
 
-def _then(names: list[str]) -> str:
+def _some(names: Sequence[str], verb: str) -> str:
+    """Return `n1 could take it`, `4 nodes could take it (n1, n2, n3 and 1 more)`."""
     if len(names) == 1:
-        return f"{names[0]} could take it then."
-    return f"{count(len(names))} could take it then ({some(sorted(names), NAMED)})."
+        return f"{names[0]} {verb}"
+    return f"{count(len(names))} {verb} ({some(sorted(names), NAMED)})"
 
 
 def _without(what_if: WhatIf, cause: Cause, changes: Sequence[Change]) -> Change | None:

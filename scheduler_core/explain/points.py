@@ -17,21 +17,24 @@ def point_results(trace: CycleTrace) -> dict[str, tuple[str, str]]:
     """
     if trace.preenqueue is not None:
         return {"preenqueue": (REJECT, trace.preenqueue.plugin)}
-    found = {"preenqueue": (PASS, "")}
+    found = {"preenqueue": (PASS, ""), "prefilter": (PASS, "")}
+    feasible = 0 if trace.error and not trace.node else len(trace.feasible_rows())
     if trace.prefilter is not None:
         found["prefilter"] = (REJECT, trace.prefilter.plugin)
-    else:
-        found["prefilter"] = (PASS, "")
-        found |= _filter_result(trace)
+    elif trace.node or not trace.error:
+        refused = sum(len(rows) for _, rows in trace.decisive_statuses())
+        if trace.subset is not None and trace.subset_status is not None:
+            refused += trace.there - len(trace.subset)
+        found["filter"] = (PASS if feasible else REJECT, f"{feasible} of {feasible + refused} fit")
     post = trace.postfilter
     if post is not None:
         won = post.nominated_node
         found["postfilter"] = (PASS, f"nominates {won}") if won else (REJECT, "does not help")
-    if _feasible(trace):
+    if feasible:
         found |= dict.fromkeys(("prescore", "score"), (SKIP, "one node fits"))
         if trace.scores:
             found |= {"prescore": (PASS, ""), "score": (PASS, f"best {int(trace.total().max())}")}
-        elif _feasible(trace) > 1:
+        elif feasible > 1:
             found["score"] = (SKIP, "no plugin scores")
     return found | _binding_results(trace)
 
@@ -54,20 +57,6 @@ def rejections(trace: CycleTrace) -> dict[str, Status]:
 def rejection_at(trace: CycleTrace, point: str) -> Status | None:
     """Return the status of `rejections` at one point."""
     return rejections(trace).get(point)
-
-
-def _feasible(trace: CycleTrace) -> int:
-    return 0 if trace.error and not trace.node else len(trace.feasible_rows())
-
-
-def _filter_result(trace: CycleTrace) -> dict[str, tuple[str, str]]:
-    if trace.error and not trace.node:
-        return {}
-    feasible = _feasible(trace)
-    refused = sum(len(rows) for _, rows in trace.decisive_statuses())
-    if trace.subset is not None and trace.subset_status is not None:
-        refused += trace.there - len(trace.subset)
-    return {"filter": (PASS if feasible else REJECT, f"{feasible} of {feasible + refused} fit")}
 
 
 def _binding_results(trace: CycleTrace) -> dict[str, tuple[str, str]]:

@@ -27,10 +27,8 @@ def preemption_of(trace: CycleTrace) -> Preemption | None:
     rule = found.rule or ("the only candidate" if len(candidates) == 1 else "")
     victims, equals = list(trace.victims), list(found.nominated_any_of)
     preemption = Preemption("", found.nominated_node, victims, rule, candidates, refused, equals)
-    if victims and found.ending == victims:
-        preemption.words = waits_until(preemption.nominated_node, victims)
-    else:
-        preemption.words = _words(preemption, found.status)
+    waits = victims and found.ending == victims
+    preemption.words = waits_until(found.nominated_node, victims) if waits else _words(preemption, found.status)
     return preemption
 
 

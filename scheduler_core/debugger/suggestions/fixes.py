@@ -118,21 +118,15 @@ def ranked_over(simulation: Simulation, found: Sequence[tuple[Sequence[Fix], Seq
     everyone = sorted((pod for _, pods in found for pod in pods), key=lambda pod: -pod.priority)
     placing = Placing(simulation, max(3_000_000 // (len(simulation.cluster.nodes) + 250), 300))
     best: dict[object, Fix] = {}
-    for fixes, _ in found:
-        for fix in fixes:
-            if not fix.places:
+    for fix in (fix for fixes, _ in found for fix in fixes if fix.places):
+        key = (fix.kind, fix.command or fix.text)
+        if key not in best and len(everyone) > fix.of and (fix.target is None or fix.target.kind == "Node"):
+            try:
+                placed = placing.place(read_changes(fix.changes), everyone[: max(placing.cycles // 4, 1)])
+            except InputError:
                 continue
-            key = (fix.kind, fix.command or fix.text)
-            if key in best:
-                continue
-            if len(everyone) > fix.of and (fix.target is None or fix.target.kind == "Node"):
-                try:
-                    placed = placing.place(read_changes(fix.changes), everyone[: max(placing.cycles // 4, 1)])
-                except InputError:
-                    continue
-                places = max(len(placed), fix.places)
-                fix = msgspec.structs.replace(fix, places=places, of=len(everyone))
-            best[key] = fix
+            best[key] = msgspec.structs.replace(fix, places=max(len(placed), fix.places), of=len(everyone))
+        best.setdefault(key, fix)
     return sorted(best.values(), key=lambda fix: (-fix.places / _effort(fix), fix.kind, fix.text))[:MOST]
 
 
