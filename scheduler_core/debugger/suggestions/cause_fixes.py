@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scheduler_core.cluster.system_taints import SYSTEM_TAINTS, UNSCHEDULABLE
 from scheduler_core.config.policy_plugins import successor
-from scheduler_core.debugger.suggestions import labels, node_fixes, pod_fixes, volume_fixes
+from scheduler_core.debugger.suggestions import labels, node_fixes, plugin_fixes, pod_fixes, volume_fixes
 from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.debugger.suggestions.node_context import NodeContext
 from scheduler_core.debugger.suggestions.template_patch import TemplateEdit, all_of
@@ -125,5 +125,6 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
     causes.STORAGE_CAPACITY: (volume_fixes.storage_capacity,),
     causes.DEVICE_ABSENT: (volume_fixes.devices,),
     causes.DEVICE_CLAIM: (volume_fixes.devices,),
+    causes.PLUGIN: (plugin_fixes.aligned, plugin_fixes.larger_quota),
     causes.GATED: (pod_fixes.scheduling_gates,),
 }

@@ -82,7 +82,8 @@ class NodeMetadata(fwk.ScorePlugin):
             return valid.astype(np.int64)
         span, above = highest - lowest, (scores - lowest) * (fwk.MAX_NODE_SCORE - 1)
         share = np.sign(above) * np.sign(span) * (np.abs(above) // np.abs(span))
-        return np.where(valid, share + 1, 0)
+        scaled: fwk.Int64 = np.where(valid, share + 1, 0)
+        return scaled
 
     def sign(self, pod: PodInfo) -> dict[str, Any] | None:
         return {}

@@ -7,6 +7,7 @@ import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import Question
+from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.explain.explain import explain
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
@@ -80,3 +81,17 @@ def test_the_rejection_is_explained(most: Raw | None, refused: bool) -> None:
     assert list(problems(tree, known)) == []
     assert tree["value"] is refused
     assert ("max of cpu is exceeded" in tree["text"]) is refused
+
+
+def test_a_larger_quota_is_suggested() -> None:
+    """More `max`, and more `min` as far as the quotas together guarantee too little."""
+    some = [quota("a", {"cpu": "1"}, {"cpu": "2"}), quota("b", {"cpu": "4"})]
+    old = [in_a("old", "2", on="n1"), pod("b1", namespace="b", on="n1", requests={"cpu": "2"})]
+    objects = [node("n1", cpu="8"), *some, *old]
+    simulation = Simulation([*objects, in_a("p1", "2")], config=CONFIG, preemption=False)
+    (trace,) = simulation.run()
+    (pending,) = simulation.to_try
+    (fix,) = fixes_of(simulation, explain(trace, simulation, pending), [pending])
+    assert (fix.text, fix.places) == ("raise max.cpu to 4 and min.cpu to 2 in ElasticQuota q", 1)
+    assert fix.command.startswith("kubectl patch elasticquota q -n a --type=merge -p ")
+    assert fix.patch == {"spec": {"max": {"cpu": "4"}, "min": {"cpu": "2"}}}

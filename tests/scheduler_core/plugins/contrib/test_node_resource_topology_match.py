@@ -7,6 +7,7 @@ import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.provenance import Question
+from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.explain import explain
 from scheduler_core.simulation import Simulation
@@ -123,3 +124,15 @@ def test_an_object_on_which_upstream_crashes_is_an_error() -> None:
 def test_a_strategy_without_a_type_is_refused() -> None:
     with pytest.raises(InputError, match=r'scoringStrategy\.type: Invalid value: "": invalid ScoringStrategyType'):
         run(node("n1"), scoringStrategy={"resources": [{"name": "cpu", "weight": 1}]})
+
+
+@pytest.mark.parametrize(("cpu", "text"), [("3", "request 2.5 cpu, which node-1 of n1 has available"), ("5", "")])
+def test_requests_that_a_zone_holds_are_suggested(cpu: str, text: str) -> None:
+    """The pod stays Guaranteed: the limits follow."""
+    objects = [node("n1", cpu="8"), topology("n1", zone("2"), zone("2500m")), guaranteed("p", cpu)]
+    (trace,), simulation = run(*objects)
+    found = fixes_of(simulation, explain(trace, simulation, simulation.to_try[0]), simulation.to_try)
+    assert [(fix.text, fix.places) for fix in found] == ([(text, 1)] if text else [])
+    for fix in found:
+        (container,) = fix.patch["spec"]["containers"]
+        assert container["resources"] == {"requests": {"cpu": "2500m"}, "limits": {"cpu": "2500m"}}
