@@ -75,14 +75,12 @@ class NodeMetadata(fwk.ScorePlugin):
     def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Scale linearly from 1 to 100; equal scores become 1, and nodes without a value 0. Integers wrap, as in Go."""
         valid = scores != _INVALID
-        if not valid.any():
-            return np.zeros_like(scores)
-        lowest, highest = scores[valid].min(keepdims=True), scores[valid].max(keepdims=True)
-        if lowest == highest:
-            return valid.astype(np.int64)
-        span, above = highest - lowest, (scores - lowest) * (fwk.MAX_NODE_SCORE - 1)
-        share = np.sign(above) * np.sign(span) * (np.abs(above) // np.abs(span))
-        scaled: fwk.Int64 = np.where(valid, share + 1, 0)
+        scaled: fwk.Int64 = valid.astype(np.int64)
+        if valid.any():
+            lowest, highest = scores[valid].min(keepdims=True), scores[valid].max(keepdims=True)
+            span, above = highest - lowest, (scores[valid] - lowest) * (fwk.MAX_NODE_SCORE - 1)
+            if span:
+                scaled[valid] += np.sign(above) * np.sign(span) * (np.abs(above) // np.abs(span))
         return scaled
 
     def sign(self, pod: PodInfo) -> dict[str, Any] | None:
