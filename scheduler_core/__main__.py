@@ -306,7 +306,10 @@ def _add_shadow(commands: Commands) -> None:
         "configuration. docs/live.md describes the outcomes and what a recording is.",
         epilog="Exit code: 0, 1 if a decision is not explained or a message differs, 2 for bad usage or input.",
     )
-    shadow.add_argument("recording", metavar="RECORDING", help="a recorded folder, or a database of etcd")
+    shadow.add_argument("recording", metavar="RECORDING", help="a recorded folder, a database of etcd or an audit log")
+    shadow.add_argument(
+        "--cluster", metavar="FILE", help="a snapshot with objects of the kinds that the recording lacks"
+    )
     shadow.add_argument("--release", help="Kubernetes release of the scheduler (default: that of the recording)")
     shadow.add_argument("--config", metavar="FILE", help=CONFIG + " (default: by the decisions)")
 

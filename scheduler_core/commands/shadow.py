@@ -1,6 +1,7 @@
 """python -m scheduler_core shadow: checks the decisions of a real scheduler in a recording, as JSON lines."""
 
 import argparse
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -10,15 +11,16 @@ from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.commands.progress import shown
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
-from scheduler_core.live import recorded_database, recorded_folder
+from scheduler_core.live import recorded_audit_log, recorded_database, recorded_folder
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
-from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.kinds import KINDS, recorded_kind
 from scheduler_core.live.ordering import UNORDERED, in_order
+from scheduler_core.live.recorded_folder import object_of
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import NEVER, Gap, Item, Listed, WatchEvent
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
-from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.snapshot.files import objects_in, read_bytes
 
 
 def run(args: argparse.Namespace, out: IO[str]) -> int:
@@ -28,6 +30,8 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     """
     notes: list[str] = []
     items = _items(args.recording, notes)
+    if args.cluster:
+        items = [*_lists(args.cluster, items), *items]
     print_notes([], [*notes, *_gaps(items)])
     found = _discovered(args.recording, items)
     release, lacking = chosen_release(args.release or "", found.release)
@@ -58,13 +62,27 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
 
 
 def _items(path: str, notes: list[str]) -> list[Item]:
-    """Return the items of a recorded folder or a database of etcd. Raises InputError."""
+    """Return the items of a recorded folder, a database of etcd or an audit log. Raises InputError."""
     if Path(path).is_dir():
         return list(recorded_folder.read(path, notes))
-    if not is_database(data := read_bytes(path)):
-        problem = "is neither a recorded folder nor a database of etcd"
-        raise InputError(path, "", problem)
-    return list(recorded_database.read(data, path, notes))
+    data = read_bytes(path)
+    if is_database(data):
+        return recorded_database.read(data, path, notes)
+    if recorded_audit_log.is_audit_log(data):
+        return recorded_audit_log.read(data, path)
+    raise InputError(path, "", "is neither a recorded folder nor a database of etcd nor an audit log")
+
+
+def _lists(path: str, items: list[Item]) -> Iterator[Listed]:
+    """Yield a list of each kind of a snapshot that the recording lacks, from its beginning on. Raises InputError."""
+    recorded = {item.kind for item in items}
+    found = defaultdict[str, list[Object]](list)
+    for raw in objects_in(read_bytes(path), path):
+        if (kind := recorded_kind(raw)) and kind not in recorded:
+            found[kind].append(object_of(raw, path))
+    first = next((item for item in items if isinstance(item, Listed)), None)
+    for kind, objects in found.items():
+        yield Listed(kind, first.resource_version if first else 0, tuple(objects), first.time if first else 0.0)
 
 
 def _gaps(items: list[Item]) -> Iterator[str]:

@@ -9,7 +9,7 @@ Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (system:kube-s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # `reason` is one of the few fields by which the API server selects events, and it knows no "or". These are the reasons
 # of almost all events of a busy cluster that say nothing about scheduling; the others are selected at decoding.
@@ -215,6 +215,13 @@ _TABLE = (
     ),
 )
 KINDS: dict[str, WatchedKind] = {kind.kind: kind for kind in _TABLE}
+_BY_GROUP = {(kind.kind.partition(".")[0], kind.group): kind.kind for kind in _TABLE}
+
+
+def recorded_kind(raw: Mapping[str, Any]) -> str:
+    """Return the watched kind of an undecoded object, such as `PodGroup.scheduling.k8s.io`; "" for other kinds."""
+    group, _, version = str(raw.get("apiVersion")).rpartition("/")
+    return _BY_GROUP.get((str(raw.get("kind")), group), "") if version else ""
 
 
 def in_namespace(namespace: str) -> dict[str, WatchedKind]:

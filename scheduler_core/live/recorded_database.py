@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from scheduler_core.api.objects import Object, convert, decode, describe, timestamp
+from scheduler_core.api.objects import Object, timestamp
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import DamagedFile
 from scheduler_core.etcd.keyspace import Keyspace, Revision
 from scheduler_core.etcd.objects import ValueReader
-from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.kinds import KINDS, recorded_kind
+from scheduler_core.live.recorded_folder import object_of
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Item, Listed, WatchEvent
-
-_BY_GROUP = {(kind.kind.partition(".")[0], kind.group): kind.kind for kind in KINDS.values()}
-
 
 _UNIT = 1.0  # seconds; most times are in whole seconds
 
@@ -71,15 +69,11 @@ def _apply(change: Revision, reader: ValueReader, objects: dict[str, tuple[str, 
         objects.pop(change.key, None)
         return 0.0
     raw = reader.object(change.key, change.value, change.revision)
-    kind = _BY_GROUP.get((raw["kind"], raw["apiVersion"].rpartition("/")[0])) if raw else None
-    if raw is None or kind is None:
+    if raw is None or not (kind := recorded_kind(raw)):
         return 0.0
     where = f"{path}: {change.key}"
-    try:
-        objects[change.key] = kind, decode(raw) or convert(raw, Object, describe(raw))
-        return max((timestamp(text, where, "time") for text in _times(raw)), default=0.0)
-    except InputError as problem:
-        raise InputError(f"{where}: {problem.where}", problem.field, problem.problem) from None
+    objects[change.key] = kind, object_of(raw, where)
+    return max((timestamp(text, where, "time") for text in _times(raw)), default=0.0)
 
 
 def _times(raw: dict[str, Any]) -> Iterator[str]:

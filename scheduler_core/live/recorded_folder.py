@@ -147,7 +147,8 @@ def _decode(line: bytes | str, cls: type[Any], where: str) -> Any:
         raise InputError(where, "", f"cannot be read: {problem}") from None
 
 
-def _object(raw: dict[str, Any], where: str) -> Object:
+def object_of(raw: dict[str, Any], where: str) -> Object:
+    """Return a recorded object, also of a kind that the scheduler does not use. Raises InputError with `where`."""
     try:
         return decode(raw) or convert(raw, Object, describe(raw))
     except InputError as problem:
@@ -192,7 +193,7 @@ def _lists(folder: Path, name: str, start: float) -> Iterator[Listed]:
             raise InputError(where, "kind", f"must be that of a list, got {page.kind!r}")
         kind = page.kind.removesuffix("List")
         for raw in page.items or ():
-            obj = _object({"kind": kind, "apiVersion": page.api_version} | raw, where)
+            obj = object_of({"kind": kind, "apiVersion": page.api_version} | raw, where)
             objects.append(obj)
         if page.metadata.get("continue"):
             continue
@@ -238,7 +239,7 @@ def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: 
             continue
         if event.type not in (ADDED, MODIFIED, DELETED):
             raise InputError(where, "type", f"{event.type[:63]!r} is not a type of watch event")
-        obj = _object(raw, where)
+        obj = object_of(raw, where)
         if initial is not None:
             if event.type == DELETED:
                 initial.pop(obj.key, None)
