@@ -79,11 +79,7 @@ def _label(points: Sequence[ChartPoint], most: int, size: int) -> str:
 def _listed(names: Sequence[str], most: int, size: int) -> str:
     """Return the first names, each of at most `size` characters, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(_cut(name, size) for name in names[:most]) + more
-
-
-def _cut(name: str, size: int) -> str:
-    return name if len(name) <= size else name[: size - 1] + "…"
+    return ", ".join(one if len(one) <= size else f"{one[: size - 1]}…" for one in names[:most]) + more
 
 
 def names_axis(names: Sequence[str], size: int) -> dict[str, Any]:

@@ -178,7 +178,8 @@ def stretch(run: Run, t: float) -> dict[str, Any]:
     lane, latest = state(columns, first)
     stays = np.ones(len(columns.names), np.bool_)
     stays[columns.pod[first:last]] = False
-    shown = [newest(np.flatnonzero((lane == code) & stays), latest) for code in range(len(LANES))]
+    still = (np.flatnonzero((lane == code) & stays) for code in range(len(LANES)))
+    shown = [pods[np.argsort(latest[pods])[-NEWEST:]] for pods in still]
     known, local = np.unique(np.concatenate([columns.pod[first:last], *shown]).astype(np.int64), return_inverse=True)
     there = ((index := np.flatnonzero(lane[known] == code), latest[known[index]]) for code in range(len(LANES)))
     inside = slice(*np.searchsorted(moments, times[part : part + 2], side="left"))
@@ -208,8 +209,3 @@ def borders(found: Recording) -> list[int]:
     t = found.columns.t
     cuts = np.searchsorted(t, t[found.begun + STRETCH :: STRETCH], side="left")
     return [found.begun, *np.unique(cuts[cuts > found.begun]).tolist(), len(t)]
-
-
-def newest(pods: Ints, latest: Ints) -> Ints:
-    """Return the pods that moved last."""
-    return pods[np.argsort(latest[pods])[-NEWEST:]]

@@ -11,7 +11,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
-from scheduler_core.explain.groups import OUTSIDE, keeps_out, verdict
+from scheduler_core.explain.groups import OUTSIDE, verdict
 from scheduler_core.explain.summary import reason_text
 
 NAMED = 3
@@ -42,7 +42,9 @@ def obstacle(run: Run, row: Cycle, domain: str = "") -> str:
     if headroom is not None and inside and all(group.plugin == FIT for group in inside):
         everywhere = headroom.everywhere(names)
     reasons = [rung.text for rung in answer.ladder if set(rung.nodes) <= set(names)]
-    return keeps_out(everywhere, domain, listing(reasons[:NAMED]))
+    if everywhere:
+        return f"lacks {everywhere} on every node" + (f" of {domain}" if domain else "")
+    return f"fits on no node ({listing(reasons[:NAMED])})" if reasons else ""
 
 
 def note_of(run: Run, row: Cycle) -> str:

@@ -94,7 +94,8 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
     if history is None or not history.versions:
         return None
     position, moment = moment_of(query, recording)
-    node = _object(run, recording, history.last_known(moment))
+    stored = int(recording.tables["nodes"]["object"][history.last_known(moment)])
+    node = msgspec.json.decode(stored_object(run, stored)[1], type=Node)
     line = cluster_overview.node_line(node)
     axis = _axis(recording, run.in_time, history.at)
     end = run.clock if run.in_time else float(recording.end)
@@ -121,11 +122,6 @@ def node_at(run: Run, name: str, query: Mapping[str, str]) -> NodeAtTimepoint | 
         cycle=recording.cycle_after(moment),
         cursor=100 * now / end if end else 100.0,
     )
-
-
-def _object(run: Run, recording: Recording, row: int) -> Node:
-    _, text = stored_object(run, int(recording.tables["nodes"]["object"][row]))
-    return msgspec.json.decode(text, type=Node)
 
 
 def _axis(recording: Recording, in_time: bool, moments: Int64) -> list[float]:

@@ -225,8 +225,3 @@ class ChooseForm(forms.Form):
         except InputError as error:
             self.add_error("config", str(error))
         return values
-
-
-def form_of(cluster: Cluster) -> ChooseForm:
-    """Return the form with what is chosen now."""
-    return ChooseForm(cluster, initial={"release": cluster.chosen_release, "config": cluster.chosen_config})

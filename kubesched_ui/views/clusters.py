@@ -59,7 +59,8 @@ def cluster(request: HttpRequest, cluster_id: int) -> HttpResponse:
     found, values = find(cluster_id), values_of(request, "q", "category", "cause")
     context = cluster_context.now(found) | cluster_context.pending(found, values)
     page = listed(queries.pending_pods(found, values["q"], values["category"], values["cause"]), request)
-    return render(request, "cluster.html", context | values | {"page": page, "form": cluster_context.form_of(found)})
+    form = cluster_context.ChooseForm(found, initial={"release": found.chosen_release, "config": found.chosen_config})
+    return render(request, "cluster.html", context | values | {"page": page, "form": form})
 
 
 @require_GET

@@ -68,6 +68,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     if not rows and pod is None:
         return None
     at = chosen_index(rows, query)
+    going = {key: query[key][:300] for key in KEPT if query.get(key)}
     if pod is None:  # it was created during the run
         with suppress(NotRecorded):
             pod = object_at(run, "Pod", key, recording_of(run).before_cycle(rows[at].number))
@@ -86,7 +87,7 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "result": result,
         "place": place(run, result, events, came_to[-1].result if came_to else ""),
         "place_links": [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else [],
-        "kept": kept(query),
+        "kept": f"?{urlencode(going)}" if going else "",
     }
     page |= about_timeline(run, key, rows, came_to, groups, result)
     page |= about_pod(run, key, pod, result) | neighbours(run, result)
@@ -154,12 +155,6 @@ def about_timeline(
         moments.append(pod_moments.PodMoment("now", "The run has not begun", run_context.waits(run)))
     page["waits"] = page["waits"] and (place is not None or not run.last_seq)
     return page | {"in_queue": place, "moments": moments}
-
-
-def kept(query: Mapping[str, str]) -> str:
-    """Return the query parameters that links to other pods keep: point, plugin, timepoint."""
-    going = {key: query[key][:300] for key in KEPT if query.get(key)}
-    return f"?{urlencode(going)}" if going else ""
 
 
 def about_pod(run: Run, key: str, pod: dict[str, Any] | None, result: PodResult | None) -> dict[str, Any]:

@@ -20,12 +20,7 @@ def verdict(group: Mapping[str, Any], why: str = "") -> str:
     `group`: the serialized group cycle. `why`: why the first member without a feasible node does not fit, as a phrase
     after its name.
     """
-    return f"{heading(group)}: {_outcome(group, why)}"
-
-
-def heading(group: Mapping[str, Any]) -> str:
-    """Return `Gang team/train`."""
-    return f"{'Gang' if group['policy'] == 'gang' else 'Group'} {group['name']}"
+    return f"{'Gang' if group['policy'] == 'gang' else 'Group'} {group['name']}: {_outcome(group, why)}"
 
 
 def _outcome(group: Mapping[str, Any], why: str) -> str:
@@ -103,14 +98,3 @@ def of_member(trace: CycleTrace) -> str:
     if trace.nominated_node:
         return f"It fits on {trace.node} after preemption; its group {trace.group} waits until the victims are gone."
     return f"It fits on {trace.node}, but its group {trace.group} is not scheduled as a whole, so it stays pending."
-
-
-def keeps_out(everywhere: str, domain: str, refusals: str) -> str:
-    """Return why a member does not fit, as a phrase after its name.
-
-    `everywhere`: what every node lacks for it. `domain`: the domain of these nodes, "" for all. `refusals`: the reasons
-    of nodes that do not all lack the same.
-    """
-    if everywhere:
-        return f"lacks {everywhere} on every node" + (f" of {domain}" if domain else "")
-    return f"fits on no node ({refusals})" if refusals else ""

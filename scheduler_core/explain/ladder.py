@@ -196,11 +196,6 @@ def phrase_of(plugin: str, status: Status) -> str:
     return listing([one.phrase for one in _obstacles(plugin, None, [-1], status)[0]])
 
 
-def words_of(plugin: str, status: Status) -> str:
-    """Return what a status of a Filter plugin says about a node, a singular verb first: `is cordoned`, `lacks cpu`."""
-    return of_one_node(phrase_of(plugin, status))
-
-
 def of_one_node(phrase: str) -> str:
     """Return a phrase about nodes for a sentence whose subject is one node; it then names the pod."""
     text = _POD.sub(lambda word: "the pod's" if word[0] == "its" else "the pod", phrase)

@@ -292,7 +292,9 @@ class Nowhere:
         requests = self.context.pod.requests
         lacking = [f"{formatting.amount(n, requests.get(n, 0))} {n}" if n != PODS else "a pod slot" for n in every]
         selected = self._selected(self.names) if len(self.names) > 1 else ""
-        who = "No node" if all(map(_is_short, self.classes)) else "No node that suits it"
+        short = (*AMOUNTS, causes.REQUEST_EXCEEDS_NODES, causes.RESOURCE_ABSENT)  # an amount, now or ever
+        every_short = all(any(o.kind in short for o in one.obstacles) for one in self.classes)
+        who = "No node" if every_short else "No node that suits it"
         who = f"None of the {len(self.names):,} nodes with {selected}" if selected else who
         missing = self._shortfall()
         if missing and not selected and len(self.names) == 1 and len(self.classes) > 1:
@@ -501,12 +503,6 @@ def others_of(classes: Sequence[NodeClass]) -> str:
         if main is not None:
             counts[main.phrase] += len(one.names)
     return listing(_counted(counts))
-
-
-def _is_short(one: NodeClass) -> bool:
-    """Return whether the nodes lack an amount, now or ever."""
-    short = (*AMOUNTS, causes.REQUEST_EXCEEDS_NODES, causes.RESOURCE_ABSENT)
-    return any(obstacle.kind in short for obstacle in one.obstacles)
 
 
 def _never(one: NodeClass) -> int:

@@ -21,7 +21,7 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.debugger.compare.run_side import RunCycle
 from scheduler_core.debugger.cycle_steps import span_text
-from scheduler_core.explain.ladder import words_of
+from scheduler_core.explain.ladder import of_one_node, phrase_of
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
 from scheduler_core.releases.behaviors import merged
 
@@ -270,7 +270,9 @@ class Pair:
         if step.node and step.kind == VERDICT:
             place = self.common.index(step.node)
             there = [statuses[column[place]] for column in columns]
-            one, other = (words_of(plugin, Status(s[0], tuple(s[1:]), plugin)) if s else "" for s in there)
+            one, other = (
+                of_one_node(phrase_of(plugin, Status(s[0], tuple(s[1:]), plugin))) if s else "" for s in there
+            )
             step.words = one, other
         summary = []
         for side, verdict in enumerate(verdicts):
