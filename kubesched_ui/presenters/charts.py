@@ -24,8 +24,7 @@ def score_bars(best: Sequence[Ranked], chosen: str = "") -> dict[str, Any]:
     The result is {plugins: [(name, look)], left_out: [(name, points)], suffix, rows: [{node, label, chosen, total,
     parts}]}; labels lack `suffix`, the common end of the names. A part is {look, width, title}, its width in percent of
     the highest total. A look is {number, color}; the number selects the pattern. Scores that are equal on all nodes
-    and much higher than all others are left out, such as those of
-    NodePreferAvoidPods.
+    and much higher than all others are left out, such as those of NodePreferAvoidPods.
     """
     names, suffix = shortened([row.node for row in best], MAX_LABEL)
     left_out = _dwarfing(best)

@@ -40,10 +40,8 @@ def started(run: Run) -> dict[str, Any]:
 def warnings_of(run: Run) -> list[str]:
     """Return the run's warnings on its settings, cluster and configuration when it started."""
     warnings = started(run).get("warnings") or []
-    return [
-        *warnings,
-        *(note for note in run.notes if note not in warnings),
-    ]  # a fork has its own warnings and its parent's
+    # A fork has its own warnings and its parent's.
+    return [*warnings, *(note for note in run.notes if note not in warnings)]
 
 
 def left_of(run: Run) -> dict[str, int]:

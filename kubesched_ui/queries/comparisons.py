@@ -79,8 +79,7 @@ def run_settings(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
 def effective_settings(config: str, release: str, unknown: Any) -> dict[str, Any]:
     """Return an effective configuration by path, or its text if it is invalid."""
     try:
-        page = get_release(release)
-        loaded = load(config or None, page, unknown=unknown)
+        loaded = load(config or None, get_release(release), unknown=unknown)
     except InputError:
         return {"config": config}
     return differences.configuration_settings(loaded)

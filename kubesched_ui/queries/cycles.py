@@ -10,8 +10,7 @@ from scheduler_core.debugger import cycle_steps
 def steps_of(run: Run, row: Cycle, trace: CycleTrace, scores: str = "") -> dict[str, Any]:
     """Return `cycle_data` of a stored cycle and its trace, with its pod and its result.
 
-    `before`, `after`: the pod's previous and next
-    cycle, or None. Raises InputError if plugin `scores` did not score.
+    `before`, `after`: the pod's previous and next cycle, or None. Raises InputError if plugin `scores` did not score.
     """
     numbers = run.cycles.filter(namespace=row.namespace, name=row.name).values_list("number", flat=True)
     return cycle_steps.cycle_data(trace, scores) | {
