@@ -289,6 +289,8 @@ class _ProfileReader:
         custom = given.plugins.by_point()
         if custom.pop("unreserve").enabled:
             self.warnings.append(f"{where}: plugins.unreserve is ignored: plugins of reserve also run Unreserve")
+        if self.version == "v1beta2":
+            self._ignore_unmerged(where, custom)
         custom = self._without_placement(where, custom)
         raw_args = self._raw_args(where, given)
         if self.version == "v1beta1" and self.release.removed_plugins >= OLD_PLUGINS:
@@ -303,6 +305,19 @@ class _ProfileReader:
             if gone and entry.name in raw_args:
                 draft.missing.append((entry.name, _config_label(where, i, entry.name), "name"))
         return draft
+
+    def _ignore_unmerged(self, where: str, custom: dict[str, PluginSet]) -> None:
+        """Remove the points that v1beta2 has but does not merge with its defaults.
+
+        Source: 1.23 to 1.27, pkg/scheduler/apis/config/v1beta2/default_plugins.go (mergePlugins).
+        """
+        for point, since in (("multiPoint", (1, 23)), ("preEnqueue", (1, 26))):
+            if custom[point] == PluginSet():
+                continue
+            if numbered(self.release.number) < since:
+                raise InputError(where, f"plugins.{point}", f"unknown field in {self.release.number}")
+            custom[point] = PluginSet()
+            self.warnings.append(f"{where}: plugins.{point} is ignored, as kube-scheduler ignores it in v1beta2")
 
     def _without_placement(self, where: str, custom: dict[str, PluginSet]) -> dict[str, PluginSet]:
         """Return the plugins without those that place pod groups. Add a warning if they differ from the defaults."""

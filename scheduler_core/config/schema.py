@@ -38,7 +38,7 @@ ONLY_IN = {
     "metricsBindAddress": ("v1alpha2", "v1beta1", "v1beta2"),
     "parallelism": ("v1", "v1beta3", "v1beta2", "v1beta1"),
     "profiles.percentageOfNodesToScore": ("v1",),
-    "profiles.plugins.multiPoint": ("v1", "v1beta3"),
+    "profiles.plugins.multiPoint": ("v1", "v1beta3", "v1beta2"),
     "profiles.plugins.placementGenerate": ("v1",),
     "profiles.plugins.placementScore": ("v1",),
     "profiles.plugins.preEnqueue": ("v1", "v1beta3", "v1beta2"),

@@ -405,7 +405,7 @@ def test_v1beta1_requested_to_capacity_ratio() -> None:
         ({"kind": "KubeSchedulerConfiguration"}, "apiVersion: must be given"),
         (config() | {"apiVersion": 1}, "apiVersion: must be given"),
         ({"apiVersion": "v1", "kind": "Pod"}, "must be an object of kind KubeSchedulerConfiguration, got a 'Pod'"),
-        (config("v1beta2", profiles=[{"plugins": {"multiPoint": {}}}]), "profiles[0]: plugins.multiPoint: unknown field in v1beta2"),
+        (config("v1beta1", profiles=[{"plugins": {"multiPoint": {}}}]), "profiles[0]: plugins.multiPoint: unknown field in v1beta1"),
         (config("v1beta1", profiles=[{"plugins": {"preEnqueue": {}}}]), "plugins.preEnqueue: unknown field in v1beta1"),
         (config("v1beta3", profiles=[{"percentageOfNodesToScore": 5}]), "percentageOfNodesToScore: unknown field in v1beta3"),
         (with_profile({"score": {"enabled": entries(("ImageLocality", 4))}}, version="v1beta1"),
@@ -419,6 +419,16 @@ def test_v1beta1_requested_to_capacity_ratio() -> None:
 )  # fmt: skip
 def test_invalid_versions_are_rejected(raw: dict[str, Any], message: str) -> None:
     assert message in error_of(raw)
+
+
+def test_v1beta2_ignores_multi_point() -> None:
+    """It has the field since 1.23, and its defaults do not merge it."""
+    raw = with_profile({"multiPoint": {"enabled": entries("Mine"), "disabled": STAR}}, version="v1beta2")
+    configuration = load(raw, OLD)
+    assert configuration.profiles[0].plugins == load(config("v1beta2"), OLD).profiles[0].plugins
+    assert any("plugins.multiPoint is ignored" in warning for warning in configuration.warnings)
+    with pytest.raises(InputError, match=r"multiPoint: unknown field in 1\.22"):
+        load(raw, get_release("1.22"))
 
 
 # --- the rest of the file ---
