@@ -1,28 +1,24 @@
-"""Measure why-pending answers with their suggested fixes on a large cluster: one workload, and forty.
+"""Why-pending answers with their suggested fixes on a large cluster: one workload, and forty.
 
-    python benchmarks/answers.py [--nodes 5000] [--before COMMIT] [--repeat 3]
-
---before measures that commit of the repository in the same run, by turns. Without answers by workload it has `explain`
-and the search for fixes of a pod, which are measured for the first pod of each workload. Prints one JSON line: for each
-version milliseconds of processor time by cause of one workload with two pods, and of forty workloads: the medians of
-the repetitions.
+A row for each version: milliseconds of processor time by cause of one workload with two pods, and of forty workloads:
+the medians of the repetitions. --before measures a commit of the repository as well, by turns. Without answers by
+workload it has `explain` and the search for fixes of a pod, which are measured for the first pod of each workload.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.processes import ROOT, in_new_process
+
 Raw = dict[str, Any]
 WORKLOADS = 40
 ZONE, REQUIRED = "topology.kubernetes.io/zone", "requiredDuringSchedulingIgnoredDuringExecution"
@@ -108,8 +104,8 @@ def _pod(name: str, app: str, uid: str, requests: Raw, spec: Raw) -> Raw:
     }
 
 
-def measure(root: Path, nodes: int) -> Raw:
-    """Return milliseconds by cause of one workload, and of forty, with the package below `root`."""
+def milliseconds(root: Path, nodes: int) -> Raw:
+    """Return the time by cause of one workload, and of forty, with the package below `root`."""
     sys.path.insert(0, str(root))
     from scheduler_core.simulation import Simulation
 
@@ -145,35 +141,18 @@ def _function(simulation: Any, pods: list[str]) -> Callable[[], Any]:
     return lambda: answers_of(simulation)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--before", metavar="COMMIT")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--measure", type=Path, metavar="ROOT", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.measure:
-        print(json.dumps(measure(args.measure, args.nodes)))
-        return
+def measure(nodes: int = 5000, before: str = "", repeat: int = 3) -> Iterator[Raw]:
     with tempfile.TemporaryDirectory() as folder:
         versions = {"now": ROOT}
-        if args.before:
-            versions[args.before] = Path(folder)
-            archive = subprocess.run(
-                ["git", "archive", args.before, "scheduler_core"], cwd=ROOT, capture_output=True, check=True
-            )
-            subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
+        if before:
+            versions[before] = Path(folder)
+            archive = ["git", "archive", before, "scheduler_core"]
+            packed = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
+            subprocess.run(["tar", "x", "-C", folder], input=packed, check=True)
         found: dict[str, list[Raw]] = {version: [] for version in versions}
-        for _ in range(args.repeat):
+        for _ in range(repeat):
             for version, root in versions.items():
-                command = [sys.executable, __file__, "--nodes", str(args.nodes), "--measure", str(root)]
-                done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
-                found[version].append(json.loads(done.stdout))
-    figures: Raw = {"nodes": args.nodes, "workloads": WORKLOADS}
+                found[version].append(in_new_process(milliseconds, root, nodes))
     for version, runs in found.items():
-        figures[version] = {title: statistics.median(run[title] for run in runs) for title in runs[0]}
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main()
+        medians = {title: statistics.median(run[title] for run in runs) for title in runs[0]}
+        yield {"version": version, "nodes": nodes, "workloads": WORKLOADS, **medians}

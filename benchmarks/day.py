@@ -1,27 +1,20 @@
-"""Simulate a day of a cluster in virtual time: 500 nodes, 20,000 short-lived pods.
+"""A day of a cluster in virtual time: 500 nodes, 20,000 short-lived pods.
 
-    python benchmarks/day.py [--seed N] [--hours H] [--part core|traces|application]
-
-`core` only runs it, `traces` (the default) also encodes every record and trace; `digest` is reproducible for a seed.
-`application` executes it as a worker does, in a database of its own. Prints JSON.
+--part core only runs it; traces also encodes every record and trace, and `digest` is reproducible for a seed;
+application executes it as a worker does, in a database of its own.
 """
 
-import argparse
+from __future__ import annotations
+
 import hashlib
-import json
-import logging
-import os
 import resource
-import sys
-import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks.product import in_this_process
 from scheduler_core.commands.simulate import as_json
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario import Arrivals, Binding, RandomDuration, Scenario, ScenarioSpec
@@ -69,82 +62,56 @@ def day(seed: int, hours: float) -> Scenario:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--hours", type=float, default=24.0)
-    parser.add_argument("--part", choices=("core", "traces", "application"), default="traces")
-    args = parser.parse_args()
-    if args.part == "application":
-        print(json.dumps({"part": args.part, **application(day(args.seed, args.hours))}))
-        return
-    run = ScenarioRun(day(args.seed, args.hours))
-    convert = encoded if args.part == "traces" else lambda record: b""
-    digest = hashlib.sha256()
-    records = attempts = size = 0
-    began, began_processor = time.perf_counter(), time.process_time()
-    for record in run.run():
-        records += 1
-        attempts += record.trace is not None
-        data = convert(record)
-        size += len(data)
-        digest.update(data)
-    figures = {
-        "part": args.part,
-        "seconds": round(time.perf_counter() - began, 1),
-        "processor_seconds": round(time.process_time() - began_processor, 1),
-        "records": records,
-        "attempts": attempts,
-        "mb": round(size / 1e6, 1),
-        "digest": digest.hexdigest()[:16],
-    }
-    print(json.dumps(figures))
-
-
 def encoded(record: Record) -> bytes:
     """Return the record and its trace as bytes."""
     trace = record.trace.encode() if record.trace is not None else b""
     return msgspec.json.encode(as_json(record)) + trace
 
 
+def since(began: float, began_processor: float) -> dict[str, Any]:
+    """Return the seconds since then, of the clock and of the processor."""
+    seconds, processor = time.perf_counter() - began, time.process_time() - began_processor
+    return {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
+
+
 def application(scenario: Scenario) -> dict[str, Any]:
-    """Return the figures of a recorded run. `processor_seconds`: of the worker, which writes, and of the process that
-    computes."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": folder}
-        import django
-
-        django.setup()
-        from django.conf import settings
-        from django.core.management import call_command
-        from django.db import connection
-
+    """Return the figures of a recorded run. `children_s`: processor time of the process that computes."""
+    with in_this_process(RUN_MAX_RECORDS="10000000"):
         from kubesched_ui.ingest import ingest_files
         from kubesched_ui.ingest.store import store
         from kubesched_ui.models import Run
         from kubesched_ui.runs import tasks
 
-        logging.disable(logging.WARNING)
-        settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-        settings.RUN_MAX_RECORDS = 10_000_000
-        call_command("migrate", verbosity=0)
         stored = store(ingest_files([("day.json", msgspec.json.encode(scenario))]), name="day")
         timing = {"in_time": True, "until": scenario.spec.until}
         run = Run.objects.create(scenario=stored, seed=scenario.spec.seed, tie_break=Run.TieBreak.SEED, **timing)
         began, began_processor = time.perf_counter(), time.process_time()
         tasks.execute_run(run.pk)
+        took = since(began, began_processor)
         run.refresh_from_db()
         assert run.state == Run.State.DONE, run.error
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        computing = children.ru_utime + children.ru_stime
-        connection.close()
-        return {
-            "seconds": round(time.perf_counter() - began, 1),
-            "processor_seconds": [round(time.process_time() - began_processor, 1), round(computing, 1)],
-            "attempts": run.cycles_done,
-            "events": run.last_seq,
-        }
+        computing = round(children.ru_utime + children.ru_stime, 1)
+        return took | {"children_s": computing, "attempts": run.cycles_done, "events": run.last_seq}
 
 
-if __name__ == "__main__":
-    main()
+def core(scenario: Scenario, traces: bool) -> dict[str, Any]:
+    digest, records, attempts, size = hashlib.sha256(), 0, 0, 0
+    began, began_processor = time.perf_counter(), time.process_time()
+    for record in ScenarioRun(scenario).run():
+        records += 1
+        attempts += record.trace is not None
+        data = encoded(record) if traces else b""
+        size += len(data)
+        digest.update(data)
+    return since(began, began_processor) | {
+        "records": records,
+        "attempts": attempts,
+        "mb": round(size / 1e6, 1),
+        "digest": digest.hexdigest()[:16],
+    }
+
+
+def measure(seed: int = 1, hours: float = 24.0, part: str = "traces") -> Iterator[dict[str, Any]]:
+    scenario = day(seed, hours)
+    yield {"part": part, **(application(scenario) if part == "application" else core(scenario, part == "traces"))}

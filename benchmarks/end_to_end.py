@@ -1,11 +1,8 @@
-"""Measure how much of the core's speed a run of the application has, and what it stores.
-
-    python benchmarks/end_to_end.py [--pods 10000] [--rounds 3] [--update docs/performance.md]
+"""How much of the core's speed a run of the application has, and what it stores.
 
 Executes runs as a worker does, in a database of its own, and between them the core alone on the same objects, with
-every cycle traced and encoded (`python -m scheduler_core bench`). The first cycle of both begins after the cluster is
-loaded; a run ends when its last event is stored. Prints one JSON line for each workload and number of nodes, with the
-median of the rounds.
+every cycle traced and encoded. The first cycle of both begins after the cluster is loaded; a run ends when its last
+event is stored. A row for each workload and number of nodes has the median of the rounds.
 
 `ratio` compares seconds of the clock, so nothing else should run. `processor_ratio` compares the core's processor time
 to that of the busier of the two processes of a run: the ratio on two idle processors. It also holds on a busy machine.
@@ -13,30 +10,32 @@ to that of the busier of the two processes of a run: the ratio on two idle proce
 
 from __future__ import annotations
 
-import argparse
-import json
-import logging
-import os
-import re
 import resource
 import statistics
-import sys
-import tempfile
 import time
+from collections.abc import Iterator
 from multiprocessing.sharedctypes import RawValue
-from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.product import as_list, in_this_process
+from scheduler_core.api.objects import decode
+from scheduler_core.commands.bench import workload
+from scheduler_core.simulation import Simulation
 
-from scheduler_core.api.objects import decode  # noqa: E402
-from scheduler_core.commands.bench import workload  # noqa: E402
-from scheduler_core.simulation import Simulation  # noqa: E402
-
-WORKLOADS, NODES = ("mixed", "basic", "spread", "antiaffinity"), (100, 1000, 5000)
+NODES = (100, 1000, 5000)
 MEASURED = {"mixed": (1000, 5000), "basic": NODES, "spread": NODES, "antiaffinity": (5000,)}
 SETTINGS: dict[str, Any] = {"release": "1.34", "percentage": 100, "seed": 1}
+COLUMNS = {
+    "workload": "{workload}",
+    "nodes": "{nodes:,}",
+    "pods": "{pods:,}",
+    "core µs": "{core_us}",
+    "computing µs": "{computing_us}",
+    "writing µs": "{writing_us}",
+    "ratio": "{processor_ratio}",
+    "by the clock": "{ratio}",
+    "bytes per cycle": "{bytes_per_cycle:,}",
+}
 
 
 class Speed(NamedTuple):
@@ -95,7 +94,7 @@ def application(scenario: Any) -> tuple[Speed, Any]:
 
     run = Run.objects.create(scenario=scenario, tie_break=Run.TieBreak.SEED, **SETTINGS)
     original_begin, original_run = tasks.begin, SinglePassRecorder.run
-    tasks.begin, SinglePassRecorder.run = begin, run_loaded  # type: ignore[method-assign]
+    tasks.begin, SinglePassRecorder.run = begin, run_loaded  # type: ignore[assignment, method-assign]
     try:
         tasks.execute_run(run.pk)
     finally:
@@ -122,14 +121,13 @@ def stored_bytes() -> dict[str, int]:
     return sizes
 
 
-def measure(name: str, nodes: int, pods: int, rounds: int) -> dict[str, Any]:
+def compared(name: str, nodes: int, pods: int, rounds: int) -> dict[str, Any]:
     """Return the figures of a workload."""
     from kubesched_ui.ingest import ingest_files
     from kubesched_ui.ingest.store import store
 
     objects = workload(name, nodes, pods)
-    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
-    scenario = store(ingest_files([("cluster.json", document)]), name=name)
+    scenario = store(ingest_files([("cluster.json", as_list(objects))]), name=name)
     alone: list[Speed] = []
     whole: list[Speed] = []
     bytes_per_cycle = {}
@@ -161,48 +159,8 @@ def measure(name: str, nodes: int, pods: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the figures as a Markdown table."""
-    names = "workload | nodes | pods | core µs | computing µs | writing µs | ratio | by the clock | bytes per cycle"
-    lines = [f"| {names} |", f"| --- |{' --: |' * names.count('|')}"]
-    for row in rows:
-        lines.append(
-            f"| {row['workload']} | {row['nodes']:,} | {row['pods']:,} | {row['core_us']} | {row['computing_us']} "
-            f"| {row['writing_us']} | {row['processor_ratio']} | {row['ratio']} | {row['bytes_per_cycle']:,} |"
-        )
-    return "\n".join(lines)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="The application's speed, compared to the core's.")
-    parser.add_argument("--pods", type=int, default=10000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="measure one workload")
-    parser.add_argument("--update", type=Path, help="the document whose table is replaced")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": folder}
-        import django
-
-        django.setup()
-        from django.conf import settings
-        from django.core.management import call_command
-        from django.db import connection
-
-        logging.disable(logging.WARNING)
-        settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-        call_command("migrate", verbosity=0)
-        rows = []
-        for name in [given.only] if given.only else WORKLOADS:
+def measure(pods: int = 10000, rounds: int = 3, only: str = "") -> Iterator[dict[str, Any]]:
+    with in_this_process():
+        for name in [only] if only else MEASURED:
             for nodes in MEASURED[name]:
-                rows.append(measure(name, nodes, min(given.pods, nodes * 80), given.rounds))
-                print(json.dumps(rows[-1]), flush=True)
-        connection.close()
-    if given.update:
-        text = given.update.read_text()
-        body = f"<!-- end to end -->\n{table(rows)}\n<!-- /end to end -->"
-        given.update.write_text(re.sub(r"<!-- end to end -->.*<!-- /end to end -->", lambda _: body, text, flags=re.S))
-
-
-if __name__ == "__main__":
-    main()
+                yield compared(name, nodes, min(pods, nodes * 80), rounds)

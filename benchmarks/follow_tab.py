@@ -1,29 +1,24 @@
-"""Measure a tab in follow mode: memory, frames and received bytes while an active run is followed for minutes.
+"""A tab in follow mode: memory, frames and received bytes while an active run is followed for minutes.
 
-    python benchmarks/follow_tab.py [--nodes 2000] [--pods 3000] [--minutes 10] [--speed 5]
-
-Starts the product with its own data folder, starts a run and follows it in a headless Chromium of 1440 by 900 pixels
-from the first decision, at a speed in decisions a second (2000: as fast as it runs). Prints one JSON line per minute:
-decisions shown, JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS, and without what it
-shares with other processes), bytes received since the page was opened, and of the frames until the last decision was
-shown: how many, frames a second (median), and how many took longer than at 55 a second. The last line is the peak of
-each.
+Starts a run and follows it in a headless Chromium of 1440 by 900 pixels from the first decision, at a --speed in
+decisions a second, one of those that the page offers (2000: as fast as it runs). A row per minute: decisions shown,
+JavaScript heap after a collection, DOM nodes, memory of the renderer process (RSS, and without what it shares with
+other processes), bytes received since the page was opened, and of the frames until the last decision was shown: how
+many, frames a second (median), and how many took longer than at 55 a second.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import statistics
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app import call, running
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
+from benchmarks.product import running
 from scheduler_core.commands.bench import workload
 from tests.browser.chromium import CHROMIUM, FLAGS
 
@@ -71,8 +66,7 @@ def sample(browser: Browser, page: Page, session: CDPSession) -> dict[str, Any]:
     }
 
 
-def follow(browser: Browser, address: str, scenario: int, minutes: float, speed: str, end: str) -> list[dict[str, Any]]:
-    run = call(f"{address}/api/scenarios/{scenario}/runs", {})[0]["id"]
+def follow(browser: Browser, address: str, minutes: float, speed: str, end: str) -> Iterator[dict[str, Any]]:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     session = page.context.new_cdp_session(page)
     received = [0]
@@ -81,37 +75,19 @@ def follow(browser: Browser, address: str, scenario: int, minutes: float, speed:
     session.send("Network.enable", {"maxTotalBufferSize": 1, "maxResourceBufferSize": 1})  # else bodies stay in memory
     session.on("Network.dataReceived", lambda event: received.append(event["encodedDataLength"]))
     session.on("Network.webSocketFrameReceived", lambda event: received.append(len(event["response"]["payloadData"])))
-    page.goto(f"{address}/runs/{run}/")
+    page.goto(address)
     page.locator("#map [data-decision]").first.wait_for(state="attached", timeout=120_000)
     page.locator("#map [data-speed]").select_option(speed)
     page.evaluate(WATCH, end)
-    began, rows = time.monotonic(), []
+    began = time.monotonic()
     while time.monotonic() < began + minutes * 60:
         page.wait_for_timeout(min(60_000, minutes * 60_000))
         row = {"minutes": round((time.monotonic() - began) / 60, 1), **sample(browser, page, session)}
-        rows.append(row | {"received_mb": round(sum(received) / MB, 2)})
-        print(json.dumps(rows[-1]), flush=True)
-    return rows
+        yield row | {"received_mb": round(sum(received) / MB, 2)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A tab in follow mode.")
-    parser.add_argument("--nodes", type=int, default=2000)
-    parser.add_argument("--pods", type=int, default=3000)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--speed", default="5", help="decisions a second, one of those that the page offers")
-    given = parser.parse_args()
-    if CHROMIUM is None:
-        sys.exit("no chromium on this machine")
-    document = {"apiVersion": "v1", "kind": "List", "items": workload("basic", given.nodes, given.pods)}
-    with running() as (address, _), sync_playwright() as playwright:
-        scenario = call(f"{address}/api/scenarios", json.dumps(document).encode())[0]["id"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        rows = follow(browser, address, scenario, given.minutes, given.speed, f"after {given.pods:,} cycles")
-        browser.close()
-    keys = ("heap_mb", "dom_nodes", "rss_mb", "private_mb")
-    print(json.dumps({"peak": {key: max(row[key] for row in rows) for key in keys}, **vars(given)}))
-
-
-if __name__ == "__main__":
-    main()
+def measure(nodes: int = 2000, pods: int = 3000, minutes: float = 10, speed: str = "5") -> Iterator[dict[str, Any]]:
+    with running() as product, sync_playwright() as playwright:
+        run = product.start_run(product.upload(workload("basic", nodes, pods)))
+        with playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+            yield from follow(browser, f"{product.address}/runs/{run}/", minutes, speed, f"after {pods:,} cycles")

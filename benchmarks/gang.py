@@ -1,20 +1,16 @@
-"""Measure pod groups: python -m benchmarks.gang [--nodes 1000] [--members 100] prints a JSON line per workload.
+"""Pod groups: a row per workload, with the milliseconds of the group's cycle and the encoded traces of all members.
 
 `plain`: a gang that fits. `short`: one member requests too much, so that none is bound. `domains`: with
 TopologyAwareWorkloadScheduling, over ten zones with free resources. `gates`: all gates on, a gang that fits anywhere.
-`preempts`: WorkloadAwarePreemption in a full cluster with `--movable` pods that may be evicted. `ms`: the cycle of the
-group, with the encoded traces of all members; `cycles`: cycles of members, including dry runs.
+`preempts`: WorkloadAwarePreemption in a full cluster with --movable pods that may be evicted.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.serialize import group_to_dict
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.simulation import Simulation
@@ -62,48 +58,22 @@ def objects(workload: str, nodes: int, members: int, movable: int) -> Iterator[R
         yield _pod(f"gang-{i:05}", cpu, schedulingGroup={"podGroupName": "gang"}, priority=100)
 
 
-def measure(workload: str, nodes: int, members: int, movable: int) -> Raw:
-    release = "1.36 " + ",".join(f"{gate}=true" for gate in sorted(WORKLOADS[workload]))
-    simulation = Simulation(list(objects(workload, nodes, members, movable)), release=release)
-    tried, cycles = GroupScheduler._try, 0
-
-    def counted(*args: Any) -> Any:
-        nonlocal cycles
-        cycles += 1
-        return tried(*args)
-
-    GroupScheduler._try = counted  # type: ignore[method-assign]
-    try:
+def measure(nodes: int = 1000, members: int = 100, movable: int = 40, only: str = "") -> Iterator[Raw]:
+    for workload in [only] if only else WORKLOADS:
+        release = "1.36 " + ",".join(f"{gate}=true" for gate in sorted(WORKLOADS[workload]))
+        simulation = Simulation(list(objects(workload, nodes, members, movable)), release=release)
         begin = time.perf_counter()
         (trace,) = (one for one in simulation.attempts() if isinstance(one, GroupTrace))
         size = sum(len(member.trace.encode()) for member in trace.members)
         took = time.perf_counter() - begin
-    finally:
-        GroupScheduler._try = tried  # type: ignore[method-assign]
-    found = group_to_dict(trace)
-    return {
-        "workload": workload,
-        "nodes": nodes,
-        "members": members,
-        "result": found["result"],
-        "bound": found["bound"],
-        "victims": len(found["victims"]),
-        "cycles": cycles,
-        "trace_bytes": size,
-        "ms": round(took * 1000, 1),
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--members", type=int, default=100)
-    parser.add_argument("--movable", type=int, default=40, help="pods that may be evicted, of `preempts`")
-    parser.add_argument("--only", choices=WORKLOADS)
-    given = parser.parse_args()
-    for workload in [given.only] if given.only else WORKLOADS:
-        print(json.dumps(measure(workload, given.nodes, given.members, given.movable)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        found = group_to_dict(trace)
+        yield {
+            "workload": workload,
+            "nodes": nodes,
+            "members": members,
+            "result": found["result"],
+            "bound": found["bound"],
+            "victims": len(found["victims"]),
+            "trace_bytes": size,
+            "ms": round(took * 1000, 1),
+        }

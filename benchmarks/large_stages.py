@@ -1,28 +1,61 @@
-"""Measure a large cluster by processor time: its upload, its run and its scenario page, each in a process of its own.
+"""A large cluster by processor time: its upload, its run and its scenario page, each in a process of its own.
 
-    python benchmarks/large_stages.py [--nodes 65000] [--pods 500000] [--bound 490000]
-
-For a busy machine, on which seconds of the clock say little. The cluster is that of `large_run.py`. Prints one JSON
-line for each stage: seconds of processor time of the process and of the one that it starts, and the peak MB of both.
+For a busy machine, on which seconds of the clock say little. A row for each stage: seconds of processor time of the
+process and of the one that it starts, and the peak MB of both.
 """
 
 from __future__ import annotations
 
-import argparse
+import gzip
 import json
-import logging
-import os
 import resource
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.processes import in_new_process
+from benchmarks.product import in_this_process
 
-from benchmarks.large_run import LIMITS, cluster  # noqa: E402
+APPS = 200
+# Settings that let a cluster of 65,000 nodes and 500,000 pods in.
+LIMITS = {
+    **{"INGEST_MAX_NODES": "65000", "INGEST_MAX_PODS": "500000", "INGEST_MAX_BYTES": "1073741824"},
+    **{"INGEST_MAX_SECONDS": "1800", "INGEST_MAX_MEMORY": "17179869184"},
+    **{"BESIDE_MAX_MEMORY": "8589934592", "WEB_MAX_MEMORY": "4294967296"},
+}
+
+
+def cluster(pods: int, nodes: int, bound: int, out: IO[bytes]) -> None:
+    """Write a gzipped snapshot. `bound` of its `pods` pods run. One in forty of the others does not fit."""
+    with gzip.open(out, "wt", 1) as text:
+        text.write('{"kind": "List", "items": [')
+        for number, item in enumerate(objects(pods, nodes, bound)):
+            text.write(", " * (number > 0) + json.dumps(item))
+        text.write("]}")
+
+
+def objects(pods: int, nodes: int, bound: int) -> Iterator[dict[str, Any]]:
+    """Yield the nodes and pods of `cluster`."""
+    per_node = 110 if bound else pods * 39 // 40 // nodes
+    for number in range(nodes):
+        labels = {"kubernetes.io/hostname": f"n{number:04}", "topology.kubernetes.io/zone": f"z{number % 5}"}
+        allocatable = {"cpu": "96", "memory": "768Gi", "pods": str(per_node)}
+        metadata = {"name": f"n{number:04}", "labels": labels}
+        yield {"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
+    for number in range(pods):
+        app = f"app-{number % APPS:03}"
+        requests = {"cpu": f"{50 + number % 7 * 25}m", "memory": f"{64 << number % 4}Mi"}
+        if bound and number >= bound and number % 40 == 0:
+            requests["cpu"] = "200"
+        metadata = {"name": f"{app}-{number:06}", "namespace": f"team-{number % 20}", "labels": {"app": app}}
+        containers = [{"name": "main", "image": f"registry.example/{app}:1", "resources": {"requests": requests}}]
+        spec: dict[str, Any] = {"containers": containers}
+        pod = {"kind": "Pod", "metadata": metadata, "spec": spec}
+        if number < bound:
+            spec["nodeName"] = f"n{number % nodes:04}"
+            pod["status"] = {"phase": "Running", "startTime": f"2026-01-01T00:{number % 60:02}:00Z"}
+        yield pod
 
 
 def upload(var: Path) -> None:
@@ -49,47 +82,23 @@ def page(var: Path) -> None:
 STAGES: dict[str, Callable[[Path], None]] = {"upload": upload, "run": run, "page": page}
 
 
-def stage(name: str, var: Path) -> None:
-    """Execute a stage in this process and print its figures."""
-    os.environ |= dict(limit.split("=") for limit in LIMITS.split())
-    os.environ |= {"DJANGO_SETTINGS_MODULE": "kubesched_ui.settings", "KUBESCHED_VAR_DIR": str(var)}
-    import django
-
-    django.setup()
-    from django.conf import settings
-    from django.core.management import call_command
-
-    logging.disable(logging.WARNING)
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    call_command("migrate", verbosity=0)
-    kinds = {"own": resource.RUSAGE_SELF, "child": resource.RUSAGE_CHILDREN}
-    before = {kind: resource.getrusage(who) for kind, who in kinds.items()}
-    STAGES[name](var)
-    figures: dict[str, float | str] = {"stage": name}
-    for kind, who in kinds.items():
-        used = resource.getrusage(who)
-        seconds = used.ru_utime + used.ru_stime - before[kind].ru_utime - before[kind].ru_stime
-        figures |= {f"{kind}_s": round(seconds, 2), f"{kind}_mb": round(used.ru_maxrss / 1024)}
-    print(json.dumps(figures), flush=True)
+def stage(name: str, var: Path) -> dict[str, Any]:
+    """Execute a stage in this process. Return its figures."""
+    with in_this_process(var, **LIMITS):
+        kinds = {"own": resource.RUSAGE_SELF, "child": resource.RUSAGE_CHILDREN}
+        before = {kind: resource.getrusage(who) for kind, who in kinds.items()}
+        STAGES[name](var)
+        figures: dict[str, Any] = {"stage": name}
+        for kind, who in kinds.items():
+            used = resource.getrusage(who)
+            seconds = used.ru_utime + used.ru_stime - before[kind].ru_utime - before[kind].ru_stime
+            figures |= {f"{kind}_s": round(seconds, 2), f"{kind}_mb": round(used.ru_maxrss / 1024)}
+        return figures
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=65_000)
-    parser.add_argument("--pods", type=int, default=500_000)
-    parser.add_argument("--bound", type=int, default=490_000)
-    parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
-    parser.add_argument("--var", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.stage:
-        stage(given.stage, given.var)
-        return
+def measure(nodes: int = 65_000, pods: int = 500_000, bound: int = 490_000) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         with (Path(folder) / "cluster.json.gz").open("wb") as file:
-            cluster(given.pods, given.nodes, given.bound, file)
+            cluster(pods, nodes, bound, file)
         for name in STAGES:
-            subprocess.run([sys.executable, __file__, "--stage", name, "--var", folder], check=True)
-
-
-if __name__ == "__main__":
-    main()
+            yield in_new_process(stage, name, Path(folder))

@@ -1,41 +1,32 @@
-"""Benchmark the map: frames per second in Chromium's trace, on a large run, while panning, zooming and playing.
+"""The map: frames per second in Chromium's trace, on a large run, while panning, zooming and playing.
 
-    python benchmarks/map.py [--nodes 5000] [--pods 10000] [--seconds 4] [--headed]
-
-Starts the product with its own data folder, runs a workload and opens the page of the run in a headless Chromium of
-1440 by 900 pixels. The map has no groups, so that every visible node is drawn as a box. For each action: frames per
-second that Chromium started and did not drop (`frames`, including frames without a change), frames with something to
-draw (`drawn`), dropped frames (`dropped`), the 99th percentile of the gap between two frames (`gap_ms_p99`), the time
-of scripts per frame (`script_ms`: median, p95), and of these the processor time (`script_processor_ms`).
-`processor_ms` is the processor time of all processes of Chromium per drawn frame; a busy machine hardly changes it.
-`control` is a page that draws almost nothing: the maximum of this machine at that time. `renderer` is the GPU, or the
-processor without a GPU. Prints one JSON line.
+Opens the page of a run in a headless Chromium of 1440 by 900 pixels (--headed: in a window, with the GPU that there
+is). The map has no groups, so that every visible node is drawn as a box. For each action: frames per second that
+Chromium started and did not drop (`frames`, including frames without a change), frames with something to draw
+(`drawn`), dropped frames (`dropped`), the 99th percentile of the gap between two frames (`gap_ms_p99`), the time of
+scripts per frame (`script_ms`: median, p95), and of these the processor time (`script_processor_ms`). `processor_ms`
+is the processor time of all processes of Chromium per drawn frame; a busy machine hardly changes it. `control` is a
+page that draws almost nothing: the maximum of this machine at that time. `renderer` is the GPU, or the processor
+without a GPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import math
-import shutil
 import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.processes import quantile
+from benchmarks.product import running
+from scheduler_core.commands.bench import workload
+from tests.browser.chromium import CHROMIUM, FLAGS
 
-from benchmarks.debugger import median, product, ran  # noqa: E402
-from scheduler_core.commands.bench import workload  # noqa: E402
-
-FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 CATEGORIES = [
     "disabled-by-default-devtools.timeline",
     "disabled-by-default-devtools.timeline.frame",
@@ -67,7 +58,7 @@ def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, A
     )
     scripts = [event for event in events if event["name"] == "FireAnimationFrame" and "dur" in event]
     frames, processor = ([event.get(key, 0) / 1e3 for event in scripts] for key in ("dur", "tdur"))
-    gaps = sorted(after - before for before, after in itertools.pairwise(begun))
+    gaps = [after - before for before, after in itertools.pairwise(begun)]
     if not gaps or not frames:
         return {"frames": 0}
     seconds = (begun[-1] - begun[0]) / 1e3
@@ -75,7 +66,7 @@ def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, A
         "frames": round((len(gaps) - len(dropped)) / seconds, 1),
         "drawn": round(len(drawn) / seconds, 1),
         "dropped": round(len(dropped) / seconds, 1),
-        "gap_ms_p99": round(gaps[math.floor(0.99 * (len(gaps) - 1))], 1),
+        "gap_ms_p99": round(quantile(gaps, 0.99), 1),
         "script_ms": median_and_p95(frames),
         "script_processor_ms": median_and_p95(processor),
         "processor_ms": round(1e3 * used / max(1, len(drawn)), 1),
@@ -83,7 +74,7 @@ def traced(browser: Browser, page: Page, act: Callable[[], None]) -> dict[str, A
 
 
 def median_and_p95(values: list[float]) -> list[float]:
-    return [round(statistics.median(values), 1), round(sorted(values)[int(0.95 * len(values))], 1)]
+    return [round(statistics.median(values), 1), round(quantile(values, 0.95), 1)]
 
 
 def processor_seconds(browser: Browser) -> float:
@@ -158,32 +149,22 @@ def renderer(browser: Browser) -> dict[str, str]:
     return {"canvas": features["2d_canvas"], "compositing": features["gpu_compositing"], "version": browser.version}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--pods", type=int, default=10_000)
-    parser.add_argument("--workload", default="basic", help="as of python -m scheduler_core bench")
-    parser.add_argument("--seconds", type=float, default=4, help="of each thing that is done")
-    parser.add_argument("--headed", action="store_true", help="in a window, with the GPU that there is")
-    given = parser.parse_args()
-    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
-    chromium = next(filter(None, map(shutil.which, names)), None)
-    with tempfile.TemporaryDirectory() as folder, product(Path(folder)) as address, sync_playwright() as playwright:
-        run = ran(address, workload(given.workload, given.nodes, given.pods))
-        figures: dict[str, Any] = {"nodes": given.nodes, "pods": given.pods, "workload": given.workload}
-        moments = [1 + given.pods * i // 10 for i in range(10)]
-        api = f"{address}{run}"
-        figures["map_ms"] = median([f"{api}/map?cycle={k}" for k in moments])
-        figures["tape_ms"] = median([f"{api}/map/tape?after={k}" for k in moments])
-        figures["cycle_ms"] = median([f"{api}/cycles/{k}" for k in moments])
-        figures["state_ms"] = median([f"{api}/state?cycle={k}" for k in moments])
-        flags = FLAGS if given.headed else [*FLAGS, "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags, headless=not given.headed)
-        figures["renderer"] = renderer(browser)
-        figures |= measured(browser, f"{address}{run.replace('/api', '')}/", given.seconds)
-        browser.close()
-    print(json.dumps(figures))
-
-
-if __name__ == "__main__":
-    main()
+def measure(
+    nodes: int = 5000, pods: int = 10_000, kind: str = "basic", seconds: float = 4, headed: bool = False
+) -> Iterator[dict[str, Any]]:
+    with running() as product, sync_playwright() as playwright:
+        run = product.run(product.upload(workload(kind, nodes, pods)), release="1.34", percentage=100, seed=1)["id"]
+        figures: dict[str, Any] = {"nodes": nodes, "pods": pods, "workload": kind}
+        moments, api = [1 + pods * i // 10 for i in range(10)], f"/api/runs/{run}"
+        for name, path in (
+            ("map_ms", "map?cycle="),
+            ("tape_ms", "map/tape?after="),
+            ("cycle_ms", "cycles/"),
+            ("state_ms", "state?cycle="),
+        ):
+            times = [product.call(f"{api}/{path}{moment}")[1] for moment in moments]
+            figures[name] = round(statistics.median(times) * 1e3, 1)
+        flags = [flag for flag in FLAGS if not headed or flag != "--disable-gpu"]
+        with playwright.chromium.launch(executable_path=CHROMIUM, args=flags, headless=not headed) as browser:
+            figures["renderer"] = renderer(browser)
+            yield figures | measured(browser, f"{product.address}/runs/{run}/", seconds)

@@ -1,31 +1,24 @@
-"""Measure pages over a slow link: waiting times at 50 kB/s, with an empty browser cache.
+"""Pages over a slow link: waiting times at --kbytes a second, with an empty browser cache.
 
-    python benchmarks/slow_link.py [--nodes 1000] [--pods 2000] [--kbytes 50] [--latency 100] [--visits 3]
-                                   [--update docs/performance.md]
-
-Starts the product, runs a snapshot and a sample in virtual time, and opens pages in Chromium, each in a new profile,
-through the DevTools' network emulation. Prints one JSON object: page -> requests, kilobytes received until all is
-loaded, seconds until the first paint and until the main content is visible (median of the visits).
+Runs a snapshot and a sample in virtual time, and opens pages in Chromium, each in a new profile, through the DevTools'
+network emulation with --latency milliseconds added to every request. A row for each page: requests, kilobytes received
+until all is loaded, seconds until the first paint and until the main content is visible (median of the visits).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
-import shutil
 import statistics
-import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from app import call, running
 from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.product import Product, running
 from scheduler_core.commands.bench import workload
+from tests.browser.chromium import CHROMIUM, FLAGS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+COLUMNS = {name: f"{{{name}}}" for name in ("page", "requests", "kB", "first paint s", "content s")}
 
 # Checks at every frame whether the main content is laid out. There is no frame before the style sheets are loaded.
 WATCH = """(selector) => {
@@ -40,17 +33,15 @@ MAP = "#map:has([data-wait][hidden]) canvas"  # once it is drawn
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
-def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
+def record(product: Product, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
     """Return name -> (path, selector of the main content) of new runs."""
     huge = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "999"}}}]}
     objects = workload("basic", nodes, pods)
     objects.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "huge"}, "spec": huge})
-    document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
-    scenario = call(f"{address}/api/scenarios", document)[0]["id"]
-    samples = call(f"{address}/api/scenarios")[0]
-    listed = samples["items"] if isinstance(samples, dict) else samples
-    timed = next(one["id"] for one in listed if one["name"].startswith("Virtual time: a gang"))
-    runs = [finished(address, number) for number in (scenario, timed)]
+    scenario = product.upload(objects)
+    samples = product.call("/api/scenarios")[0]
+    timed = next(one["id"] for one in samples if one["name"].startswith("Virtual time: a gang"))
+    runs = [product.run(number)["id"] for number in (scenario, timed)]
     return {
         "home": ("/", ".tiles"),
         "scenario": (f"/scenarios/{scenario}/", "#startform"),
@@ -58,19 +49,11 @@ def record(address: str, nodes: int, pods: int) -> dict[str, tuple[str, str]]:
         "run in virtual time": (f"/runs/{runs[1]}/", MAP),
         "pod that was placed": (f"/runs/{runs[0]}/pods/default/pod-000000/?point=score", ".scores"),
         "pod without a node": (f"/runs/{runs[0]}/pods/default/huge/", ".matrix"),
-        "pod in time": (f"/runs/{runs[1]}/pods/default/training-1/", ".answer"),
+        "pod in virtual time": (f"/runs/{runs[1]}/pods/default/training-1/", ".answer"),
     }
 
 
-def finished(address: str, scenario: int) -> int:
-    """Return a finished new run of the scenario."""
-    run: int = call(f"{address}/api/scenarios/{scenario}/runs", {})[0]["id"]
-    while call(f"{address}/api/runs/{run}")[0]["state"] in ("queued", "running"):
-        time.sleep(0.2)
-    return run
-
-
-def measure(browser: Browser, address: str, path: str, selector: str, link: dict[str, float]) -> dict[str, float]:
+def visit(browser: Browser, address: str, path: str, selector: str, link: dict[str, float]) -> dict[str, float]:
     """Measure one visit with an empty cache."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
@@ -94,32 +77,15 @@ def measure(browser: Browser, address: str, path: str, selector: str, link: dict
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Pages over a slow link.")
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--pods", type=int, default=2000)
-    parser.add_argument("--kbytes", type=float, default=50, help="per second")
-    parser.add_argument("--latency", type=float, default=100, help="milliseconds added to every request")
-    parser.add_argument("--visits", type=int, default=3)
-    parser.add_argument("--update", type=Path, help="the document whose figures are replaced")
-    given = parser.parse_args()
-    link = {"downloadThroughput": given.kbytes * 1000, "latency": given.latency}
-    with running() as (address, _), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        found: dict[str, Any] = {}
-        for name, (path, selector) in record(address, given.nodes, given.pods).items():
-            visits = [measure(browser, address, path, selector, link) for _ in range(given.visits)]
-            found[name] = {key: statistics.median(visit[key] for visit in visits) for key in visits[0]}
-        browser.close()
-    print(json.dumps(found, indent=2))
-    if given.update:
-        head = list(next(iter(found.values())))
-        rows = [f"| {name} | " + " | ".join(str(row[key]) for key in head) + " |" for name, row in found.items()]
-        table = [f"| page | {' | '.join(head)} |", "| --- |" + " --: |" * len(head), *rows]
-        body = "\n".join(["<!-- slow link -->", *table, "<!-- /slow link -->"])
-        text = given.update.read_text()
-        given.update.write_text(re.sub(r"<!-- slow link -->.*<!-- /slow link -->", lambda _: body, text, flags=re.S))
-
-
-if __name__ == "__main__":
-    main()
+def measure(
+    nodes: int = 1000, pods: int = 2000, kbytes: float = 50, latency: float = 100, visits: int = 3
+) -> Iterator[dict[str, Any]]:
+    link = {"downloadThroughput": kbytes * 1000, "latency": latency}
+    with (
+        running() as product,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
+    ):
+        for name, (path, selector) in record(product, nodes, pods).items():
+            seen = [visit(browser, product.address, path, selector, link) for _ in range(visits)]
+            yield {"page": name, **{key: statistics.median(one[key] for one in seen) for key in seen[0]}}

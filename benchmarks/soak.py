@@ -1,35 +1,26 @@
-"""Run rounds of requests, runs, uploads and deletions, and measure what is left after each.
+"""Rounds of requests, runs, uploads and deletions, and what is left after each.
 
-    python benchmarks/soak.py [--rounds 10] [--requests 3000] [--runs 50] [--readers 4]
-
-Starts the product (`manage.py run`) with its own data folder. A round uploads clusters, runs them and samples (single
-pass and virtual time), watches some over websockets, opens pages and API URLs from several threads, and deletes all
-that it created. After a pause, memory, files and the database are measured. Prints one JSON line: the figures of each
-round, and the change from the second to the last third of the rounds.
+A round uploads clusters, runs them and samples (single pass and virtual time), watches some over websockets, opens
+pages and API URLs from several threads, and deletes all that it created. After a pause, memory, files and the database
+are measured. A row for each round, and one with the change from the second to the last third of the rounds.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import statistics
-import sys
 import threading
 import time
 import urllib.error
-import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from websockets.sync.client import connect
 
-from benchmarks.app import OPENER, ROLES, call, running
+from benchmarks.processes import memory_mb, open_files, quantile
+from benchmarks.product import ROLES, Product, as_list, running
 from scheduler_core.commands.bench import workload
 
 REST_S = 12.0  # longer than it takes until deleted rows leave the file
@@ -45,21 +36,18 @@ OF_RUN = (
 class Soak:
     """Actions and their times. `counted`: action -> number. `seconds`: of each request."""
 
-    def __init__(self, address: str, var: Path, readers: int) -> None:
-        self.address, self.var, self.readers = address, var, readers
+    def __init__(self, product: Product, readers: int) -> None:
+        self.product, self.readers = product, readers
         self.counted: Counter[str] = Counter()
         self.seconds: list[float] = []
         self.chance = random.Random(1)
         self.lock = threading.Lock()
-        self.samples = [one["id"] for one in call(f"{address}/api/scenarios?limit=100")[0]]
-        self.clusters = [
-            json.dumps({"apiVersion": "v1", "kind": "List", "items": workload("spread", *size)}).encode()
-            for size in SIZES
-        ]
+        self.samples = [one["id"] for one in product.call("/api/scenarios?limit=100")[0]]
+        self.clusters = [as_list(workload("spread", *size)) for size in SIZES]
 
     def ask(self, path: str, body: Any = None) -> Any:
         try:
-            answer, took = call(f"{self.address}{path}", body)
+            answer, took = self.product.call(path, body)
         except urllib.error.HTTPError as error:
             with self.lock:
                 self.counted[f"status {error.code}"] += 1
@@ -99,7 +87,7 @@ class Soak:
 
     def watch(self, run: int) -> None:
         """Read the socket of a run to its end."""
-        url = f"ws{self.address[4:]}/ws/runs/{run}?since=0"
+        url = f"ws{self.product.address[4:]}/ws/runs/{run}?since=0"
         try:
             with connect(url, proxy=None, max_size=None, open_timeout=60) as client:
                 for _ in client:
@@ -116,77 +104,41 @@ class Soak:
         self.counted[f"run {found['state'] if found else 'gone'}"] += 1
 
     def delete(self, path: str) -> None:
-        with OPENER.open(urllib.request.Request(f"{self.address}{path}", method="DELETE"), timeout=60):
-            self.counted["deletions"] += 1
+        self.product.api("DELETE", path.removeprefix("/api"))
+        self.counted["deletions"] += 1
 
     def figures(self) -> dict[str, Any]:
-        """Return resident MB and open files by role, and MB of the database files and of all data."""
-        database = sum(file.stat().st_size for file in self.var.glob("*.sqlite3*"))
-        everything = sum(file.stat().st_size for file in self.var.rglob("*") if file.is_file())
-        found: dict[str, Any] = {"database_mb": round(database / 1e6, 1), "data_mb": round(everything / 1e6, 1)}
-        return found | processes(self.var)
+        """Return MB of the database files and of all data, and by role the sums of resident MB and open files."""
+        var = self.product.var
+        found: dict[str, Any] = {
+            "database_mb": round(sum(file.stat().st_size for file in var.glob("*.sqlite3*")) / 1e6, 1),
+            "data_mb": round(sum(file.stat().st_size for file in var.rglob("*") if file.is_file()) / 1e6, 1),
+        }
+        for role in ROLES:
+            pids = self.product.role(role)
+            found |= {f"{role}_mb": sum(memory_mb(pids, "VmRSS")), f"{role}_files": open_files(pids)}
+        return found
 
 
-def processes(var: Path) -> dict[str, Any]:
-    """Return for each role the total resident MB and open files of its processes."""
-    found = {f"{role}_{what}": 0.0 for role in ROLES for what in ("mb", "files")}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            environment, command = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes().decode()
-            pages = int((folder / "statm").read_text().split()[1])
-            files = len(list((folder / "fd").iterdir()))
-        except (OSError, UnicodeDecodeError):
-            continue
-        if f"VAR_DIR={var}".encode() not in environment or "supervisord" in command:
-            continue
-        for role, word in ROLES.items():
-            if word in command:
-                found[f"{role}_mb"] += pages * 4096 / 1e6
-                found[f"{role}_files"] += files
-    return {name: round(value, 1) for name, value in found.items()}
-
-
-def growth(rounds: list[dict[str, Any]], of: Callable[[dict[str, Any]], float]) -> float:
+def growth(values: list[float]) -> float:
     """Return the relative growth of the mean from the second last to the last third."""
-    third = max(1, len(rounds) // 3)
-    before = statistics.mean(of(one) for one in rounds[-2 * third : -third] or rounds[:1])
-    return round(statistics.mean(of(one) for one in rounds[-third:]) / before - 1, 3) if before else 0.0
+    third = max(1, len(values) // 3)
+    before = statistics.mean(values[-2 * third : -third] or values[:1])
+    return round(statistics.mean(values[-third:]) / before - 1, 3) if before else 0.0
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A day's use in minutes.")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--requests", type=int, default=3000)
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--readers", type=int, default=4)
-    given = parser.parse_args()
-    rounds: list[dict[str, Any]] = []
-    with running() as (address, var):
-        soak = Soak(address, var, given.readers)
-        start = time.perf_counter()
-        for _ in range(given.rounds):
-            soak.round(given.requests, given.runs)
+def measure(rounds: int = 10, requests: int = 3000, runs: int = 50, readers: int = 4) -> Iterator[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    with running() as product:
+        soak, start = Soak(product, readers), time.perf_counter()
+        for _ in range(rounds):
+            soak.round(requests, runs)
             time.sleep(REST_S)
-            rounds.append(soak.figures())
-            print(json.dumps(rounds[-1]), file=sys.stderr, flush=True)
-        took = time.perf_counter() - start
-    seconds = sorted(soak.seconds)
-    print(
-        json.dumps(
-            {
-                "seconds": round(took),
-                "counted": dict(soak.counted),
-                "request_ms": {
-                    "median": round(statistics.median(seconds) * 1e3, 1),
-                    "p95": round(seconds[int(len(seconds) * 0.95)] * 1e3, 1),
-                    "max": round(seconds[-1] * 1e3),
-                },
-                "growth": {name: growth(rounds, lambda one, name=name: one[name]) for name in rounds[0]},  # type: ignore[misc]
-                "rounds": rounds,
-            }
-        )
-    )
-
-
-if __name__ == "__main__":
-    main()
+            found.append(soak.figures())
+            yield found[-1]
+        yield {
+            "seconds": round(time.perf_counter() - start),
+            "counted": dict(soak.counted),
+            "request_ms": {str(share): round(quantile(soak.seconds, share) * 1e3, 1) for share in (0.5, 0.95, 1)},
+            "growth": {name: growth([one[name] for one in found]) for name in found[0]},
+        }

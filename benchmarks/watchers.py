@@ -1,16 +1,14 @@
 """Watch a run with many viewers in one process: real websockets; each distinct message is parsed once.
 
-    python benchmarks/watchers.py ws://127.0.0.1:8000/ws/runs/1?since=0 1000
+    python -m benchmarks watchers ws://127.0.0.1:8000/ws/runs/1?since=0 1000
 
 Event numbers of the log (/ws/runs/{id}) and cycle numbers of the decisions (/ws/runs/{id}/decisions) must be
-consecutive, in and between messages. Event numbers of the progress (/ws/runs/{id}/progress) must not decrease. Many
-viewers receive the same message, so each distinct one is parsed once.
-Prints one JSON line when all sockets are closed.
+consecutive, in and between messages. Event numbers of the progress (/ws/runs/{id}/progress) must not decrease. The row
+comes when all sockets are closed. --plain: do not ask for compression. --gaps: the address has pod=.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import os
@@ -19,6 +17,7 @@ import socket
 import time
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -28,7 +27,7 @@ HELLO = (
 )
 DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
 AT_ONCE = 64  # simultaneous handshakes
-PATIENCE_S = 600
+PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -212,20 +211,12 @@ def content_of(payload: bytes, deflated: bool, gaps: bool) -> MessageFields:
     return MessageFields(first, last, whole)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Many viewers of one run.")
-    parser.add_argument("url", help="ws://HOST:PORT/ws/runs/N?since=0")
-    parser.add_argument("number", type=int, help="of sockets")
-    parser.add_argument("--plain", action="store_true", help="do not ask for compression")
-    parser.add_argument("--gaps", action="store_true", help="the address has pod=")
-    parser.add_argument("--seconds", type=float, default=PATIENCE_S)
-    given = parser.parse_args()
-    url = urlsplit(given.url)
-    since = int(next((part[6:] for part in url.query.split("&") if part.startswith("since=")), "0"))
-    crowd = Crowd(url.hostname or "", url.port or 80, f"{url.path}?{url.query}", since, not given.plain, given.gaps)
-    crowd.watch(given.number, given.seconds)
-    print(json.dumps(crowd.report()))
-
-
-if __name__ == "__main__":
-    main()
+def measure(
+    url: str, number: int, plain: bool = False, gaps: bool = False, seconds: float = PATIENCE_S
+) -> Iterator[dict[str, object]]:
+    parts = urlsplit(url)
+    since = int(next((part[6:] for part in parts.query.split("&") if part.startswith("since=")), "0"))
+    path = f"{parts.path}?{parts.query}"
+    crowd = Crowd(parts.hostname or "", parts.port or 80, path, since, not plain, gaps)
+    crowd.watch(number, seconds)
+    yield crowd.report()

@@ -28,6 +28,7 @@ OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 # Names outside of the code, by module: in the JSON of the HTTP API and of websockets (resolvers are named after
 # fields), of a column of stored rows, of URLs, and of environment variables.
 OUTER_NAMES: dict[str, set[str]] = {
+    "benchmarks.large_stages": {"BESIDE_MAX_MEMORY"},
     "kubesched_ui.api.groups": {"said"},
     "kubesched_ui.api.provenance": {"said"},
     "kubesched_ui.api.runs": {"told"},

@@ -171,7 +171,7 @@ def test_metrics_and_backup_work_during_a_run(instance: Instance, scenario: int,
 def crowd(instance: Instance, run: int, query: str = "", *options: str) -> subprocess.Popen[str]:
     """Start thirty viewers in a separate process."""
     url = f"ws://127.0.0.1:{instance.port}/ws/runs/{run}?since=0{query}"
-    command = [sys.executable, "benchmarks/watchers.py", url, "30", "--seconds", "120", *options]
+    command = [sys.executable, "-m", "benchmarks", "watchers", url, "30", "--seconds", "120", *options]
     return subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
 
 

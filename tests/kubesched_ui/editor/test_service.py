@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from django.test import Client
 
-from benchmarks.composer import shapes
 from kubesched_ui.editor import service, worker
 from kubesched_ui.editor.analysis import analyze
 from kubesched_ui.editor.apply_edits import apply_changes
@@ -21,6 +20,7 @@ from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from scheduler_core.errors import InputError
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.editor.sample_texts import MIXED
+from tests.kubesched_ui.editor.slow_texts import shapes
 from tests.kubesched_ui.instance import until
 
 LARGE = MIXED + "#" * SMALL + "\n"

@@ -1,30 +1,6 @@
-"""Measure the slowest texts of the editor: hostile shapes, small in the web process and large in a worker.
+"""Texts of any size that are slow to read: hostile shapes."""
 
-    python benchmarks/composer.py [--only WORDS]
-
-Prints one JSON line: for each shape the milliseconds of processor time of a text that is small enough for the web
-process, and for a text of the maximum size the seconds until its page has a response, with the response.
-"""
-
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from kubesched_ui.editor import service  # noqa: E402
-from kubesched_ui.editor.analysis import analyze  # noqa: E402
-from kubesched_ui.editor.limits import MAX_BYTES, SMALL  # noqa: E402
-from kubesched_ui.offload.pools import stop_pools  # noqa: E402
-from scheduler_core.errors import InputError  # noqa: E402
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c}]\n"
 NODE = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%d, labels: {a%d: b, zone: c}}\n"
@@ -75,40 +51,3 @@ def shapes(size: int) -> Iterator[tuple[str, str]]:
     yield "configurations", filled("", "---\n" + CONFIG, size, most=4_900)
     enabled = "profiles:\n- schedulerName: a\n  plugins:\n    score:\n      enabled:\n"
     yield "plugins", filled(CONFIG + enabled, lambda n: f"      - {{name: NodeResourcesFi{n}}}\n", size)
-
-
-def here(text: str) -> float:
-    """Return milliseconds of processor time."""
-    begun = time.process_time()
-    analyze(text)
-    return round((time.process_time() - begun) * 1000, 1)
-
-
-def by_worker(text: str) -> tuple[float, str]:
-    """Return (seconds, outcome)."""
-    begun = time.perf_counter()
-    try:
-        service.read(text, "benchmark")
-        outcome = "read"
-    except InputError as error:
-        outcome = str(error)
-    return round(time.perf_counter() - begun, 2), outcome
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="What the slowest texts cost the composer.")
-    parser.add_argument("--only", default="", help="shapes with this in their name")
-    given = parser.parse_args()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-    os.environ.setdefault("KUBESCHED_VAR_DIR", tempfile.mkdtemp())
-    here(CONFIG)  # lazy imports are not counted
-    by_worker("#" * (SMALL + 1))
-    small = {name: here(text) for name, text in shapes(SMALL) if given.only in name}
-    large = {name: by_worker(text) for name, text in shapes(MAX_BYTES) if given.only in name}
-    timings = {name: {"small_ms": small[name], "large_s": large[name][0], "large": large[name][1]} for name in small}
-    print(json.dumps({"small_bytes": SMALL, "large_bytes": MAX_BYTES, "shapes": timings}))
-    stop_pools()
-
-
-if __name__ == "__main__":
-    main()

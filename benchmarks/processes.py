@@ -1,0 +1,55 @@
+"""Processes that benchmarks start, and what /proc says of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+ROOT = Path(__file__).parents[1]
+TICKS = os.sysconf("SC_CLK_TCK")
+R = TypeVar("R")
+
+
+def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
+    """Return what a function of a module returns in a process with its own memory and imports."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def memory_mb(pids: Iterable[int], field: str) -> list[int]:
+    """Return the memory of each process: VmRSS, VmHWM (its peak) or Pss (shared pages divided by their users)."""
+    found = []
+    for pid in pids:
+        with suppress(OSError, TypeError):  # it has ended
+            text = Path(f"/proc/{pid}/{'smaps_rollup' if field == 'Pss' else 'status'}").read_text()
+            found.append(int(re.search(rf"^{field}:\s*(\d+)", text, re.M)[1]) // 1024)  # type: ignore[index]
+    return found
+
+
+def processor_s(pids: Iterable[int]) -> float:
+    """Return the processor time of these processes, with that of their children that have ended."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            total += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return total / TICKS
+
+
+def open_files(pids: Iterable[int]) -> int:
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            total += len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    return total
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """Return a quantile; 0 if there are no values."""
+    some = sorted(values)
+    return some[min(len(some) - 1, int(len(some) * share))] if some else 0.0
