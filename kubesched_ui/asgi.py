@@ -2,6 +2,7 @@
 
 import os
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import django
@@ -37,13 +38,14 @@ http = Http()
 
 from kubesched_ui.accounts import body_access, invitations  # noqa: E402
 from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa: E402
-from kubesched_ui.clusters.consumers import cluster_socket  # noqa: E402
-from kubesched_ui.live_classes.consumers import live_class_socket  # noqa: E402
+from kubesched_ui.clusters.consumers import ClusterSubscription  # noqa: E402
+from kubesched_ui.live_classes.consumers import LiveClassSubscription  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
 from kubesched_ui.origin_check import OwnPages  # noqa: E402
-from kubesched_ui.queries.consumers import decision_socket  # noqa: E402
+from kubesched_ui.queries.consumers import DecisionSubscription  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
-from kubesched_ui.websockets.consumers import nothing_here, progress_socket, run_socket  # noqa: E402  (needs the apps loaded)
+from kubesched_ui.websockets.connection import Nowhere, serve  # noqa: E402
+from kubesched_ui.websockets.run_sockets import LogSubscription, ProgressSubscription  # noqa: E402  (needs the apps loaded)
 
 
 def sender_of(scope: dict[str, Any]) -> body_access.Sender:
@@ -56,16 +58,17 @@ def sender_of(scope: dict[str, Any]) -> body_access.Sender:
 
 
 sockets: dict[str, Any] = {
-    r"^ws/runs/(?P<run_id>\d{1,18})$": run_socket,
-    r"^ws/runs/(?P<run_id>\d{1,18})/progress$": progress_socket,
-    r"^ws/runs/(?P<run_id>\d{1,18})/decisions$": decision_socket,
-    r"^ws/clusters/(?P<cluster_id>\d{1,18})$": cluster_socket,
-    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": live_class_socket,
-    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": live_class_socket,
-    r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$": live_class_socket,
-    r"": nothing_here,
+    r"^ws/runs/(?P<number>\d{1,18})$": LogSubscription,
+    r"^ws/runs/(?P<number>\d{1,18})/progress$": ProgressSubscription,
+    r"^ws/runs/(?P<number>\d{1,18})/decisions$": DecisionSubscription,
+    r"^ws/clusters/(?P<number>\d{1,18})$": ClusterSubscription,
+    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": LiveClassSubscription,
+    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": LiveClassSubscription,
+    r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$": LiveClassSubscription,
+    r"": Nowhere,
 }
-websocket = URLRouter([re_path(address, socket) for address, socket in sockets.items()])
+routes = [re_path(address, partial(serve, one)) for address, one in sockets.items()]  # type: ignore[arg-type]
+websocket = URLRouter(routes)
 application = ProtocolTypeRouter({"http": http, "websocket": Identified(OwnPages(SessionCookieMiddleware(websocket)))})
 application.sender_of = sender_of
 startup_lock.wait(settings.VAR_DIR)

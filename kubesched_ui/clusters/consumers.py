@@ -1,72 +1,67 @@
 """The websocket of a live cluster: {"cluster": {"version": N, "state": ...}} whenever a page has something new to show.
 
-The follower stores rows and sends notices; the page fetches itself again (static/js/cluster.js).
+The follower stores rows and sends notices; the page fetches itself again (static/js/cluster.js). An open page keeps
+its cluster followed.
 """
 
+from __future__ import annotations
+
 import asyncio
-import logging
+import json
+from collections.abc import AsyncGenerator
 
-from django.conf import settings
+from kubesched_ui.clusters import queries
+from kubesched_ui.clusters.models import Cluster
+from kubesched_ui.websockets.connection import Subscription
+from kubesched_ui.websockets.hub import Hub, Scope, Topic, in_thread
 
-from kubesched_ui.clusters.hub import ClusterHub, ClusterSubscriber
-from kubesched_ui.outages import outage_of
-from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.websocket_base import (
-    FAILED,
-    LATER,
-    Ending,
-    Receive,
-    Scope,
-    Send,
-    attended,
-    close,
-    send_text,
-)
-
-logger = logging.getLogger(__name__)
-
+LEASE_S = queries.WATCH_S / 6  # between two extensions of the lease of a cluster
 SPACING_S = 1.0  # minimum time between two messages of a socket
 
 
-async def cluster_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve /ws/clusters/{id}. Raises as `attended`."""
-    await attended(serve, scope, receive, send)
+class ClusterTopic(Topic[str]):
+    """A cluster with open pages. `state`: the message about its current version."""
+
+    kind, spacing_s, model, missing = "cluster", 0.5, Cluster, "There is no live cluster {}."
+
+    def __init__(self, number: int, hub: Hub) -> None:
+        super().__init__(number, hub)
+        self.extended_at = 0.0
+
+    def question(self) -> bool:
+        """Return whether to extend the lease."""
+        now, admitted = self.hub.loop.time(), any(one.admitted for one in self.connections)
+        extend = admitted and now - self.extended_at >= LEASE_S
+        self.extended_at = now if extend else self.extended_at
+        return extend
+
+    @staticmethod
+    def read(questions: dict[int, bool]) -> dict[int, str]:
+        found = {}
+        for cluster in Cluster.everything.filter(pk__in=questions).only("version", "state"):
+            if questions[cluster.pk]:
+                queries.keep_watching(cluster)
+            message = {"cluster": {"version": cluster.version, "state": cluster.state}}
+            found[cluster.pk] = json.dumps(message, separators=(",", ":"))
+        return found
 
 
-async def serve(scope: Scope, send: Send) -> None:
-    """Serve one connection until it ends, then close it."""
-    if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
-        socket_metrics.refused += 1
-        await close(send, Ending(LATER, "The server has too many open websockets."))
-        return
-    hub, cluster_id = ClusterHub.of_this_loop(), int(scope["url_route"]["kwargs"]["cluster_id"])
-    subscriber = ClusterSubscriber(scope, hub.subscribe(cluster_id), task=asyncio.current_task())
-    socket_metrics.sockets.add(subscriber)
-    try:
-        await hub.join(subscriber)
-        await stream(hub, subscriber, send)
-    except asyncio.CancelledError:
-        if subscriber.ending is None:  # The client has disconnected.
-            raise
-        ending = subscriber.ending
-    except Exception as error:
-        socket_metrics.failures += 1
-        problem = error or "no answer"
-        logger.warning("The websocket of cluster %s failed: %s", cluster_id, problem, exc_info=not outage_of(error))
-        ending = Ending(FAILED)
-    finally:
-        socket_metrics.sockets.discard(subscriber)
-        hub.leave(subscriber.subscription, subscriber)
-    await close(send, ending)
+class ClusterSubscription(Subscription):
+    """/ws/clusters/{id}: the newest message whenever it changes, at most one in SPACING_S. It does not end."""
 
+    topics = ClusterTopic
+    topic: ClusterTopic
 
-async def stream(hub: ClusterHub, subscriber: ClusterSubscriber, send: Send) -> None:
-    """Send the newest message whenever it changes, at most every SPACING_S. Does not return."""
-    while True:
-        if subscriber.sent == subscriber.subscription.message:
-            await hub.wait_for_change(subscriber.subscription)
-            continue
-        await hub.turns.mine()
-        subscriber.sent = subscriber.subscription.message
-        await send_text(send, subscriber.sent)
-        await asyncio.sleep(SPACING_S)
+    async def open(self, scope: Scope) -> int:
+        return int(scope["url_route"]["kwargs"]["number"])
+
+    async def messages(self) -> AsyncGenerator[str]:
+        self.topic.extended_at, sent = self.topic.hub.loop.time(), ""
+        await in_thread(queries.keep_watching, Cluster(pk=self.topic.number))
+        while True:
+            if sent == (message := self.topic.state or ""):
+                await self.topic.change()
+                continue
+            sent = message
+            yield sent
+            await asyncio.sleep(SPACING_S)

@@ -6,41 +6,18 @@ Students connect to /ws/rooms/CODE?version=N and are identified by a cookie; the
 See docs/live-classes.md.
 """
 
-import asyncio
-import logging
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
 from urllib.parse import parse_qs
 
-from django.conf import settings
 from django.http import parse_cookie
 
 from kubesched_ui.live_classes import membership, teacher_actions
-from kubesched_ui.live_classes.hub import LiveClassHub, LiveClassSubscriber, encode
+from kubesched_ui.live_classes.hub import LiveClassTopic, encode
 from kubesched_ui.runtime.client_address import address_of_scope
-from kubesched_ui.websockets import socket_metrics
-from kubesched_ui.websockets.websocket_base import (
-    FAILED,
-    LATER,
-    NOT_FOUND,
-    OVER,
-    Ending,
-    Receive,
-    Scope,
-    Send,
-    attended,
-    close,
-    in_thread,
-    send_text,
-)
-
-logger = logging.getLogger(__name__)
-
-TOO_MANY = "The server has too many connections. Try again later."
-NO_CLASS = "There is no such class, or you have not joined it."
-
-
-async def live_class_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve the websocket. Raises as `attended`."""
-    await attended(serve, scope, receive, send)
+from kubesched_ui.websockets.connection import Subscription
+from kubesched_ui.websockets.hub import NOT_FOUND, Ending, Scope, in_thread
 
 
 def authenticate(scope: Scope) -> tuple[int, int | None] | None:
@@ -58,68 +35,47 @@ def authenticate(scope: Scope) -> tuple[int, int | None] | None:
     return (student.live_class_id, student.pk) if student else None
 
 
-async def serve(scope: Scope, send: Send) -> None:
-    """Serve one connection until it ends, then close it."""
-    if len(socket_metrics.sockets) >= settings.SOCKETS_MAX:
-        socket_metrics.refused += 1
-        await close(send, Ending(LATER, TOO_MANY))
-        return
-    hub = LiveClassHub.of_this_loop()
-    version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
-    known = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
-    subscriber: LiveClassSubscriber | None = None
-    socket_metrics.sockets.add(waiting := Waiting())
-    try:
-        found = await in_thread(authenticate, scope)
-        if found is None:
-            await close(send, Ending(NOT_FOUND, NO_CLASS))
-            return
-        subscriber = LiveClassSubscriber(hub.subscribe(found[0]), found[1], known, task=asyncio.current_task())
-        subscriber.wall = "wall" in scope["url_route"]["kwargs"]
-        ending = await stream(hub, subscriber, send)
-    except asyncio.CancelledError:
-        if subscriber is None or subscriber.ending is None:  # the client disconnected
-            raise
-        ending = subscriber.ending
-    except Exception:
-        logger.exception("The websocket of a live class failed")
-        ending = Ending(FAILED)
-    finally:
-        socket_metrics.sockets.discard(waiting)
-        if subscriber is not None:
-            hub.leave(subscriber.subscription, subscriber)
-    await close(send, ending)
+class LiveClassSubscription(Subscription):
+    """What a page of a live class receives: always the newest messages. `student`: None for the teacher and the wall.
+    `version`: what the page has."""
 
+    topics = LiveClassTopic
+    topic: LiveClassTopic
+    student: int | None = None
+    version = 0
 
-class Waiting:
-    """Placeholder for a new connection in this process's socket count."""
+    async def open(self, scope: Scope) -> int:
+        version = parse_qs(scope["query_string"].decode("utf-8", "replace")).get("version", ["0"])[0]
+        self.version = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
+        self.counts = "wall" if "wall" in scope["url_route"]["kwargs"] else "counts"
+        if (found := await in_thread(authenticate, scope)) is None:
+            raise Ending(NOT_FOUND, LiveClassTopic.missing)
+        number, self.student = found
+        return number
 
-    lag = 0
+    @property
+    def ready(self) -> bool:
+        state = self.topic.state
+        return state is not None and bool(self.student is not None or state.counts is not None or state.over)
 
-
-async def stream(hub: LiveClassHub, subscriber: LiveClassSubscriber, send: Send) -> Ending:
-    """Send updates until the live class ends or the student is removed."""
-    await hub.join(subscriber)
-    subscription = subscriber.subscription
-    while True:
-        snapshot = subscription.snapshot
-        if snapshot is None or subscription.gone:
-            return Ending(NOT_FOUND, NO_CLASS)
-        if snapshot.over or subscriber.student in snapshot.removed:
-            await send_text(send, encode({"over": snapshot.over or membership.REMOVED}))
-            return Ending(OVER)
-        if subscriber.version != snapshot.version or not subscriber.own_sent:
-            await hub.turns.mine()
-            if subscriber.version != snapshot.version and snapshot.shown is not None:
-                await send_text(send, snapshot.shown)
-            if subscriber.student is not None:
-                own = snapshot.mine.get(subscriber.student, snapshot.none)
-                if own is not None:
-                    await send_text(send, own)
-            subscriber.version, subscriber.own_sent = snapshot.version, True
-        counts = subscriber.counts_in(snapshot)
-        if counts is not None and subscriber.counts is not counts:
-            await send_text(send, counts)
-            subscriber.counts = counts
-        if subscription.snapshot is snapshot and not subscription.gone:
-            await hub.wait_for_change(subscription)
+    async def messages(self) -> AsyncGenerator[str]:
+        """Yield messages until the live class ends or the student is removed."""
+        counts, own_sent = None, False  # counts: what was sent last
+        while (snapshot := self.topic.state) is not None:
+            if snapshot.over or self.student in snapshot.removed:
+                yield encode({"over": snapshot.over or membership.REMOVED})
+                return
+            if self.version != snapshot.version or not own_sent:
+                if self.version != snapshot.version and snapshot.shown is not None:
+                    yield snapshot.shown
+                if self.student is not None:
+                    own = snapshot.mine.get(self.student, snapshot.none)
+                    if own is not None:
+                        yield own
+                self.version, own_sent = snapshot.version, True
+            found = getattr(snapshot, self.counts) if self.student is None else None
+            if found is not None and counts is not found:
+                yield found
+                counts = found
+            if self.topic.state is snapshot:
+                await self.topic.change()

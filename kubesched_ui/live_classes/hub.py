@@ -1,15 +1,11 @@
-"""Subscriptions of this process's sockets to live classes (websockets/hub.py). Each class is read once for all its
-sockets.
+"""Live classes as topics of websockets (websockets/hub.py). Each class is read once for all its sockets.
 
 Messages are encoded once per change. A socket always sends the newest messages and skips older ones.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,8 +13,7 @@ import msgspec
 from kubesched_ui.live_classes import publisher, serializers
 from kubesched_ui.live_classes.lesson_copies import NotReady, without_waiting
 from kubesched_ui.live_classes.models import OVER, LiveClass, Rejected
-from kubesched_ui.websockets import hub
-from kubesched_ui.websockets.websocket_base import in_thread
+from kubesched_ui.websockets.hub import Topic
 
 
 def encode(message: dict[str, Any]) -> str:
@@ -51,13 +46,6 @@ class LiveClassQuery(NamedTuple):
     live_class_id: int
     known: LiveClassSnapshot | None
     teaches: bool
-
-
-def query_live_classes(queries: Iterable[LiveClassQuery]) -> dict[int, LiveClassSnapshot | None]:
-    """Return current snapshots, None for a deleted live class. Unchanged state is not read again."""
-    by_class = {one.live_class_id: one for one in queries}
-    rows = {live_class.pk: live_class for live_class in LiveClass.objects.select_related("run").filter(pk__in=by_class)}
-    return {pk: read(rows[pk], one) if pk in rows else None for pk, one in by_class.items()}
 
 
 def read(live_class: LiveClass, query: LiveClassQuery) -> LiveClassSnapshot:
@@ -99,71 +87,22 @@ def _read(live_class: LiveClass, query: LiveClassQuery, over: str) -> LiveClassS
     return known._replace(counts=encode({"counts": found}), wall=wall)
 
 
-@dataclass(eq=False)
-class LiveClassSubscriber(hub.Subscriber):
-    """A socket. `student`: its student, None for the teacher and the `wall` page. `version`, `counts`: what was sent
-    last."""
+class LiveClassTopic(Topic[LiveClassSnapshot]):
+    """A live class with subscribers. Other threads of this process notify it directly."""
 
-    subscription: LiveClassSubscription
-    student: int | None
-    version: int
-    counts: str | None = None
-    own_sent: bool = False  # whether the student's own state was sent
-    wall: bool = False
-    lag: int = 0  # always 0: only the newest message is sent, so a socket has no backlog
+    kind, spacing_s, missing = publisher.KIND, 0.05, "There is no such class, or you have not joined it."
+    listeners = publisher.listeners
 
-    def counts_in(self, snapshot: LiveClassSnapshot) -> str | None:
-        """Return the message with the answer counts for this socket; None for a student."""
-        if self.student is not None:
-            return None
-        return snapshot.wall if self.wall else snapshot.counts
+    def question(self) -> LiveClassQuery:
+        teaches = any(one.subscription.student is None for one in self.connections)
+        return LiveClassQuery(self.number, self.state, teaches)
 
+    @staticmethod
+    def read(questions: dict[int, LiveClassQuery]) -> dict[int, LiveClassSnapshot]:
+        """Return current snapshots. Unchanged state is not read again."""
+        rows = LiveClass.objects.select_related("run").filter(pk__in=questions)
+        return {live_class.pk: read(live_class, questions[live_class.pk]) for live_class in rows}
 
-@dataclass(eq=False)
-class LiveClassSubscription(hub.Subscription):
-    """A live class with subscribers, and its latest snapshot. `gone`: the live class was deleted."""
-
-    snapshot: LiveClassSnapshot | None = None
-    gone: bool = False
-
-
-class LiveClassHub(hub.Hub[LiveClassSubscription]):
-    """All subscriptions of an event loop to live classes. Other threads of this process notify it directly."""
-
-    kind = publisher.KIND
-    spacing_s = 0.05
-    new_subscription = LiveClassSubscription
-
-    async def join(self, subscriber: LiveClassSubscriber) -> None:
-        """Register a socket. Returns once a snapshot for it is available."""
-        subscriber.subscription.subscribers.add(subscriber)
-        snapshot = subscriber.subscription.snapshot
-        if snapshot is None or (subscriber.student is None and snapshot.counts is None and not snapshot.over):
-            self.mark_due(subscriber.subscription.number)
-            await self.wait_for_change(subscriber.subscription)
-
-    def start(self) -> None:
-        super().start()
-        publisher.listeners.append(self.mark_due_from_thread)
-
-    def stop(self) -> None:
-        super().stop()
-        publisher.listeners.remove(self.mark_due_from_thread)
-
-    def mark_due_from_thread(self, number: int) -> None:
-        """Notify the event loop from another thread."""
-        with contextlib.suppress(RuntimeError):  # the event loop is closed
-            self.loop.call_soon_threadsafe(self.mark_due, number)
-
-    async def refresh(self, subscriptions: Sequence[LiveClassSubscription], everyone: bool) -> None:
-        queries = [
-            LiveClassQuery(one.number, one.snapshot, any(socket.student is None for socket in one.subscribers))
-            for one in subscriptions
-        ]
-        found = await in_thread(query_live_classes, queries) if queries else {}
-        for subscription in subscriptions:
-            now = found[subscription.number]
-            before = subscription.snapshot
-            subscription.snapshot, subscription.gone = now or before, now is None
-            if before is None or now is None or now[:3] != before[:3] or now.counts is not before.counts:
-                self.notify(subscription)
+    def update(self, state: LiveClassSnapshot) -> bool:
+        before, self.state = self.state, state
+        return before is None or state[:3] != before[:3] or state.counts is not before.counts

@@ -1,67 +1,104 @@
-"""Fan-out to the sockets of this process: each run or live class is queried once for all its sockets.
+"""Fan-out to the sockets of this process: each topic, such as a run, is read once for all its connections.
 
-Notices trigger queries; without notices, everything with subscribers is queried each second.
+Notices trigger reads; without notices, everything with connections is read each second.
 """
+
+from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+from django.db import close_old_connections
+
+from kubesched_ui.accounts.websocket_auth import may_watch
 from kubesched_ui.outages import outage_of
 from kubesched_ui.runtime.fair_scheduler import FairScheduler
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.subscriber import Notices
-from kubesched_ui.websockets.websocket_base import FAILED, Ending
 
 logger = logging.getLogger(__name__)
 
+FAILED, NOT_YOURS, NOT_FOUND = 1011, 4403, 4404
 POLL_S = 1.0
 SPACING_PER_SOCKET_S = 0.00025
+READS_MAX = 8  # Reads that sockets share. Twenty clients of one log then need a tenth of the processor time.
+DATABASE_S = 30  # A query that takes longer counts as failed.
+
+Scope = dict[str, Any]
+R = TypeVar("R")
+S = TypeVar("S")
+
+THREADS = ThreadPoolExecutor(2, thread_name_prefix="sockets")  # The threads of pages may all be busy.
 
 
-@dataclass(eq=False, kw_only=True)
-class Subscriber:
-    """A socket. `task` serves it; `ending` is the reason if the server ends it."""
+class Ending(Exception):
+    """The reason for closing a socket: its code, and an error message to send before, if any."""
 
-    task: asyncio.Task[Any] | None = None
-    ending: Ending | None = None
-
-    def end(self, ending: Ending) -> None:
-        """End the socket, even while it waits for a slow client."""
-        if self.ending is None and self.task is not None:
-            self.ending = ending
-            self.task.cancel()
+    def __init__(self, code: int, text: str = "") -> None:
+        super().__init__(code, text)
+        self.code, self.text = code, text
 
 
-@dataclass(eq=False)
-class Subscription:
-    """A run or live class by its number, with its sockets."""
+class Topic(ABC, Generic[S]):
+    """A run, or another object by its number, with its connections. `state`: as it was read last, None before.
 
-    number: int
-    subscribers: set[Any] = field(default_factory=set)
-    waiting: list[asyncio.Future[Any]] = field(default_factory=list)
-
-
-W = TypeVar("W", bound=Subscription)
-
-
-class Hub(ABC, Generic[W]):
-    """All subscriptions of an event loop. `follow` runs while there are any. `kind`: of the objects in notices."""
+    `kind`: of the objects in notices. `model`: its viewers may subscribe; None if the subscription finds out itself.
+    `missing`: the error if there is no such object. `listeners`: are called with numbers, from any thread.
+    """
 
     kind: ClassVar[str]
-    spacing_s: ClassVar[float]  # minimum time between queries; changes in the meantime are combined
-    one: ClassVar[Any] = None
-    new_subscription: ClassVar[Any]  # creates a subscription from its number
+    spacing_s: ClassVar[float]  # minimum time between reads; changes in the meantime are combined
+    model: ClassVar[Any] = None
+    missing: ClassVar[str]
+    listeners: ClassVar[list[Callable[[int], None]]] = []
 
-    def __init__(self) -> None:
+    def __init__(self, number: int, hub: Hub) -> None:
+        self.number, self.hub = number, hub
+        self.connections: set[Any] = set()
+        self.waiting: list[asyncio.Future[Any]] = []
+        self.state: S | None = None
+
+    def question(self) -> Any:
+        """Return what `read` needs to know of this topic."""
+
+    @staticmethod
+    @abstractmethod
+    def read(questions: dict[int, Any]) -> dict[int, Any]:
+        """Return the states of these topics, without those that do not exist. Raises the exceptions of the database."""
+
+    def update(self, state: S) -> bool:
+        """Keep a state. Return whether it is news to the connections."""
+        before, self.state = self.state, state
+        return state != before
+
+    async def change(self) -> None:
+        """Wait for news."""
+        future = self.hub.loop.create_future()
+        self.waiting.append(future)
+        await future
+
+    def end(self, connections: Iterable[Any], ending: Ending) -> None:
+        for connection in list(connections):
+            connection.end(ending)
+
+
+class Hub:
+    """All topics of one kind in an event loop. `follow` runs while there are any. `reads`: the latest shared reads."""
+
+    hubs: ClassVar[dict[type[Topic[Any]], Hub]] = {}
+
+    def __init__(self, topic: type[Topic[Any]]) -> None:
+        self.topic = topic
         self.loop = asyncio.get_running_loop()
         self.turns = FairScheduler()
-        self.subscriptions: dict[int, W] = {}
+        self.topics: dict[int, Topic[Any]] = {}
+        self.reads: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
         self.due: set[int] = set()
         self.wake = asyncio.Event()
         self.round_at = 0.0
@@ -69,50 +106,43 @@ class Hub(ABC, Generic[W]):
         self.following: asyncio.Task[None] | None = None
 
     @classmethod
-    def of_this_loop(cls) -> Self:
-        """Return the instance of this process; create a new one for a new event loop, as in tests."""
-        if cls.one is None or cls.one.loop is not asyncio.get_running_loop():
-            cls.one = cls()
-        found: Self = cls.one
-        return found
+    def of_this_loop(cls, topic: type[Topic[Any]]) -> Hub:
+        """Return the hub of this process; create a new one for a new event loop, as in tests."""
+        if topic not in cls.hubs or cls.hubs[topic].loop is not asyncio.get_running_loop():
+            cls.hubs[topic] = cls(topic)
+        return cls.hubs[topic]
 
-    @abstractmethod
-    async def refresh(self, subscriptions: Sequence[W], everyone: bool) -> None:
-        """Query these objects and notify their sockets. `everyone`: whether this is the periodic query of all. Raises
-        the exceptions of the database."""
-
-    def subscribe(self, number: int) -> W:
-        """Return the subscription to this number; create it if there is none."""
-        if number not in self.subscriptions:
-            self.subscriptions[number] = self.new_subscription(number)
-            if self.following is None:
-                self.start()
+    @contextlib.contextmanager
+    def joined(self, number: int, connection: Any) -> Iterator[Topic[Any]]:
+        """Add a connection to a topic for the block. Its first connection creates the topic, its last removes it."""
+        if not self.topics:
+            self.start()
+        if number not in self.topics:
+            self.topics[number] = self.topic(number, self)
             if self.notices is not None:
                 self.notices.add(number)
-            self.mark_due(number)
-        return self.subscriptions[number]
-
-    def leave(self, subscription: W, subscriber: Subscriber) -> None:
-        """Remove a socket. The last one removes the subscription."""
-        subscription.subscribers.discard(subscriber)
-        if not subscription.subscribers and self.subscriptions.get(subscription.number) is subscription:
-            self.drop(subscription)
-
-    def drop(self, subscription: W) -> None:
-        """Remove a subscription without sockets."""
-        del self.subscriptions[subscription.number]
-        if self.notices is not None:
-            self.notices.discard(subscription.number)
-        if not self.subscriptions:
-            self.stop()
+        topic = self.topics[number]
+        topic.connections.add(connection)
+        try:
+            yield topic
+        finally:
+            topic.connections.discard(connection)
+            if not topic.connections:
+                del self.topics[number]
+                if self.notices is not None:
+                    self.notices.discard(number)
+            if not self.topics:
+                self.stop()
 
     def start(self) -> None:
-        """Start querying when the first subscription is added."""
-        self.notices = Notices(self.mark_due, self.kind)
+        """Start reading when the first topic is added."""
+        self.notices = Notices(self.mark_due, self.topic.kind)
         self.following = asyncio.create_task(self.follow(), context=Context())  # not the context of a socket
+        self.topic.listeners.append(self.mark_due_from_thread)
 
     def stop(self) -> None:
-        """Stop querying when there are no subscriptions."""
+        """Stop reading when there are no topics."""
+        self.topic.listeners.remove(self.mark_due_from_thread)
         if self.notices is not None:
             self.notices.stop()
             self.notices = None
@@ -120,28 +150,22 @@ class Hub(ABC, Generic[W]):
             self.following.cancel()
             self.following = None
 
-    async def wait_for_change(self, subscription: W) -> None:
-        """Wait until the object is queried again."""
-        future = self.loop.create_future()
-        subscription.waiting.append(future)
-        await future
-
-    def notify(self, subscription: W) -> None:
-        """Wake the sockets that wait for the subscription."""
-        waiting, subscription.waiting = subscription.waiting, []
-        self.turns.call(waiting)
-
     def mark_due(self, number: int | None) -> None:
-        """Handle a notice: mark an object as due, or all if the notice does not name one."""
-        self.due |= self.subscriptions.keys() if number is None else {number}
+        """Handle a notice: mark a topic as due, or all if the notice does not name one."""
+        self.due |= self.topics.keys() if number is None else {number}
         self.wake.set()
 
+    def mark_due_from_thread(self, number: int) -> None:
+        """Do the same from another thread."""
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            self.loop.call_soon_threadsafe(self.mark_due, number)
+
     async def follow(self) -> None:
-        """Query due objects and notify their sockets, repeatedly."""
+        """Read due topics and notify their connections, repeatedly."""
         while True:
             self.wake.clear()
             everyone = self.loop.time() >= self.round_at
-            due = [one for one in self.subscriptions.values() if everyone or one.number in self.due]
+            due = [one for one in self.topics.values() if everyone or one.number in self.due]
             self.due.clear()
             if everyone:
                 self.round_at = self.loop.time() + POLL_S
@@ -150,16 +174,77 @@ class Hub(ABC, Generic[W]):
             except Exception as error:  # any error: a socket without updates must not stay open
                 socket_metrics.failures += 1
                 problem = error or "no answer"
-                logger.warning("Cannot query a %s: %s", self.kind, problem, exc_info=not outage_of(error))
-                for subscription in due:
-                    end(subscription.subscribers, Ending(FAILED))
-            spacing = self.spacing_s + SPACING_PER_SOCKET_S * len(socket_metrics.sockets)
+                logger.warning("Cannot query a %s: %s", self.topic.kind, problem, exc_info=not outage_of(error))
+                for topic in due:
+                    topic.end(topic.connections, Ending(FAILED))
+            spacing = self.topic.spacing_s + SPACING_PER_SOCKET_S * len(socket_metrics.sockets)
             await asyncio.sleep(min(spacing, POLL_S))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.wake.wait(), max(0.0, self.round_at - self.loop.time()))
 
+    async def refresh(self, due: list[Topic[Any]], everyone: bool) -> None:
+        """Read these topics and notify their connections. `everyone`: check also who may still see them. Raises the
+        exceptions of the database."""
+        if not due:
+            return
+        checks = everyone and self.topic.model is not None
+        admitted = {one.number: [c for c in one.connections if checks and c.admitted] for one in due}
+        questions = {one.number: one.question() for one in due}
+        scopes = {number: [connection.scope for connection in some] for number, some in admitted.items() if some}
+        states, allowed = await in_thread(self.read, questions, scopes)
+        for topic in due:
+            number = topic.number
+            if number not in states:
+                topic.end(topic.connections, Ending(NOT_FOUND, topic.missing.format(number)))
+                continue
+            refused = [one for one, yes in zip(admitted[number], allowed.get(number, ()), strict=False) if not yes]
+            topic.end(refused, Ending(NOT_YOURS, f"{topic.kind.title()} {number} is no longer shared with you."))
+            if topic.update(states[number]):
+                waiting, topic.waiting = topic.waiting, []
+                self.turns.call(waiting)
 
-def end(subscribers: Iterable[Subscriber], ending: Ending) -> None:
-    """End all of these sockets."""
-    for subscriber in list(subscribers):
-        subscriber.end(ending)
+    def read(
+        self, questions: dict[int, Any], scopes: dict[int, list[Scope]]
+    ) -> tuple[dict[int, Any], dict[int, list[bool]]]:
+        """Return the states of topics, and for each of the scopes whether it may see its topic."""
+        states = self.topic.read(questions)
+        return states, {one: self.may_watch(one, some) for one, some in scopes.items() if one in states}
+
+    def may_watch(self, number: int, scopes: list[Scope]) -> list[bool]:
+        """Return for each of the scopes whether it may see the topic. It queries the database."""
+        return may_watch(number, scopes, self.topic.model)
+
+    async def shared(self, function: Callable[..., R], *key: Any, **more: Any) -> R:
+        """Call a function in a thread. Calls with an equal key share the result, whatever `more` is."""
+        key = (function, *key)
+        if key not in self.reads:
+            socket_metrics.readings += 1
+            self.reads[key] = asyncio.ensure_future(in_thread(*key, **more))
+            if len(self.reads) > READS_MAX:
+                del self.reads[next(iter(self.reads))]
+        try:
+            found: R = await asyncio.shield(self.reads[key])
+            return found
+        except Exception:
+            self.reads.pop(key, None)
+            raise
+
+
+async def in_thread(function: Callable[..., R], *args: Any, **named: Any) -> R:
+    """Call a function that uses the database, in a thread.
+
+    Raises:
+        TimeoutError: it did not return within DATABASE_S.
+        Exception: whatever the function raises.
+    """
+    loop = asyncio.get_running_loop()
+    return await asyncio.wait_for(loop.run_in_executor(THREADS, connected, function, args, named), DATABASE_S)
+
+
+def connected(function: Callable[..., R], args: tuple[Any, ...], named: dict[str, Any]) -> R:
+    """Call with a database connection that is not stale, as Django does for each request."""
+    close_old_connections()
+    try:
+        return function(*args, **named)
+    finally:
+        close_old_connections()

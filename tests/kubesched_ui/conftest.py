@@ -8,10 +8,9 @@ from channels.layers import InMemoryChannelLayer
 from django.test import Client
 
 from kubesched_ui.experiments import services as experiments_services
-from kubesched_ui.live_classes.hub import LiveClassHub
+from kubesched_ui.live_classes.hub import LiveClassTopic
 from kubesched_ui.runs import services, tasks
-from kubesched_ui.websockets import consumers, hub
-from kubesched_ui.websockets.run_hub import RunHub
+from kubesched_ui.websockets import hub, run_sockets
 from kubesched_ui.work import leases
 
 
@@ -57,6 +56,6 @@ class LossyLayer(InMemoryChannelLayer):
 def lossy_layer(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": f"{__name__}.LossyLayer", "CONFIG": {"capacity": 1}}}
     monkeypatch.setattr(hub, "POLL_S", 0.05)
-    for kind in (RunHub, LiveClassHub):
+    for kind in (run_sockets.RunTopic, LiveClassTopic):
         monkeypatch.setattr(kind, "spacing_s", 0.01)
-    monkeypatch.setattr(consumers, "MESSAGE_BYTES", 2000)  # many frames
+    monkeypatch.setattr(run_sockets, "MESSAGE_BYTES", 2000)  # many frames

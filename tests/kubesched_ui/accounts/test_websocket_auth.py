@@ -13,7 +13,7 @@ from kubesched_ui.accounts import tokens, websocket_auth
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.asgi import application
 from kubesched_ui.models import Run
-from kubesched_ui.websockets.websocket_base import NOT_YOURS
+from kubesched_ui.websockets.hub import NOT_YOURS
 from tests.kubesched_ui.accounts.conftest import World, client_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -111,6 +111,6 @@ def test_every_websocket_checks_access(world: World) -> None:
     live clusters in live_clusters/test_socket.py."""
     live_classes = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
     live_classes.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
-    runs = [rf"^ws/runs/(?P<run_id>\d{{1,18}}){path}$" for path in ("", "/progress", "/decisions")]
-    live_clusters = [r"^ws/clusters/(?P<cluster_id>\d{1,18})$"]
+    runs = [rf"^ws/runs/(?P<number>\d{{1,18}}){path}$" for path in ("", "/progress", "/decisions")]
+    live_clusters = [r"^ws/clusters/(?P<number>\d{1,18})$"]
     assert list(asgi.sockets) == [*runs, *live_clusters, *live_classes, ""]

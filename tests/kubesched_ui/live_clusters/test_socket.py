@@ -14,7 +14,7 @@ from django.utils import timezone
 from kubesched_ui.asgi import application
 from kubesched_ui.clusters import consumers
 from kubesched_ui.clusters.models import Cluster
-from kubesched_ui.websockets.websocket_base import NOT_FOUND, NOT_YOURS
+from kubesched_ui.websockets.hub import NOT_FOUND, NOT_YOURS
 from tests.kubesched_ui.live_clusters.factory import live_cluster
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,7 +16,8 @@ from django.test.utils import CaptureQueriesContext
 from kubesched_ui.asgi import application
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.models import Run
-from kubesched_ui.websockets import consumers, run_hub, socket_metrics
+from kubesched_ui.websockets import connection as server
+from kubesched_ui.websockets import hub, run_sockets, socket_metrics
 from tests.kubesched_ui.websockets.viewing import LAST, connect, new_run, seqs, write_run, written
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.usefixtures("lossy_layer")]
@@ -38,9 +39,9 @@ async def assert_no_sockets_left() -> None:
             break
         await asyncio.sleep(0.01)
     assert not socket_metrics.sockets
-    assert run_hub.RunHub.one is not None
-    assert not run_hub.RunHub.one.subscriptions
-    assert run_hub.RunHub.one.following is None
+    runs = hub.Hub.of_this_loop(run_sockets.RunTopic)
+    assert not runs.topics
+    assert runs.following is None
 
 
 async def test_sockets_send_each_event_once_and_leave_nothing() -> None:
@@ -77,7 +78,9 @@ def fails(*_: Any) -> Any:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.parametrize("broken", [(run_hub, "query_runs"), (consumers, "read"), (run_hub, "may_watch")])
+@pytest.mark.parametrize(
+    "broken", [(run_sockets.RunTopic, "read"), (run_sockets.LogSubscription, "read"), (hub, "may_watch")]
+)
 async def test_a_database_outage_closes_every_socket(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
     run: Run = await database_sync_to_async(new_run)()
     sockets = [await connect(run) for _ in range(5)]
@@ -96,20 +99,20 @@ async def test_a_socket_that_cannot_be_closed_is_left_to_the_server(monkeypatch:
     async def raises(*_: Any) -> None:
         raise RuntimeError("a code that may not be sent")
 
-    monkeypatch.setattr(consumers, "close", raises)
+    monkeypatch.setattr(server.WebsocketConnection, "close", raises)
     socket = WebsocketCommunicator(application, "/ws/runs/99999")
     await socket.connect()
     with pytest.raises(RuntimeError, match="may not be sent"):  # which Daphne answers by closing
         await socket.wait(5)
 
 
-def permit_none(run_id: int, scopes: Sequence[Any]) -> list[bool]:
+def permit_none(run_id: int, scopes: Sequence[Any], model: Any) -> list[bool]:
     return [False] * len(scopes)
 
 
 async def test_a_client_without_permission_gets_the_error_of_a_missing_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await written()
-    monkeypatch.setattr(run_hub, "may_watch", permit_none)
+    monkeypatch.setattr(hub, "may_watch", permit_none)
     socket = await connect(run)
     message = json.loads((await socket.receive_output(timeout=5))["text"])
     assert message == {"error": f"There is no run {run.pk}."}
@@ -120,11 +123,11 @@ async def test_a_revoked_permission_closes_the_socket(monkeypatch: pytest.Monkey
     run: Run = await database_sync_to_async(new_run)()
     gone, stays = await connect(run), await connect(run, more="&who=kept")
 
-    def only_one(run_id: int, scopes: Sequence[Any]) -> list[bool]:
+    def only_one(run_id: int, scopes: Sequence[Any], model: Any) -> list[bool]:
         return [b"kept" in scope["query_string"] for scope in scopes]
 
     await asyncio.sleep(0.2)
-    monkeypatch.setattr(run_hub, "may_watch", only_one)
+    monkeypatch.setattr(hub, "may_watch", only_one)
     assert await closed(gone) == (4403, f"Run {run.pk} is no longer shared with you.")
     writing = asyncio.create_task(asyncio.to_thread(write_run, run, asyncio.get_running_loop()))
     assert await seqs(stays) == list(range(1, LAST + 1))
@@ -146,8 +149,9 @@ async def blocked(run: Run) -> tuple[asyncio.Task[None], list[dict[str, Any]], C
     }  # fmt: skip
     inbox.put_nowait({"type": "websocket.connect"})
     task = asyncio.create_task(application(scope, inbox.get, send))
-    while not any(message["type"] == "websocket.send" for message in sent):
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(30):
+        while not any(message["type"] == "websocket.send" for message in sent):
+            await asyncio.sleep(0.01)
     return task, sent, inbox.put_nowait
 
 
@@ -157,9 +161,10 @@ async def test_a_client_that_reads_nothing_holds_one_message_and_can_be_closed(m
     assert await seqs(await connect(run)) == list(range(1, LAST + 1))  # the others do not wait for it
     assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send"]
     assert socket_metrics.lags() == [LAST]
-    monkeypatch.setattr(run_hub, "may_watch", permit_none)
-    while sent[-1]["type"] != "websocket.close":
-        await asyncio.sleep(0.01)
+    monkeypatch.setattr(hub, "may_watch", permit_none)
+    async with asyncio.timeout(30):
+        while sent[-1]["type"] != "websocket.close":
+            await asyncio.sleep(0.01)
     assert [message["type"] for message in sent[2:]] == ["websocket.send", "websocket.close"]
     assert sent[-1]["code"] == 4403
     tell({"type": "websocket.disconnect"})
@@ -226,7 +231,7 @@ async def progress_of(run: Run) -> WebsocketCommunicator:
 
 
 async def test_progress_is_coalesced_and_ends_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumers, "PROGRESS_S", 0.2)
+    monkeypatch.setattr(run_sockets, "PROGRESS_S", 0.2)
     run: Run = await database_sync_to_async(new_run)()
     sockets, began = [await progress_of(run) for _ in range(3)], time.monotonic()
     await asyncio.to_thread(write_run, run, asyncio.get_running_loop(), 0.03)
@@ -248,6 +253,6 @@ async def test_progress_needs_permission_to_view_the_run(monkeypatch: pytest.Mon
     run: Run = await database_sync_to_async(new_run)()
     open_one = await progress_of(run)
     assert json.loads(await open_one.receive_from(timeout=5))["progress"]["state"] == "running"
-    monkeypatch.setattr(run_hub, "may_watch", permit_none)
+    monkeypatch.setattr(hub, "may_watch", permit_none)
     assert await closed(await progress_of(run)) == (4404, f"There is no run {run.pk}.")
     assert await closed(open_one) == (4403, f"Run {run.pk} is no longer shared with you.")
