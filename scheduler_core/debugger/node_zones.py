@@ -68,7 +68,7 @@ def zones_of_node(
 ) -> NodeZones:
     """Return the zones of a node, and where they hold a pod. `assumed`: pods that are subtracted from every zone."""
     manager = numa_zones.manager_of(topology)
-    less = {one.metadata.name: numa_zones.requests_of(numa_zones.shape_of(one)) for one in assumed}
+    less = {one.metadata.name: numa_zones.shape_of(one).requests for one in assumed}
     zones = numa_zones.zones_of(topology, less)
     listed = [zone for zone in topology.zones if zone.type == "Node" and numa_zones.zone_number(zone.name) is not None]
     left = [(zone.number, dict(zone.available)) for zone in zones]

@@ -6,7 +6,8 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -32,18 +33,18 @@ from scheduler_core.plugins.contrib.numa_zones import (
     GUARANTEED,
     Alignment,
     InconsistentTopologyError,
-    Manager,
     Nano,
-    NumaZone,
+    NodeKind,
     Shape,
 )
 from scheduler_core.provenance.context import BYTES, MILLI, View
 from scheduler_core.provenance.tree import Tree, constant, every, less, lowest, opposite, some, subtract
 
 STALE = "invalid node topology data"
-_MAX_KINDS = 1 << 15  # different nodes that are remembered
+_MAX_KINDS = 1 << 14  # different nodes that are remembered
 _MAX_SHAPES = 1 << 10  # different pods that are remembered
 _NO_TOPOLOGY = 0  # the number of nodes without a NodeResourceTopology
+_CRASHES, _UNKNOWN = -(1 << 62), -(1 << 61)  # instead of a score
 
 
 class NumaScoringStrategy(Strict, frozen=True, kw_only=True):
@@ -92,14 +93,6 @@ class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
         usual = (ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1))
         strategy = msgspec.structs.replace(strategy, resources=strategy.resources or usual)
         return msgspec.structs.replace(self, scoring_strategy=strategy)
-
-
-class NodeKind(NamedTuple):
-    """What matters of a node. `offered`: the resources that it offers."""
-
-    manager: Manager
-    zones: tuple[NumaZone, ...]
-    offered: frozenset[str]
 
 
 class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePlugin, fwk.PostBindPlugin):
@@ -173,7 +166,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
 
     def _assume(self, pod: PodInfo, node: str) -> None:
         if node in self.cluster.node_topologies:
-            self._assumed.setdefault(node, {})[pod.key] = numa_zones.requests_of(numa_zones.shape_of(pod.pod))
+            self._assumed.setdefault(node, {})[pod.key] = numa_zones.shape_of(pod.pod).requests
             self._changed.add(node)
 
     def _refresh(self) -> npt.NDArray[np.intp]:
@@ -207,24 +200,31 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         return number
 
     def _of_kinds(
-        self, known: dict[Shape, fwk.Int64], shape: Shape, without: int, compute: Callable[[NodeKind], int]
+        self,
+        known: dict[Shape, fwk.Int64],
+        shape: Shape,
+        kind_of: npt.NDArray[np.intp],
+        compute: Callable[[NodeKind], int],
     ) -> fwk.Int64:
-        """Return a number for each kind of node for pods of a shape. `without`: that of nodes without topology."""
+        """Return a number for each of these nodes, computed once for a kind of node and a shape of pod; 0 for nodes
+        without topology."""
         values = known.get(shape)
-        if values is None:
+        if values is None or len(values) < len(self._kinds):
             if len(known) >= _MAX_SHAPES:
                 known.clear()
-            values = np.array([without], np.int64)
-        if len(values) < len(self._kinds):
-            more = [compute(kind) for kind in self._kinds[len(values) :] if kind is not None]
-            values = np.concatenate([values, np.array(more, np.int64)])
-        known[shape] = values
-        return values
+            before = np.zeros(1, np.int64) if values is None else values
+            values = known[shape] = np.full(2 * len(self._kinds), _UNKNOWN, np.int64)
+            values[: len(before)] = before
+        for number in np.unique(kind_of[values[kind_of] == _UNKNOWN]).tolist():
+            kind = self._kinds[number]
+            assert kind is not None
+            values[number] = compute(kind)
+        return values[kind_of]
 
     def _misfit(self, shape: Shape, kind: NodeKind) -> int:
         """Return the number of the status with which a node refuses the pod; 0 if it does not."""
         try:
-            text = numa_zones.misfit(shape, kind.manager, kind.zones, kind.offered)
+            text = numa_zones.misfit(shape, kind)
         except InconsistentTopologyError as problem:
             text = str(problem)
         if not text:
@@ -234,16 +234,18 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             self._statuses.append(status)
         return self._statuses.index(status) + 1
 
+    def _shape(self, state: fwk.CycleState, pod: PodInfo) -> Shape:
+        return state.of_class((self.name, "shape"), lambda: numa_zones.shape_of(pod.pod))
+
     # ---- Filter
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Refuse nodes where the Topology Manager cannot align the pod, by the zones that their agents reported."""
-        shape = numa_zones.shape_of(pod.pod)
+        shape = self._shape(state, pod)
         if not numa_zones.looks(shape):
             return fwk.PASSES
         kind_of = self._refresh()
-        misfits = self._of_kinds(self._misfits, shape, 0, lambda kind: self._misfit(shape, kind))
-        codes = misfits[kind_of].astype(np.uint16)
+        codes = self._of_kinds(self._misfits, shape, kind_of, partial(self._misfit, shape)).astype(np.uint16)
         for name in self._stale():
             if (row := self.cluster.nodes.rows.get(name)) is not None:
                 codes[row] = 1
@@ -262,8 +264,8 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         """With a cache, the results depend on pods; if a node has no valid score, on which nodes are feasible."""
         if self._counts or self._discards:
             return fwk.ANYTHING
-        scores = self._all_scores(numa_zones.shape_of(pod.pod))
-        return fwk.OBJECTS if scores.min() >= 0 and scores.max() <= fwk.MAX_NODE_SCORE else fwk.ANYTHING
+        scores = self._scores_of(numa_zones.shape_of(pod.pod), slice(None))
+        return fwk.ANYTHING if _invalid(scores).any() else fwk.OBJECTS
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -274,10 +276,10 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             return ""
         assumed = plugin._assumed.get(topology.name) if plugin is not None and plugin._counts else None
         zones = numa_zones.zones_of(topology, assumed)
-        wanted = numa_zones.requests_of(numa_zones.shape_of(context.pod.pod))
+        wanted = numa_zones.shape_of(context.pod.pod).requests
         parts = []
         for zone in zones[:4]:
-            available = dict(zone.available)
+            available = zone.available
             has = [_shown(name, available.get(name, 0)) for name, amount in wanted.items() if amount]
             parts.append(f"node-{zone.number} has {formatting.listing(has)}")
         more = f"; and {len(zones) - 4} more zones" if len(zones) > 4 else ""
@@ -353,40 +355,34 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the score of the zones by the strategy; 100 for pods that are not Guaranteed, 0 without topology."""
-        shape = numa_zones.shape_of(pod.pod)
-        kind_of = self._refresh()
-        scores = self._all_scores(shape)[kind_of]
-        if shape.qos != GUARANTEED:
-            return scores[rows]
-        for name in self._stale():
-            if (row := self.cluster.nodes.rows.get(name)) is not None:
-                scores[row] = 0
-        chosen: fwk.Int64 = scores[rows]
-        wrong = np.flatnonzero((chosen < 0) | (chosen > fwk.MAX_NODE_SCORE))
+        shape = self._shape(state, pod)
+        scores = self._scores_of(shape, rows)
+        if shape.qos == GUARANTEED and (stale := self._stale()):
+            scores[self.cluster.nodes.mask(stale)[rows]] = 0
+        wrong = np.flatnonzero(_invalid(scores))
         if len(wrong):
-            row = int(np.arange(len(kind_of))[rows][wrong[0]])
-            raise fwk.ScoreError(self._why_wrong(shape, row, int(chosen[wrong[0]])))
-        return chosen
+            row = int(np.arange(len(self.cluster.nodes))[rows][wrong[0]])
+            raise fwk.ScoreError(self._why_wrong(shape, row, int(scores[wrong[0]])))
+        return scores
 
-    def _all_scores(self, shape: Shape) -> fwk.Int64:
-        """Return the score of each kind of node for pods of a shape; _CRASHES where upstream would crash."""
-        self._refresh()
-        guaranteed, strategy = shape.qos == GUARANTEED, self.args.scoring_strategy.type
+    def _scores_of(self, shape: Shape, rows: fwk.Rows) -> fwk.Int64:
+        """Return the score of each of these nodes for pods of a shape; _CRASHES where upstream would crash."""
+        kind_of, strategy = self._refresh()[rows], self.args.scoring_strategy.type
+        if shape.qos != GUARANTEED:
+            return np.full(len(kind_of), fwk.MAX_NODE_SCORE, np.int64)
 
         def compute(kind: NodeKind) -> int:
-            if not guaranteed:
-                return fwk.MAX_NODE_SCORE
             try:
-                return numa_zones.node_score(strategy, shape, kind.manager, kind.zones, self.weights)
+                return numa_zones.node_score(strategy, shape, kind, self.weights)
             except InconsistentTopologyError:
                 return _CRASHES
 
-        return self._of_kinds(self._scores, shape, 0 if guaranteed else fwk.MAX_NODE_SCORE, compute)
+        return self._of_kinds(self._scores, shape, kind_of, compute)
 
     def _why_wrong(self, shape: Shape, row: int, score: int) -> str:
         name, kind = self.cluster.nodes.names[row], self._kind(row)
         try:
-            numa_zones.node_score(self.args.scoring_strategy.type, shape, kind.manager, kind.zones, self.weights)
+            numa_zones.node_score(self.args.scoring_strategy.type, shape, kind, self.weights)
         except InconsistentTopologyError as problem:
             return f"NodeResourceTopology {name} is not consistent: {problem}"
         text = f'plugin "{self.name}" returns an invalid score {score}, it should in the range of '
@@ -401,15 +397,15 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             return constant(0, "MinNodeScore").with_text(f"0: what the zones of {name} have is not known")
         kind, strategy = self._kind(view.row), self.args.scoring_strategy.type
         if strategy == numa_zones.FEWEST or kind.manager.policy != numa_zones.SINGLE_NUMA_NODE:
-            score = numa_zones.node_score(strategy, shape, kind.manager, kind.zones, self.weights)
+            score = numa_zones.node_score(strategy, shape, kind, self.weights)
             return constant(score, f"{strategy} with policy {kind.manager.policy}").with_text(
                 f"{score} by {strategy} on {name}"
             )
         if kind.manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
             return None
-        wanted, zones = numa_zones.requests_of(shape), []
+        wanted, zones = shape.requests, []
         for zone in kind.zones:
-            score = numa_zones.zone_score(strategy, wanted, dict(zone.available), self.weights)
+            score = numa_zones.zone_score(strategy, wanted, zone.available, self.weights)
             zones.append(constant(score, f"node-{zone.number} by {strategy}"))
         counted = [zone for zone in zones if zone.value]
         tree = lowest(counted, "lowest score of a zone") if counted else constant(0, "no zone fits")
@@ -445,7 +441,9 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         ]
 
 
-_CRASHES = -(1 << 62)
+def _invalid(scores: fwk.Int64) -> fwk.Bool:
+    """Return which scores are outside the range that the framework accepts."""
+    return (scores < 0) | (scores > fwk.MAX_NODE_SCORE)
 
 
 def has_exclusive(pod: Pod, listed: set[str]) -> bool:
