@@ -44,8 +44,10 @@ def _pack_texts(column: Iterable[str]) -> tuple[list[str], tuple[int, bytes]]:
     return list(index), _pack_ints(ids)
 
 
-def _pack_json(column: Iterable[Any]) -> tuple[list[str], tuple[int, bytes]]:
-    return _pack_texts(msgspec.json.encode(value).decode() for value in column)
+def _pack_json(column: Sequence[Any]) -> tuple[list[str], tuple[int, bytes]]:
+    values = {id(value): value for value in column}  # rows often have the same object
+    texts = {key: msgspec.json.encode(value).decode() for key, value in values.items()}
+    return _pack_texts([texts[id(value)] for value in column])
 
 
 _PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts, JSON: _pack_json}

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from isal import isal_zlib
 
 from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
 from scheduler_core.api.selector_text import taint_text
@@ -539,7 +540,7 @@ def _kind_and_key(obj: Object | dict[str, Any]) -> tuple[str, str]:
 
 def encode(value: Any) -> bytes:
     """Serialise and compress the content of a block."""
-    return zlib.compress(msgspec.msgpack.encode(value), 1)
+    return isal_zlib.compress(msgspec.msgpack.encode(value), 1)
 
 
 def _decode(data: bytes) -> Any:

@@ -82,10 +82,11 @@ class StoredObjects:
             status = self._statuses.get(status_text) or self._new_status(status_text, stored.metadata)
         except msgspec.ValidationError:
             return None
-        nodes = _NODE.findall(spec_text)
+        before, *rest = _NODE.split(spec_text)  # then in turn the name of a node and what follows it
+        nodes = rest[::2]
         if len(nodes) > 1:
             return None
-        key = _NODE.sub(b"\0", spec_text), not stored.metadata.uid and status_text == b"{}"
+        key = b"\0".join([before, *rest[1::2]]), not stored.metadata.uid and status_text == b"{}"
         spec, notes = self._specs.get(key) or self._new_spec(key, text)
         if nodes and not spec.node_name:
             return None  # it is another field
