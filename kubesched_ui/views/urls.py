@@ -196,7 +196,9 @@ urlpatterns = [
         Permission(CLOSED, START, "start"),
         "experiment-open",
     ),
-    path("experiments/<int:experiment_id>/cells.<slug:kind>", cells.download, SHOW, "experiment-download"),
+    path(
+        "experiments/<int:experiment_id>/cells.<slug:kind>", cells.download, SHOW, "experiment-download", cost="stream"
+    ),
     path(
         "experiments/<int:experiment_id>/cells/<int:number>/losses/<int:place>/", losses.loss, SHOW, "experiment-loss"
     ),
