@@ -360,6 +360,7 @@ def report_card(cluster: Cluster) -> ReportCard:
             messages[message_outcome] += number
             line.messages[message_outcome] = line.messages.get(message_outcome, 0) + number
     total = sum(outcomes.values())
+    assert {*outcomes} <= {*Decision.Outcome.values}, "each binding is in one of the outcomes that are shown"
     return ReportCard(
         total,
         total - outcomes[Decision.Outcome.UNEXPLAINED],

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -228,6 +228,7 @@ class RunLog:
         run = self.run
         elapsed = time.monotonic() - self.began_at
         run.pods_per_s = round((run.cycles_done - self.began_with) / elapsed, 1) if elapsed > 0 else 0
+        self._check()
         values = {name: getattr(run, name) for name in PROGRESS} | {"heartbeat_at": Now()} | changes
         with transaction.atomic():
             # This comes first to lock the row: others claim or cancel the run before or after this batch.
@@ -258,6 +259,17 @@ class RunLog:
         if not changes and time.monotonic() > self.deadline:
             raise OutOfTime
 
+    def _check(self) -> None:
+        """Check what readers of the log rely on: numbers without gaps, and sums that agree with the cycles."""
+        run = self.run
+        ranges = sorted([block[1:3] for block in self.blocks] + [batch[3:5] for batch in self.batches])
+        assert all(after[0] == before[1] + 1 for before, after in pairwise(ranges)), "events have no gap"
+        assert not ranges or ranges[-1][1] == run.last_seq, "the last event is the newest"
+        if cycles := self.cycles:
+            assert cycles[-1].number == run.cycles_done == cycles[0].number + len(cycles) - 1, "cycles have no gap"
+        if not run.in_time:
+            assert run.placed + run.unschedulable + run.gated + run.errors == run.cycles_done, "each cycle counts once"
+
     def clear(self) -> None:
         """Discard added data that is not written."""
         self.blocks, self.batches, self.cycles, self.groups, self.recorded = [], [], [], [], []
@@ -282,7 +294,8 @@ class RunLog:
     def set_answers(self, answers: Iterable[AnswerRow]) -> None:
         """Add answers about pods without a node, without pods that the run did not try."""
         pending = set(PodResult.objects.filter(run=self.run).without_node().pod_keys())
-        shown = ((row, [pod for pod in row.pods if pod in pending]) for row in answers)
+        shown = [(row, [pod for pod in row.pods if pod in pending]) for row in answers]
+        assert len({pod for _, pods in shown for pod in pods}) == sum(len(pods) for _, pods in shown), "one answer each"
         self.answers = [row._replace(pod=pods[0], pods=pods, number=len(pods)) for row, pods in shown if pods]
 
     def finish(self, state: str, error: str = "", **changes: Any) -> None:

@@ -53,6 +53,7 @@ class _Stored(msgspec.Struct, array_like=True):
 def encode(moves: Sequence[Move], names: Iterable[str]) -> bytes:
     """Encode and compress a batch of moves, to about five bytes per move."""
     t, pod, lane, left, seq = (np.array(column) for column in zip(*moves, strict=True))
+    assert min(np.diff(t, prepend=t[0]).min(), np.diff(seq, prepend=0).min()) >= 0, "moves are in order"
     moments, each = np.unique(t, return_counts=True)
     return pack(
         msgspec.msgpack.encode(

@@ -42,6 +42,7 @@ def advance(experiment: Experiment) -> None:
         store_round(experiment, 1, question.plan(document, scenarios), scenarios)
         return
     done = done_cells(experiment, planned)
+    assert len(done) == experiment.cells_done + experiment.cells_failed, "each cell is over, and counted once"
     if following := question.next_round(document, done):
         store_round(experiment, planned + 1, following, scenarios)
         return

@@ -30,6 +30,7 @@ def explain_upgrade(number: int) -> None:
         return
     with leases.hold(upgrade, lambda state, error, _: upgrade.end(state, error)):
         explain(upgrade)
+        assert len(upgrade.steps) == len(upgrade.releases) - 1, "each step is stored once"
         upgrade.end(Upgrade.State.DONE)
 
 

@@ -348,6 +348,7 @@ class NodeTable:
         self._fill(rows)
         self._tally_all([(row, pod) for row in rows for pod in self.entries[self.names[row]].pods.values()])
         self._stale = False
+        assert self._columns.shape[1] == len(self.nodes) == len(self.rows) == len(self.names), "each row has one node"
         self.changed()
 
     def _bind(self) -> None:
