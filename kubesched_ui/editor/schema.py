@@ -1,6 +1,7 @@
 """The Kubernetes schema as a table: kinds, the fields of each type, and the types of the fields.
 
-`scripts/kubernetes_schema.py` generates the table and documents its type names.
+`scripts/kubernetes_schema.py` generates the table and documents its type names. `custom_resources.json` has the kinds
+that plugins of scheduler-plugins read, in the same notation.
 """
 
 import json
@@ -20,12 +21,18 @@ from scheduler_core.virtual_time.scenario import API_VERSION, KIND, json_schema
 
 NEWEST_API = f"{GROUP}/v1"
 FILE = Path(__file__).with_name("kubernetes.json")
+CUSTOM_RESOURCES = Path(__file__).with_name("custom_resources.json")
 
 
 @cache
 def table() -> dict[str, Any]:
     """Return the whole table: {release, kinds, others, types}."""
-    return json.loads(FILE.read_text())
+    whole: dict[str, Any] = json.loads(FILE.read_text())
+    custom = json.loads(CUSTOM_RESOURCES.read_text())
+    for kind, versions in custom["kinds"].items():
+        whole["kinds"].setdefault(kind, {}).update(versions)
+    whole["types"] |= custom["types"]
+    return whole
 
 
 def type_of(kind: str, api: str) -> str:

@@ -6,7 +6,6 @@ from kubesched_ui.editor import api_validation, schema
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.ingest.errors import shown
-from kubesched_ui.ingest.kinds import PLUGIN_GROUPS, lookup
 from kubesched_ui.ingest.values import Path
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
@@ -53,8 +52,6 @@ def _is_kind(kind: Any, api: Any, path: Path, found: Diagnostics) -> bool:
         return bool(schema.type_of(kind, ""))
     if schema.type_of(kind, api):
         return True
-    if api.partition("/")[0] in PLUGIN_GROUPS and lookup(kind, api) is not None:
-        return False  # a custom resource that a plugin reads; the schema of Kubernetes does not have it
     if versions := schema.versions_of(kind):
         message = f'there is no kind {shown(kind)} in version "{shown(api)}"; it is in {" and ".join(versions)}'
         found.error((*path, "apiVersion"), message, versions[0], value=True)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from scheduler_core.api.scheduler_plugins import READS
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -53,7 +51,6 @@ KINDS: dict[str, Kind] = {
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
-PLUGIN_GROUPS = frozenset(name.partition(".")[2] for read in READS.values() for name in read.values())
 # Never stored: these kinds do not affect scheduling, and their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 

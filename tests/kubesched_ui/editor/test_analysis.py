@@ -56,6 +56,39 @@ def test_a_misspelt_field_is_a_warning_that_names_the_one_meant() -> None:
     assert "did you mean nodeSelector?" in found["message"]
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "given", "meant"),
+    [
+        ("scheduling.x-k8s.io/v1alpha1", "PodGroup", "spec: {minMembers: 2}", "minMember"),
+        ("scheduling.x-k8s.io/v1alpha1", "ElasticQuota", "spec: {maxx: {cpu: 4}}", "max"),
+        (
+            "topology.node.k8s.io/v1alpha2",
+            "NodeResourceTopology",
+            "zones: [{name: node-0, type: Node, resource: []}]",
+            "resources",
+        ),
+        (
+            "appgroup.diktyo.x-k8s.io/v1alpha1",
+            "AppGroup",
+            "spec: {numMembers: 0, topologySortingAlgorithm: KahnSort, workloads: [], workload: []}",
+            "workloads",
+        ),
+        ("networktopology.diktyo.x-k8s.io/v1alpha1", "NetworkTopology", "spec: {weights: [], weight: []}", "weights"),
+        (
+            "security-profiles-operator.x-k8s.io/v1beta1",
+            "SeccompProfile",
+            "spec: {defaultAction: SCMP_ACT_ERRNO, syscall: []}",
+            "syscalls",
+        ),
+        ("metrics.k8s.io/v1beta1", "NodeMetrics", "usages: {cpu: 1}", "usage"),
+        ("kubesched.dev/v1alpha1", "NodeLoad", "metric: []", "metrics"),
+    ],
+)
+def test_kinds_of_plugins_have_a_schema(api_version: str, kind: str, given: str, meant: str) -> None:
+    (found,) = analyze(f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: x}}\n{given}\n")["problems"]
+    assert (found["severity"], found["fix"]) == ("warning", meant)
+
+
 CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {}}}\nvalue: {}\n"
 
 
