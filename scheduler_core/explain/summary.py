@@ -7,6 +7,7 @@ from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.nowhere import Nowhere, others_of
 from scheduler_core.explain.scores import ahead
 from scheduler_core.framework.interface import WAIT, Status
+from scheduler_core.plugins import PLUGINS
 
 TIES_NAMED = 2
 # Words with which a complement of the words for a node begins; `of` after it would belong to it.
@@ -24,7 +25,8 @@ def answer_sentence(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
     for point, status in (("reserve", trace.reserve), ("permit", trace.permit), ("prebind", trace.prebind)):
         if status is not None and status.code != WAIT:
             waited = f" after it waited for {listing(list(trace.permit_waits))}" if trace.permit_waits else ""
-            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {reason_text(status)}."
+            why = _refusal(status, point, nowhere)
+            return f"{trace.node} was chosen, but {status.plugin} refused at {point}{waited}: {why}."
     if of_group := groups.of_member(trace):
         return of_group
     if trace.result == "waiting":
@@ -37,6 +39,15 @@ def answer_sentence(trace: CycleTrace, answer: Answer, nowhere: Nowhere) -> str:
     waited = f" It waited in Permit for {listing(list(trace.permit_waits))} first." if trace.permit_waits else ""
     why = _why_placed(trace, answer, others_of(nowhere.classes) if answer.feasible < 2 else "")
     return f"Placed on {trace.node}, {why}.{waited}"
+
+
+def _refusal(status: Status, point: str, nowhere: Nowhere) -> str:
+    """Return why a plugin refused the pod at Reserve, Permit or PreBind. Those of Permit name the group."""
+    cls = PLUGINS.get(status.plugin)
+    if point != "permit" or nowhere.context is None or cls is None:
+        return reason_text(status)
+    obstacle = cls.pod_obstacle(nowhere.context, status)
+    return obstacle.phrase.rstrip(".") if obstacle.objects else reason_text(status)
 
 
 def reason_text(status: Status) -> str:

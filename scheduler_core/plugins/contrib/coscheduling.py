@@ -9,6 +9,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, Self
 
@@ -17,14 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import Quantities
+from scheduler_core.api.objects import PodGroup, Quantities
 from scheduler_core.api.objects import timestamp as parse_time
-from scheduler_core.cluster import resources
+from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config.args import Complain, Int32, Int64, PluginArgs
 from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
+from scheduler_core.framework.causes import Obstacle
+from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, contains, either, less, opposite, over, some, subtract, total
 
@@ -33,6 +36,10 @@ PODS = "pods"
 DEFAULT_WAIT_SECONDS = 60
 AGES = 1e10  # seconds, longer than any run
 SHORTEST_PASS = 3.0  # seconds for which a group counts as checked if the configuration says 0
+
+NOT_FOUND, GAP = "PodGroup not found", "resource gap: "
+GATED = "cannot proceed due to gated pods in the same PodGroup"
+_SIBLINGS = re.compile(r"current pods number: ([0-9]+), minMember of group: ([0-9]+)$")
 
 
 class CoschedulingArgs(PluginArgs, frozen=True, kw_only=True):
@@ -109,6 +116,34 @@ class Coscheduling(
         """Return all pods of the group, with or without a node."""
         return [pod for pod in self.handle.list_pods() if self.group_of(pod) == group]
 
+    @classmethod
+    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
+        """Return what the group lacks, with its name."""
+        group = cls.group_of(context.pod) if context is not None else ""
+        reason = status.reasons[0] if status.reasons else ""
+        if context is None or not group:
+            return super().pod_obstacle(context, status)
+        found, text = context.cluster.pod_groups.get(group), ""
+        if reason == NOT_FOUND:
+            text = f"PodGroup {group} does not exist."
+        elif (match := _SIBLINGS.search(reason)) is not None:
+            exist = "1 exists" if match[1] == "1" else f"{match[1]} exist"
+            text = f"PodGroup {group} needs {match[2]} pods (minMember), of which {exist}."
+        elif reason.endswith(GATED):
+            text = f"Too many pods of PodGroup {group} have scheduling gates."
+        elif reason.startswith(GAP) and found is not None:
+            parts = []
+            for name, wanted in _wanted(found).items():
+                asks, left = amount_of(name, wanted), int(_left(context.cluster, name, group).sum())
+                if asks > left:
+                    free = formatting.free_amount(name, left, asks)
+                    parts.append(f"{formatting.amount(name, asks)} of {name} ({free} free)")
+            if parts:
+                text = f"PodGroup {group} needs {formatting.listing(parts)} on all nodes together (minResources)."
+        if not text:
+            return super().pod_obstacle(context, status)
+        return Obstacle(cls.cause, cls.effort, text, (f"PodGroup {group}",))
+
     # ---- extension points, in the order of a cycle
 
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[int, float, str]:
@@ -142,13 +177,12 @@ class Coscheduling(
                 f"current pods number: {len(members)}, minMember of group: {least}"
             )
         if sum(not other.pod.spec.scheduling_gates for other in members) < least:
-            text = f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup"
-            return fwk.unresolvable(text)
-        wanted = self._wanted(group, least)
+            return fwk.unresolvable(f"pre-filter pod {pod.name} {GATED}")
+        wanted = self._wanted(group)
         if not wanted or self._checked.get(group, now) > now:
             return None
         if gap := self._resource_gap(group, wanted):
-            return fwk.unresolvable(f"resource gap: {gap}")
+            return fwk.unresolvable(f"{GAP}{gap}")
         self._checked[group] = now + (self.args.permit_waiting_time_seconds or SHORTEST_PASS)
         return None
 
@@ -167,10 +201,10 @@ class Coscheduling(
             free = subtract(constant(len(members), f"pods of {group}"), view.long_count(held, "pods", "gated pods"))
             parts.append(less(free, self._explain_least(view, group, least), "too many pods of the group are gated"))
         now = self.cluster.now()
-        resources_wanted = {} if self._checked.get(group, now) > now else self._wanted(group, least)
+        resources_wanted = {} if self._checked.get(group, now) > now else self._wanted(group)
         for name, quantity_wanted in resources_wanted.items():
             amount = amount_of(name, quantity_wanted)
-            left = np.cumsum(self._left(name, group))
+            left = np.cumsum(_left(self.cluster, name, group))
             most = over(
                 "max", int(left.max()) if len(left) else 0, len(left), f"{name} left on nodes, without the group"
             )
@@ -178,19 +212,16 @@ class Coscheduling(
         text = next((part.label for part in parts if part.value), "the group can be scheduled")
         return some(parts).with_text(f"{group}: {text}")
 
-    def _wanted(self, group: str, least: int) -> Quantities:
-        """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
+    def _wanted(self, group: str) -> Quantities:
         found = self.cluster.pod_groups.get(group)
-        if found is None or not found.spec.min_resources:
-            return {}
-        return found.spec.min_resources | {PODS: str(least)}
+        return _wanted(found) if found is not None else {}
 
     def _resource_gap(self, group: str, wanted: Quantities) -> str:
         """Return by how much the requests exceed the free resources of all nodes, not counting the group's own pods, as
         Go prints a ResourceList; "" if they do not."""
         gaps = []
         for name, amount in sorted(wanted.items()):
-            left = self._left(name, group)
+            left = _left(self.cluster, name, group)
             nano = quantity.nano_value(amount)
             unit = 10**6 if name == resources.CPU else 10**9
             # a resource is settled at the first node at which the sum is sufficient
@@ -201,22 +232,6 @@ class Coscheduling(
                 missing = (nano - int(left.sum()) * unit) // 10 ** (9 + scale) if len(left) else number
                 gaps.append(f"{name}:{{{{{missing} {scale}}} {{<nil>}}  {form}}}")
         return f"map[{' '.join(gaps)}]" if gaps else ""
-
-    def _left(self, name: str, group: str) -> npt.NDArray[np.int64]:
-        """Return the free amount of a resource, as if no pod of the group were placed; int64 over nodes."""
-        nodes = self.cluster.nodes
-        nodes.refresh()
-        left: npt.NDArray[np.int64]
-        if name == PODS:
-            left = nodes.allowed_pods - nodes.pod_count
-        elif name in nodes.allocatable:
-            left = nodes.allocatable[name] - nodes.requested[name]
-        else:
-            left = np.zeros(len(nodes), np.int64)
-        for pod in self.cluster.pods.values():
-            if self.group_of(pod) == group and (row := nodes.rows.get(pod.node)) is not None:
-                left[row] += 1 if name == PODS else pod.requests.get(name, 0)
-        return left
 
     def post_filter(
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered
@@ -255,7 +270,7 @@ class Coscheduling(
             return None, 0.0
         least = self.least(group)
         if least is None:
-            return fwk.unschedulable("PodGroup not found"), 0.0
+            return fwk.unschedulable(NOT_FOUND), 0.0
         placed = self.placed(group)
         if placed < least:
             if placed == 1:
@@ -346,3 +361,26 @@ class Coscheduling(
 def amount_of(name: str, text: str | float) -> int:
     """Return a quantity in scheduler units."""
     return resources.amount(name, quantity.nano_value(text))
+
+
+def _wanted(group: PodGroup) -> Quantities:
+    """Return the requests of the whole group; empty if the PodGroup has no `minResources`."""
+    needed = group.spec.min_resources
+    return needed | {PODS: str(group.spec.min_member)} if needed else {}
+
+
+def _left(cluster: Cluster, name: str, group: str) -> npt.NDArray[np.int64]:
+    """Return the free amount of a resource, as if no pod of the group were placed; int64 over nodes."""
+    nodes = cluster.nodes
+    nodes.refresh()
+    left: npt.NDArray[np.int64]
+    if name == PODS:
+        left = nodes.allowed_pods - nodes.pod_count
+    elif name in nodes.allocatable:
+        left = nodes.allocatable[name] - nodes.requested[name]
+    else:
+        left = np.zeros(len(nodes), np.int64)
+    for pod in cluster.pods.values():
+        if Coscheduling.group_of(pod) == group and (row := nodes.rows.get(pod.node)) is not None:
+            left[row] += 1 if name == PODS else pod.requests.get(name, 0)
+    return left

@@ -7,6 +7,7 @@ import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.explain.explain import explain
 from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario import load_scenario
@@ -180,3 +181,25 @@ def test_a_gang_that_is_tried_without_end_ends_the_run_with_an_error() -> None:
     with pytest.raises(InputError, match="is tried more than 500 times at second 0"):
         for _ in ScenarioRun(load_scenario(msgspec.json.encode(scenario))).run():
             pass
+
+
+def sentences(*objects: Raw) -> list[str]:
+    simulation = Simulation(objects, config=config(), tie_break="name")
+    pods = {pod.key: pod for pod in simulation.to_try}
+    return [explain(trace, simulation, pods[trace.pod]).sentence for trace in simulation.run()]
+
+
+def test_sentences_name_the_group_and_what_it_lacks() -> None:
+    assert sentences(node("n1"), member("a", "1")) == [
+        "n1 was chosen, but Coscheduling refused at permit: PodGroup default/g does not exist."
+    ]
+    assert sentences(node("n1", cpu="1"), group(2), member("a", "1")) == [
+        "PodGroup default/g needs 2 pods (minMember), of which 1 exists."
+    ]
+    (found, _) = sentences(node("n1", cpu="1"), group(2, minResources={"cpu": "4"}), member("a", "2"), member("b", "2"))
+    assert found == "PodGroup default/g needs 4 of cpu (1 free) on all nodes together (minResources)."
+    gated = member("b", "1")
+    gated["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    assert sentences(node("n1"), group(2), member("a", "1"), gated)[0] == (
+        "Too many pods of PodGroup default/g have scheduling gates."
+    )
