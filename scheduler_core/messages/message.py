@@ -19,7 +19,7 @@ from scheduler_core.messages.advice import (
     WHICH_NODE,
     Advice,
 )
-from scheduler_core.messages.text import MessageText, read_message
+from scheduler_core.messages.text import HEAD, MessageText, read_message
 from scheduler_core.messages.wording import (
     NO_VICTIMS,
     NOT_HELPFUL,
@@ -48,6 +48,7 @@ _REPEATED = re.compile(r"(?P<rest>.*) \(repeated \d+ times\)", re.S)
 _CLAIMS_FIRST = re.compile(
     r"(no new claims to deallocate|still not schedulable)(?:, ?|$)|\w+ of ResourceClaim completed(?:, ?|$)"
 )
+_NO_VICTIMS_ON = re.compile(r"No victims found on node \S{1,253} for preemptor pod \S{1,253}")
 _NOT_ELIGIBLE = {
     "not eligible due to preemptionPolicy=Never": "The pod may not evict others: its preemptionPolicy is Never.",
     "not eligible due to a terminating pod on the nominated node": (
@@ -305,6 +306,8 @@ def _preemption(postfilter: str, wordings: _Wordings) -> MessagePreemption | Non
         wordings.add(first[0].rstrip(", "), since("1.26"))  # behind a feature gate until 1.33
         begin = "No ResourceClaim of the pod can be given back to change that. "
         text = text[first.end() :]
+    if HEAD.match(text):
+        return _preemption_of_others(text, begin, wordings)
     if not text.startswith("preemption:"):
         return MessagePreemption(f"{begin}{f'The message ends with “{text}”.' if text else ''}".strip())
     wordings.add("preemption: ...", lambda release: release.reports_postfilter_message)
@@ -321,6 +324,24 @@ def _preemption(postfilter: str, wordings: _Wordings) -> MessagePreemption | Non
         if reason.known and reason.reason not in (NO_VICTIMS, NOT_HELPFUL):
             reason.text = f"Even without the pods of lower priority: {reason.text[:1].lower()}{reason.text[1:]}"
     return MessagePreemption(f"{begin}{_no_help(reasons)}", sorted(reasons, key=lambda reason: -reason.count))
+
+
+def _preemption_of_others(text: str, begin: str, wordings: _Wordings) -> MessagePreemption:
+    """Return what PreemptionToleration and CapacityScheduling of scheduler-plugins added, which name each node."""
+    nested = read_message(text) or MessageText(0)
+    without, reasons = 0, []
+    for number, reason in nested.reasons:
+        if _NO_VICTIMS_ON.fullmatch(reason.rstrip(".")):
+            without += number
+        else:
+            reasons.append(_reason(number, nested.nodes, reason.rstrip("."), wordings))
+            reasons[-1].meaning = ""
+    if without:
+        text = f"{_of(without, nested.nodes)} {agree(without, 'run no pod that this pod may evict')}."
+        reasons.append(MessageReason(without, "No victims found", "", causes.PLUGIN, text, ""))
+    return MessagePreemption(
+        f"{begin}Evicting pods helps on no node.", sorted(reasons, key=lambda reason: -reason.count)
+    )
 
 
 def _no_help(reasons: Sequence[MessageReason]) -> str:

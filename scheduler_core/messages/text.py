@@ -16,7 +16,8 @@ _COUNTED = re.compile(r"(\d{1,10}) (\S.*)", re.S)
 _NEXT = re.compile(r", (?=\d{1,10} \S)")
 _POSTFILTER = re.compile(
     r"[.,]? ?(?<![^ .,])(?=preemption: |, preemption: |no new claims to deallocate|still not schedulable"
-    r"|(?:deallocation|deletion) of ResourceClaim completed|expected at least one victim pod)"
+    r"|(?:deallocation|deletion) of ResourceClaim completed|expected at least one victim pod"
+    r"|0/\d{1,10} nodes are available: )"  # of plugins outside the tree
 )
 _END = re.compile(r"\. (?=\S)")
 

@@ -155,6 +155,22 @@ def test_preemption_is_translated() -> None:
     assert never.sentence == "The pod may not evict others: its preemptionPolicy is Never."
 
 
+def test_preemption_of_plugins_outside_the_tree_is_translated() -> None:
+    text = (
+        "0/3 nodes are available: 3 Insufficient cpu. 0/3 nodes are available: 1 No victims found on node n1 for "
+        "preemptor pod web, 1 No victims found on node n2 for preemptor pod web, 1 Preemption is not helpful for "
+        "scheduling."
+    )
+    found = only(text)
+    assert [(one.count, one.reason) for one in found.reasons] == [(3, "Insufficient cpu")]
+    assert found.preemption is not None
+    assert found.preemption.sentence == "Evicting pods helps on no node."
+    assert [one.text for one in found.preemption.reasons] == [
+        "2 of 3 nodes run no pod that this pod may evict.",
+        "1 of 3 nodes refuses the pod for a reason that evicting pods does not remove.",
+    ]
+
+
 def test_unknown_reasons_are_kept() -> None:
     answer = only("0/3 nodes are available: 1 Insufficient cpu, 2 rack is on fire. Call 112, please.")
     unknown = next(reason for reason in answer.reasons if not reason.known)
