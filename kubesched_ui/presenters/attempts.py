@@ -136,11 +136,9 @@ def pod_state(events: Iterable[Event], until: float, over: bool) -> PodState | N
         match event["type"]:
             case "pod.created":
                 evicted = ""
-                place = (
-                    PodState("scheduled", f"on {data['node']} since {t}", data["node"])
-                    if on
-                    else PodState("active", "")
-                )
+                place = PodState("active", "")
+                if on:
+                    place = PodState("scheduled", f"on {data['node']} since {t}", data["node"])
             case "pod.bound":
                 place = PodState("scheduled", f"bound{on} since {t}", data["node"])
             case "permit.waiting":

@@ -61,10 +61,8 @@ def first_seq(run: Run, found: Recording, moment: float) -> int:
     known = [int(found.columns.seq[place])] if place < len(found.columns.t) else []
     known += [mark.seq for mark in found.marks if mark.t >= moment - SAME][:1]
     first = min(known, default=run.last_seq + 1)
-    rows = (
-        EventBlock.objects.filter(run=run, first_seq__lte=first).order_by("-first_seq").values_list("data", flat=True)
-    )
-    for data in rows.iterator(chunk_size=20):
+    rows = EventBlock.objects.filter(run=run, first_seq__lte=first).order_by("-first_seq")
+    for data in rows.values_list("data", flat=True).iterator(chunk_size=20):
         own = [e["seq"] for e in msgspec.json.decode(unpack(data)) if e["t"] >= moment - SAME]
         if not own:
             break

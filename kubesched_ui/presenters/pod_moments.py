@@ -86,11 +86,8 @@ def of_single_pass(
     if result is not None and result.evicted_by:
         by = result.evicted_by
         number = cycle_of(run, by, rows[-1].number if rows else 0)
-        moments.append(
-            PodMoment(
-                f"cycle {number}" if number else "later", "Evicted", f"Preemption for {by}.", pod_links(run, [by])
-            )
-        )
+        when = f"cycle {number}" if number else "later"
+        moments.append(PodMoment(when, "Evicted", f"Preemption for {by}.", pod_links(run, [by])))
     return moments
 
 

@@ -99,14 +99,9 @@ def rejectors(group: list[Event]) -> list[str]:
     """Return the plugins that rejected the pod in a failed cycle, without duplicates."""
     found: dict[str, None] = {}
     for event in group:
-        data = event["data"]
-        for status in [data.get("status"), *data.get("refusals", [])]:
-            if (
-                status
-                and event["type"] in ("preenqueue", "prefilter", "filter", "reserve", "permit")
-                and status["plugin"]
-            ):
-                found[status["plugin"]] = None
+        if event["type"] in ("preenqueue", "prefilter", "filter", "reserve", "permit"):
+            statuses = (event["data"].get("status"), *event["data"].get("refusals", []))
+            found |= {status["plugin"]: None for status in statuses if status and status["plugin"]}
     return list(found)
 
 

@@ -160,9 +160,8 @@ def _workloads(run: Run) -> list[AnsweredWorkload]:
     found: dict[tuple[str, str, str], AnsweredWorkload] = {}
     listed = []
     for row in rows.only("kind", "namespace", "name", "pod", "number", "sentence").iterator(chunk_size=500):
-        workload = found.setdefault(
-            (row.kind, row.namespace, row.name), AnsweredWorkload(row.kind, row.namespace, row.name)
-        )
+        key = row.kind, row.namespace, row.name
+        workload = found.setdefault(key, AnsweredWorkload(*key))
         workload.count += row.number
         workload.groups.append(AnsweredPods(row.sentence, row.number, [UnplacedPod(row.pod)]))
         listed.append((row.pk, workload.groups[-1]))

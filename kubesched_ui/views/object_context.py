@@ -93,11 +93,8 @@ def _in_configuration(config: Any, profile: str, plugin: str, steps: Sequence[St
     place: list[Step] = ["profiles", index]
     if steps and steps[0] == "plugins":
         return [*place, *steps]
-    entries = (
-        profiles[index].get("pluginConfig")
-        if isinstance(profiles, list) and isinstance(profiles[index], dict)
-        else None
-    )
+    chosen = profiles[index] if isinstance(profiles, list) else None
+    entries = chosen.get("pluginConfig") if isinstance(chosen, dict) else None
     for i, entry in enumerate(entries or ()):
         if isinstance(entry, dict) and entry.get("name") == plugin:
             return [*place, "pluginConfig", i, "args", *steps]

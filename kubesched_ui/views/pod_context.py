@@ -237,42 +237,37 @@ def about_cycle(
     outcome, at_end = answer(found.sentence, trace.node, came_to), explained is not found
     old = get_release(run.release).predicates
     results = reached(trace, came_to.points)
-    wanted, listed = (
-        PANELS.get(query.get("point", ""), query.get("point", "")),
-        steps(results, OLD_POINTS if old else POINTS, trace.durations),
-    )
-    return (
-        {
-            "trace": trace,
-            "cycle_at": clock(trace.time),
-            "tone": TONES.get(came_to.result, ""),
-            "explained": explained,
-            "at_end": at_end,
-            "answer": explained.sentence if at_end else outcome,
-            "followed": outcome if at_end and (trace.node or trace.group) else "",
-            "fixes": pod_fixes.shown(run, row, msgspec.to_builtins(explained.fixes)),
-            "links": links.of_answer(trace, explained, came_to),
-            "old": old,
-            "steps": listed,
-            "point": wanted if wanted in {step.key for step in listed} else decisive_point(results),
-            "plugin_shown": query.get("plugin", ""),
-            "wanted_node": query.get("node", "")[:253],
-            "notes": notes(run, verdicts, trace),
-            "matrix": verdicts,
-            "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
-            "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
-            "unseen": verdicts.nodes - verdicts.looked_at,
-            "outside": trace.nodes - trace.there,
-            "matrix_data": matrix_data(verdicts),
-            "facts": facts(events, came_to),
-            "there": there(run, trace, nodes, page_bound, links),
-            "tie": cycle_rows.tie_rule(run),
-            "quotas": quotas_address(row, trace),
-            "asking": asking(trace, verdicts, nodes, old),
-        }
-        | about_preemption(run, trace, preemption, nodes)
-        | about_scores(trace, nodes, query)
-    )
+    wanted = PANELS.get(query.get("point", ""), query.get("point", ""))
+    listed = steps(results, OLD_POINTS if old else POINTS, trace.durations)
+    page = {
+        "trace": trace,
+        "cycle_at": clock(trace.time),
+        "tone": TONES.get(came_to.result, ""),
+        "explained": explained,
+        "at_end": at_end,
+        "answer": explained.sentence if at_end else outcome,
+        "followed": outcome if at_end and (trace.node or trace.group) else "",
+        "fixes": pod_fixes.shown(run, row, msgspec.to_builtins(explained.fixes)),
+        "links": links.of_answer(trace, explained, came_to),
+        "old": old,
+        "steps": listed,
+        "point": wanted if wanted in {step.key for step in listed} else decisive_point(results),
+        "plugin_shown": query.get("plugin", ""),
+        "wanted_node": query.get("node", "")[:253],
+        "notes": notes(run, verdicts, trace),
+        "matrix": verdicts,
+        "matrix_groups": verdicts.groups[:GROUPS_SHOWN],
+        "hidden_groups": max(0, len(verdicts.groups) - GROUPS_SHOWN),
+        "unseen": verdicts.nodes - verdicts.looked_at,
+        "outside": trace.nodes - trace.there,
+        "matrix_data": matrix_data(verdicts),
+        "facts": facts(events, came_to),
+        "there": there(run, trace, nodes, page_bound, links),
+        "tie": cycle_rows.tie_rule(run),
+        "quotas": quotas_address(row, trace),
+        "asking": asking(trace, verdicts, nodes, old),
+    }
+    return page | about_preemption(run, trace, preemption, nodes) | about_scores(trace, nodes, query)
 
 
 def quotas_address(row: Cycle, trace: CycleTrace) -> str:

@@ -148,9 +148,8 @@ def _tried(
             names = [simulation.cluster.nodes.names[row] for row in trace.feasible_rows().tolist()]
             if answer.cause is None or answer.cause.kind != causes.POD_GROUP:
                 answer.cause = Cause(causes.WAITS, "", names)
-                answer.sentence = (
-                    f"{_some(names, agree(len(names), 'take it'))} now; the pod waits for its next attempt."
-                )
+                takes = agree(len(names), "take it")
+                answer.sentence = f"{_some(names, takes)} now; the pod waits for its next attempt."
             answer.node = ""
         found.append(answer)
         trace.result = "scheduled" if node else trace.result

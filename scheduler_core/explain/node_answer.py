@@ -65,9 +65,8 @@ def explain_node(
     duel = scores.duel(scores.ranked(trace, base.names, trace.selected_row), scores.ranked(trace, base.names, row))
     if duel.margin == 0:
         picked = f"{duel.winner} was chosen {base.rules.by}".rstrip()
-        return NodeAnswer(
-            node, "tied", f"{node} fits and has the same total as {duel.winner}: {picked}.", SCORE, "", [], duel
-        )
+        sentence = f"{node} fits and has the same total as {duel.winner}: {picked}."
+        return NodeAnswer(node, "tied", sentence, SCORE, "", [], duel)
     plugin = duel.differences[0].plugin
     if duel.margin < 0:
         sentence = f"{node} has {-duel.margin:,} more points, but a change of the fork places the pod on {duel.winner}."

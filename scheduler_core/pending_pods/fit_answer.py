@@ -60,11 +60,8 @@ def answer_of_fit(pod: PodInfo, fit: Fit, now: float) -> PendingAnswer:
 def answer_without_nodes(pod: Pod) -> PendingAnswer:
     """Return the answer if the nodes cannot be read: what the scheduler reported."""
     message = scheduler_message(pod)
-    text = (
-        "The scheduler has reported nothing about it"
-        if message is None
-        else f"The scheduler reported: {message.message}"
-    )
+    reported = f"The scheduler reported: {message.message}" if message is not None else ""
+    text = reported or "The scheduler has reported nothing about it"
     return answer_of(pod, causes.NODES_UNKNOWN, f"{text.rstrip('.')}.", category=NOT_NOW)
 
 

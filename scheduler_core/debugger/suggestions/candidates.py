@@ -197,9 +197,8 @@ class Situation:
             command = commands.delete_pods(self.pod.namespace, self.names)
             found.append(f"the {owner.kind} does not replace its pending pods; delete them afterwards: {command}")
         if self.running and self._restarts:
-            found.append(
-                f"{formatting.count(len(self.running), 'running pod')} of the {owner.kind} restart with the change"
-            )
+            running = formatting.count(len(self.running), "running pod")
+            found.append(f"{running} of the {owner.kind} restart with the change")
         return found
 
     # ---- nodes

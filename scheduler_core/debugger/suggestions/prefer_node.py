@@ -83,10 +83,8 @@ def _fixes(situation: Situation, node: str) -> Iterator[Fix]:
     for edits in ([None, *preferred], [_select(host)] if host is not None else []):
         for edit in edits:
             candidate = together(situation, [*found, *([edit] if edit is not None else [])])
-            fix = (
-                simulated(situation, candidate) if candidate is not None and _wins(situation, candidate, node) else None
-            )
-            if fix is not None:
+            wins = candidate is not None and _wins(situation, candidate, node)
+            if candidate is not None and wins and (fix := simulated(situation, candidate)) is not None:
                 yield fix
                 if edit is None:
                     return

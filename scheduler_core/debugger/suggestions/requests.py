@@ -127,9 +127,8 @@ def round_down(name: str, amount: int) -> int:
     if name == CPU:
         step = 1 if amount < 100 else 10 if amount < 1000 else 50 if amount < 10_000 else 500
     elif name in (MEMORY, EPHEMERAL):
-        step = (
-            1 if amount < KI else KI if amount < MI else MI if amount < GI else GI // 4 if amount < 16 * GI else GI // 2
-        )
+        steps = ((KI, 1), (MI, KI), (GI, MI), (16 * GI, GI // 4))
+        step = next((step for below, step in steps if amount < below), GI // 2)
     elif name.startswith("hugepages-"):
         step = max(quantity.value(name.removeprefix("hugepages-")), 1)
     else:

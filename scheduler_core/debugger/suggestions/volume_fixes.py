@@ -85,9 +85,8 @@ def claim_missing(situation: Situation) -> Candidates:
             continue
         manifest = _manifest(situation, target.name)
         cls = manifest["spec"].get("storageClassName")
-        text = f"create claim {target.name}" + (
-            f" of class {cls}" if cls else "; the cluster has no known storage class"
-        )
+        text = f"create claim {target.name}"
+        text += f" of class {cls}" if cls else "; the cluster has no known storage class"
         note = "check size and access mode" if cls else "it needs a default storage class or a volume"
         command, create = commands.create(manifest), [Change(create=manifest)]
         yield FixCandidate("claim-missing", target, text, command, create, manifest, note, always=True)
@@ -132,9 +131,8 @@ def _class(situation: Situation, other: str = "") -> StorageClass | None:
         return not default, not waits, bool(one.allowed_topologies), -used.count(one.name), one.name
 
     known = situation.cluster.storage_classes.values()
-    return min(
-        (c for c in known if c.provisioner not in ("", NO_PROVISIONER) and c.name != other), key=order, default=None
-    )
+    chosen = (c for c in known if c.provisioner not in ("", NO_PROVISIONER) and c.name != other)
+    return min(chosen, key=order, default=None)
 
 
 def claim_unbound(situation: Situation) -> Candidates:
