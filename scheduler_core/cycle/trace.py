@@ -164,6 +164,19 @@ class Selection(msgspec.Struct, frozen=True):
     margin: int
 
 
+def _best_other(total: fwk.Int64, place: int) -> int:
+    """Return the index of the highest of at least two values except the one at `place`, the first of equals."""
+    before, after = total[:place], total[place + 1 :]
+    if not place:
+        return 1 + int(after.argmax())
+    other = int(before.argmax())
+    if len(after):
+        later = place + 1 + int(after.argmax())
+        if total[later] > total[other]:
+            return later
+    return other
+
+
 def _by_status(verdict: fwk.Verdict, rows: Rows) -> Iterator[tuple[fwk.Status, Rows]]:
     """Yield each status of a verdict with those of the rows that have it. `rows`: some that the verdict refuses."""
     if verdict.codes is None or not len(rows):
@@ -550,10 +563,8 @@ class CycleTrace(msgspec.Struct, eq=False):
                 return None
             total, offset = self.total(), 0
             ties = int(np.count_nonzero(total == total[place]))
-        score, others = int(total[place]), total.copy()
-        others[place] = np.iinfo(others.dtype).min
-        other = int(others.argmax())
-        return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(others[other]))
+        other, score = _best_other(total, place), int(total[place])
+        return Selection(score + offset, ties, other if rows is None else int(rows[other]), score - int(total[other]))
 
     # ---- the format of the conformance cases
 

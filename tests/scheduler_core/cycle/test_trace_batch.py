@@ -64,6 +64,11 @@ def test_cycles_of_a_batch_decode_unchanged(name: str) -> None:
         trace.unrank()
         trace._selection = False
         assert trace.selection() == selection
+        if selection is not None:
+            total = dict(zip(trace.feasible_rows().tolist(), trace.total().tolist(), strict=True))
+            score = total.pop(trace.selected_row)
+            other = max(total, key=lambda row: total[row])  # the first of equals
+            assert (selection.runner_up, selection.margin) == (other, score - total[other])
     assert batches
     for data, expected in batches:
         batch = TraceBatch(data)
