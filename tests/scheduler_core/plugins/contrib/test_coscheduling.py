@@ -173,14 +173,18 @@ def test_an_invalid_pod_group_is_rejected(spec: Raw) -> None:
         Simulation([{**group(1), "spec": spec}])
 
 
-def test_a_gang_that_is_tried_without_end_ends_the_run_with_an_error() -> None:
-    """Since 1.33, a pod that a rejection wakes is popped from backoffQ at once; no virtual time passes."""
+def test_a_gang_that_is_tried_without_end_takes_time_until_it_fits() -> None:
+    """Since 1.33, a pod that a rejection wakes is popped from backoffQ at once."""
     objects = [node("n"), group(3), *(member(name, "2") for name in "abc")]
-    spec = {"kubernetes": "1.34", "config": config(), "until": 60, "objects": objects}
+    timeline = [{"at": 0.05, "create": node("m", cpu="8")}]
+    spec = {"kubernetes": "1.34", "config": config(), "until": 60, "objects": objects, "timeline": timeline}
     scenario = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Scenario", "spec": spec}
-    with pytest.raises(InputError, match="is tried more than 500 times at second 0"):
-        for _ in ScenarioRun(load_scenario(msgspec.json.encode(scenario))).run():
-            pass
+    records = list(ScenarioRun(load_scenario(msgspec.json.encode(scenario))).run())
+    attempts = [record for record in records if record.kind == "attempt"]
+    assert 3 * 500 < sum(record.time == 0 for record in attempts) < 3 * 600
+    assert [record.time for record in attempts if 0 < record.time < 0.05] == [n / 1000 for n in range(1, 50)]
+    assert attempts[-1].data["result"] == "scheduled"
+    assert {record.data["pod"] for record in records if record.kind == "pod.bound"} == {f"default/{n}" for n in "abc"}
 
 
 def sentences(*objects: Raw) -> list[str]:
