@@ -11,7 +11,7 @@ from scheduler_core.debugger.suggestions.candidates import Candidates, FixCandid
 from scheduler_core.debugger.suggestions.node_fixes import KEPT
 from scheduler_core.debugger.suggestions.template_patch import Raw, TemplateEdit, containers_of, patch_of
 from scheduler_core.explain.answer import Target
-from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling, quotas_of
+from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling, Needs, QuotaUsage, quotas_of
 from scheduler_core.plugins.contrib.node_resource_topology_match import NodeResourceTopologyMatch
 from scheduler_core.releases import Release
 
@@ -61,13 +61,15 @@ def larger_quota(situation: Situation) -> Candidates:
     quota = quotas.get(pod.namespace)
     if quota is None:
         return
+    needs = Needs(pod, QuotaUsage(quotas), situation.cluster)  # with nominated pods
     spec: dict[str, dict[str, str]] = {}
     for name, amount in pod.requests.items():
-        more = amount * len(situation.pods)
-        own, total = quota.used.get(name, 0) + more, sum(one.used.get(name, 0) for one in quotas.values()) + more
+        others = amount * (len(situation.pods) - 1)
+        own = quota.used.get(name, 0) + needs.in_quota.get(name, 0) + others
+        lacking = needs.snapshot.total.get(name, 0) + needs.in_all.get(name, 0) + others - quotas.min.get(name, 0)
         if own > quota.max.get(name, own):
             spec.setdefault("max", {})[name] = requests.quantity_text(name, own)
-        if (lacking := total - quotas.min.get(name, 0)) > 0:
+        if lacking > 0:
             spec.setdefault("min", {})[name] = requests.quantity_text(name, quota.min.get(name, 0) + lacking)
     if spec:
         target = Target("ElasticQuota", pod.namespace, quota.object.name)
