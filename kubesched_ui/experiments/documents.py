@@ -9,7 +9,8 @@ from django.conf import settings
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Scenario
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.document import Experiment, load_experiment
+from scheduler_core.experiments.document import Experiment
+from scheduler_core.experiments.questions import load_experiment
 
 WHERE = "experiment"
 MAX_SCENARIOS = 100

@@ -8,8 +8,9 @@ from typing import IO
 from scheduler_core.commands.console import choices_of, print_json
 from scheduler_core.config.document import located
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.document import Experiment, experiment_schema, load_experiment
+from scheduler_core.experiments.document import Experiment
 from scheduler_core.experiments.local_run import Finished, run_experiment
+from scheduler_core.experiments.questions import experiment_schema, load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.snapshot.files import read_bytes
 

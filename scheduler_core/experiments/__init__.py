@@ -1,13 +1,14 @@
 """Experiments: a question about a scenario that many runs answer together. docs/experiments.md describes each.
 
-Start with `document` (the document and its grid of cells), `cell`, `question` (what a question implements) and
-`local_run` (a whole experiment in one process). Imports go from a question to its parts and to the shared modules.
+Start with `document` (what the documents of all questions share, and the grid of cells), `cell`, `question` (what a
+question implements) and `local_run` (a whole experiment in one process). Imports go from a question to its parts and to
+the shared modules.
 
 Shared: `parameters` (the section of each question), `scenario_input` (the objects of a cell, its simulation, and the
-address under which its result is known), `questions` (all questions by name), `run_cell` (a run and its metrics),
-`outcomes` and `placements` (where pods are, over several runs), `loaded_cluster` (the end of a run, to continue from),
-`pod_copies` (further pods like one), `local_fit` (whether the order of placements matters), `cell_runs` (with which
-changes a cell opens as a run).
+address under which its result is known), `questions` (all questions by name, and the documents that ask them),
+`run_cell` (a run and its metrics), `outcomes` and `placements` (where pods are, over several runs), `loaded_cluster`
+(the end of a run, to continue from), `pod_copies` (further pods like one), `local_fit` (whether the order of placements
+matters), `cell_runs` (with which changes a cell opens as a run).
 
 | question | modules, in the order of the computation |
 | --- | --- |

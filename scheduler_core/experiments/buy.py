@@ -54,15 +54,18 @@ class RunOnSet:
 class Buy(ExperimentQuestion):
     """The question buy. A cell is one purchase."""
 
+    name = "buy"
+    section = BuyParameters
+    required = "it has the catalog of node types"
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield a cell for each scenario, release, configuration, seed and set of changes. Raises InputError."""
-        spec = experiment.spec
-        assert spec.buy is not None  # checked with the document
-        for number, one in enumerate(spec.buy.catalog):
+        wanted = experiment.spec.section(BuyParameters)
+        for number, one in enumerate(wanted.catalog):
             with inside(f"spec.buy.catalog[{number}]"):
                 new_node(one, "node")
         for cell in cells_of(experiment):
-            yield msgspec.structs.replace(cell, parameters=msgspec.to_builtins(spec.buy))
+            yield msgspec.structs.replace(cell, parameters=msgspec.to_builtins(wanted))
 
     def compute(self, cell: Cell, scenario: ScenarioInput, check: Check) -> Result:
         return _Computation(cell, scenario, check).result()
@@ -72,8 +75,8 @@ class Buy(ExperimentQuestion):
         found = [row for row in rows if "price" in row]
         if not found:
             return {"answer": not_answered(done), "rows": rows}
-        assert experiment.spec.buy is not None  # checked with the document
-        currency, per = experiment.spec.buy.currency, experiment.spec.buy.per
+        wanted = experiment.spec.section(BuyParameters)
+        currency, per = wanted.currency, wanted.per
         if len(found) == 1:
             answer = sentence(found[0], currency, per)
         else:

@@ -62,14 +62,17 @@ class FillResult:
 class Capacity(ExperimentQuestion):
     """The question capacity. A cell adds the pods in the whole cluster or in one node group."""
 
+    name = "capacity"
+    section = CapacityParameters
+    required = "it names the pods to add"
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield a cell for the whole cluster and for each group, per scenario, release, configuration, seed and set of
         changes. Raises InputError."""
-        spec = experiment.spec
-        assert spec.capacity is not None  # checked with the document
+        wanted = experiment.spec.section(CapacityParameters)
         stored = 0
         for base in cells_of(experiment):
-            for cell in _cells(base, spec.capacity, scenarios[base.scenario]):
+            for cell in _cells(base, wanted, scenarios[base.scenario]):
                 stored += len(msgspec.json.encode(cell.parameters))
                 if stored > MAX_CELL_BYTES:
                     problem = f"the cells would store more than {MAX_CELL_BYTES // 1_000_000} MB of pods; ask for fewer"

@@ -62,6 +62,9 @@ class Variant(NamedTuple):
 class Compare(ExperimentQuestion):
     """The question compare."""
 
+    name = "compare"
+    in_virtual_time = True
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
         spec = experiment.spec
         variants = spec.size // len(spec.each_seed)

@@ -1,6 +1,7 @@
 """Experiment documents (`apiVersion: kubesched.dev/v1alpha1, kind: Experiment`).
 
-docs/experiments.md describes the format. docs/experiment.schema.json is its JSON schema, generated from these structs.
+docs/experiments.md describes the format. These structs have what all questions share; `questions` adds the section of
+each question.
 """
 
 from __future__ import annotations
@@ -8,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from scheduler_core.cluster.formatting import listing
-from scheduler_core.config.document import load_document
 from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
-from scheduler_core.experiments import parameters
 from scheduler_core.experiments.cell import Cell
-from scheduler_core.experiments.parameters import refuse, seconds_of
-from scheduler_core.experiments.tuned_configuration import SearchSpace
+from scheduler_core.experiments.parameters import Section, refuse, seconds_of
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct
 
+P = TypeVar("P", bound=Section)
+
 KIND = "Experiment"
-MAX_BYTES = 2_000_000
 MAX_CELLS = 10_000
 MAX_CELL_BYTES = 100_000_000  # configurations and changes of all cells together
 MAX_LOADED = 1000  # configurations times releases: each is parsed
@@ -33,16 +31,6 @@ MAX_SEED = 2**63 - 1
 MAX_NAME = 200
 OUTCOMES_UP_TO = 1000  # cells; more store the outcomes of their pods only on request
 
-QuestionName = Literal["compare", "noise", "capacity", "loss", "buy", "tune", "moves", "packing"]
-IN_VIRTUAL_TIME = ("compare", "noise", "tune")
-"""The questions whose cells are runs, so that they can be in virtual time."""
-REQUIRED_SECTIONS = {
-    "buy": "it has the catalog of node types",
-    "capacity": "it names the pods to add",
-    "moves": "it names the pending pods",
-    "tune": "it names the aims",
-}
-"""The questions whose section of the document must not be missing, and why."""
 GRID_LABELS = ("scenario", "release", "configuration", "changes", "seed")
 """The labels of the cells of the grid. Questions add their own."""
 
@@ -93,7 +81,7 @@ class ExperimentSpec(StrictStruct, kw_only=True):
     """A grid of runs, and the question that they answer: every scenario with every release, configuration, seed and set
     of changes. `outcomes`: whether each cell stores where its pods are; by default, if there are few cells."""
 
-    question: QuestionName = "compare"
+    question: str = "compare"
     scenarios: list[ScenarioReference]
     releases: list[str] = msgspec.field(default_factory=lambda: [NEWEST])
     configurations: list[NamedConfiguration] = msgspec.field(
@@ -104,13 +92,12 @@ class ExperimentSpec(StrictStruct, kw_only=True):
     virtual_time: bool = False
     until: Duration | None = None
     outcomes: bool | None = None
-    noise: parameters.NoiseParameters | None = None
-    capacity: parameters.CapacityParameters | None = None
-    loss: parameters.LossParameters | None = None
-    buy: parameters.BuyParameters | None = None
-    tune: parameters.TuneParameters | None = None
-    moves: parameters.MovesParameters | None = None
-    packing: parameters.PackingParameters | None = None
+
+    def section(self, kind: type[P]) -> P:
+        """Return the parameters of the question, the default ones if the document has none."""
+        found = getattr(self, self.question)
+        assert found is None or isinstance(found, kind)
+        return kind() if found is None else found
 
     @property
     def each_seed(self) -> range | list[int]:
@@ -133,20 +120,6 @@ class Experiment(StrictStruct, kw_only=True):
     kind: Literal["Experiment"]
     metadata: Meta = msgspec.field(default_factory=Meta)
     spec: ExperimentSpec
-
-
-def load_experiment(source: str | bytes, where: str = "experiment") -> Experiment:
-    """Load an experiment from JSON or YAML and check it. Nothing is computed, and no scenario is read.
-
-    Raises InputError whose field begins with the line: `line 12: spec.configurations[1].config`.
-    """
-    return load_document(source, where, Experiment, MAX_BYTES, lambda experiment: _check(experiment.spec))
-
-
-def experiment_schema() -> dict[str, Any]:
-    """Return the JSON schema of experiment documents."""
-    schema = msgspec.json.schema(Experiment)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KubeSched experiment", **schema}
 
 
 def cells_of(experiment: Experiment) -> Iterator[Cell]:
@@ -176,7 +149,8 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
 # ---- checks
 
 
-def _check(spec: ExperimentSpec) -> None:
+def check_grid(spec: ExperimentSpec) -> None:
+    """Raise InputError that names the field for a grid that is wrong."""
     _check_size(spec)
     _check_scenarios(spec)
     _check_unique(spec.releases, "spec.releases[{}]")
@@ -186,12 +160,13 @@ def _check(spec: ExperimentSpec) -> None:
         _check_unique(spec.seeds, "spec.seeds[{}]")
         for i, seed in enumerate(spec.seeds):
             refuse(abs(seed) > MAX_SEED, f"spec.seeds[{i}]", "must be an integer of 64 bits")
-    _check_time(spec)
+    if spec.until is not None:
+        refuse(not spec.virtual_time, "spec.until", "is only for virtual time; set virtualTime: true")
+        seconds_of("spec.until", spec.until)
     for i, changes in enumerate(spec.changes):
         with inside(f"spec.changes[{i}]"):
             read_changes(changes.changes)
     _check_configurations(spec)
-    _check_sections(spec)
 
 
 def _check_size(spec: ExperimentSpec) -> None:
@@ -237,15 +212,6 @@ def _check_unique(values: Iterable[Any], path: str) -> None:
         found.add(value)
 
 
-def _check_time(spec: ExperimentSpec) -> None:
-    wrong = spec.virtual_time and spec.question not in IN_VIRTUAL_TIME
-    refuse(wrong, "spec.virtualTime", f"is only for {listing(IN_VIRTUAL_TIME)}, got {spec.question}")
-    if spec.until is None:
-        return
-    refuse(not spec.virtual_time, "spec.until", "is only for virtual time; set virtualTime: true")
-    seconds_of("spec.until", spec.until)
-
-
 def _check_configurations(spec: ExperimentSpec) -> None:
     releases = []
     for i, name in enumerate(spec.releases):
@@ -261,29 +227,6 @@ def _check_configurations(spec: ExperimentSpec) -> None:
         for release in releases:
             with inside(f"spec.configurations[{i}].config", f"Kubernetes {release.name}: "):
                 load(one.text, release)
-
-
-def _check_sections(spec: ExperimentSpec) -> None:
-    for question in get_args(QuestionName):
-        section, path = getattr(spec, question, None), f"spec.{question}"
-        if section is None:
-            if question == spec.question and question in REQUIRED_SECTIONS:
-                raise InputError("", path, f"is missing; {REQUIRED_SECTIONS[question]}")
-            continue
-        refuse(question != spec.question, path, f"is only for the question {question}, got {spec.question}")
-        section.check(path)
-    if spec.question == "tune" and spec.tune is not None:
-        _check_tune(spec, spec.tune)
-
-
-def _check_tune(spec: ExperimentSpec, tune: parameters.TuneParameters) -> None:
-    for name in ("releases", "configurations"):
-        number = len(getattr(spec, name))
-        refuse(number != 1, f"spec.{name}", "must have one entry: tune varies the configuration itself")
-    cells = spec.size * tune.trials
-    problem = f"{tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
-    refuse(cells > MAX_CELLS, "spec.tune.trials", problem)
-    SearchSpace.create(tune, spec.configurations[0].text, spec.releases[0])
 
 
 @contextmanager

@@ -32,8 +32,11 @@ SCOPES = {"node": "node", "group": "node group", "zone": "zone"}
 class Loss(ExperimentQuestion):
     """Each loss is computed on its own, from the end of the scenario's run. A cell is a batch of losses."""
 
+    name = "loss"
+    section = LossParameters
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
-        wanted = experiment.spec.loss or LossParameters()
+        wanted = experiment.spec.section(LossParameters)
         for cell in cells_of(experiment):
             prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
@@ -63,7 +66,7 @@ class Loss(ExperimentQuestion):
         return {"metrics": {"pending": pending}, "cycles": loaded.cycles, "losses": losses}
 
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
-        wanted = experiment.spec.loss or LossParameters()
+        wanted = experiment.spec.section(LossParameters)
         varied = [name for name in GRID_LABELS if len({one.cell.labels[name] for one in done}) > 1]
         rows = [row for number, one in enumerate(done, 1) if one.result for row in _rows(number, one, varied)]
         rows.sort(key=_badness)

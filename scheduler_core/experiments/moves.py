@@ -32,10 +32,13 @@ NODES_LISTED = 24
 class Moves(ExperimentQuestion):
     """The question moves. It has one cell per scenario, release, configuration, seed and set of changes."""
 
+    name = "moves"
+    section = MovesParameters
+    required = "it names the pending pods"
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield the cells."""
-        wanted = experiment.spec.moves
-        assert wanted is not None  # checked with the document
+        wanted = experiment.spec.section(MovesParameters)
         for base in cells_of(experiment):
             yield msgspec.structs.replace(base, parameters=msgspec.to_builtins(wanted))
 

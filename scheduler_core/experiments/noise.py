@@ -29,6 +29,7 @@ from scheduler_core.experiments.compare import (
     variants_of,
 )
 from scheduler_core.experiments.document import OUTCOMES_UP_TO, Experiment
+from scheduler_core.experiments.parameters import NoiseParameters
 from scheduler_core.experiments.placements import KINDS, MAX_STORED_PODS, PLACED, SAME, Placements, placements_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
@@ -40,6 +41,9 @@ MAX_OUTCOMES = 5  # of a pod
 
 class Noise(Compare):
     """The question noise: compares the seeds of each variant instead of the variants."""
+
+    name = "noise"
+    section = NoiseParameters
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
         spec = experiment.spec

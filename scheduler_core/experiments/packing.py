@@ -60,9 +60,12 @@ Trial = Callable[[int], bool]
 class PackingQuestion(ExperimentQuestion):
     """The question packing. A cell is one measure with one order of the nodes."""
 
+    name = "packing"
+    section = PackingParameters
+
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield a cell for each cell of the grid, measure and order of the nodes. Raises InputError."""
-        wanted = experiment.spec.packing or PackingParameters()
+        wanted = experiment.spec.section(PackingParameters)
         for base in cells_of(experiment):
             for measure in wanted.measures:
                 for order in range(1, wanted.orders + 1):
@@ -119,7 +122,7 @@ class PackingQuestion(ExperimentQuestion):
             groups.setdefault(tuple(labels.items()), []).append(one)
         rows = [_row(dict(labels), members) for labels, members in groups.items()]
         _name_rows(rows)
-        wanted = experiment.spec.packing or PackingParameters()
+        wanted = experiment.spec.section(PackingParameters)
         return {"answer": _answer(rows, wanted.pending), "rows": rows}
 
 

@@ -8,14 +8,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
-from scheduler_core.experiments.document import Experiment
+from scheduler_core.experiments.document import Experiment, ExperimentSpec
+from scheduler_core.experiments.parameters import Section
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
 
 class ExperimentQuestion(ABC):
-    """A question. All methods are pure: the same arguments give the same cells, results and answer."""
+    """A question. All methods are pure: the same arguments give the same cells, results and answer.
+
+    `name`: in documents and addresses. `section`: its parameters, the section of the document with its name; None if it
+    has none. `required`: why the section must not be missing, "" if it may. `in_virtual_time`: whether its cells are
+    runs, which can be in virtual time.
+    """
+
+    name: ClassVar[str]
+    section: ClassVar[type[Section] | None] = None
+    required: ClassVar[str] = ""
+    in_virtual_time: ClassVar[bool] = False
+
+    def check(self, spec: ExperimentSpec) -> None:  # noqa: B027 (most have nothing to check)
+        """Raise InputError that names the field for a document whose other fields do not suit the question."""
 
     @abstractmethod
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:

@@ -22,8 +22,8 @@ import msgspec
 from scheduler_core.cluster.formatting import amount, listing
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.compare import Metrics, metrics_of
-from scheduler_core.experiments.document import Experiment, cells_of
-from scheduler_core.experiments.parameters import TuneAim, TuneParameters
+from scheduler_core.experiments.document import MAX_CELLS, Experiment, ExperimentSpec, cells_of
+from scheduler_core.experiments.parameters import TuneAim, TuneParameters, refuse
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -58,6 +58,21 @@ class TrialResult:
 
 class Tune(ExperimentQuestion):
     """The question tune. A cell is a run with the configuration of a trial."""
+
+    name = "tune"
+    section = TuneParameters
+    required = "it names the aims"
+    in_virtual_time = True
+
+    def check(self, spec: ExperimentSpec) -> None:
+        for name in ("releases", "configurations"):
+            number = len(getattr(spec, name))
+            refuse(number != 1, f"spec.{name}", "must have one entry: tune varies the configuration itself")
+        tune = spec.section(TuneParameters)
+        cells = spec.size * tune.trials
+        problem = f"{tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
+        refuse(cells > MAX_CELLS, "spec.tune.trials", problem)
+        SearchSpace.create(tune, spec.configurations[0].text, spec.releases[0])
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield the cells of the first round: the given configuration, the other strategies with its weights, and
@@ -94,8 +109,7 @@ class Tune(ExperimentQuestion):
 
 
 def _parameters(experiment: Experiment) -> TuneParameters:
-    assert experiment.spec.tune is not None  # checked with the document
-    return experiment.spec.tune
+    return experiment.spec.section(TuneParameters)
 
 
 def _space(experiment: Experiment) -> SearchSpace:

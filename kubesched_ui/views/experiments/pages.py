@@ -117,7 +117,12 @@ def question(request: HttpRequest, scenario_id: int, question: str) -> HttpRespo
         except InputError as error:
             form.add_error(None, str(error))
     context = {"scenario": scenario, "tab": "experiments", "page": page, "form": form}
-    return render(request, f"experiments/{page.slug}_form.html", context, status=400 if form.errors else 200)
+    return render(
+        request,
+        [f"experiments/{page.slug}_form.html", "experiments/question_form.html"],
+        context,
+        status=400 if form.errors else 200,
+    )
 
 
 @require_GET

@@ -63,7 +63,8 @@ class QuestionPage:
     there is none. `example`: returns a document that asks what the form cannot, to edit.
 
     The template experiments/<slug>.html extends experiments/experiment_base.html, and experiments/<slug>_form.html
-    extends experiments/question_form.html, whose block `fields` has the form.
+    extends experiments/question_form.html, whose block `fields` has the form; without it, the fields are shown as they
+    are.
     """
 
     slug: str

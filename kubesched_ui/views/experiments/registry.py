@@ -1,7 +1,8 @@
-"""The pages of the questions by name, in the order of the cards."""
+"""The pages of the questions by name, in the order of the cards: `PAGE` of the module of this package with its name."""
 
-from kubesched_ui.views.experiments import buy, capacity, compare, loss, moves, noise, packing, tune
+from importlib import import_module
+
 from kubesched_ui.views.experiments.question_page import QuestionPage
+from scheduler_core.experiments.questions import QUESTIONS
 
-_ORDER = (compare, noise, capacity, loss, moves, buy, tune, packing)
-PAGES: dict[str, QuestionPage] = {module.PAGE.slug: module.PAGE for module in _ORDER}
+PAGES: dict[str, QuestionPage] = {name: import_module(f"{__package__}.{name}").PAGE for name in QUESTIONS}

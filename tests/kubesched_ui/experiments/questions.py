@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from scheduler_core.experiments.cell import Cell, Done, Result
+from scheduler_core.experiments.compare import Compare
 from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.scenario_input import ScenarioInput
 
 
-class Squares:
+class Squares(Compare):
     """The sum of the squares of the seeds. Negative seeds begin a second round with one cell, their sum."""
 
     def __init__(self) -> None:

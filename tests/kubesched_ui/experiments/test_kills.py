@@ -20,8 +20,7 @@ import pytest
 
 from scheduler_core.commands.bench import workload
 from scheduler_core.experiments.cell import Done, Result
-from scheduler_core.experiments.document import load_experiment
-from scheduler_core.experiments.questions import QUESTIONS
+from scheduler_core.experiments.questions import QUESTIONS, load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from tests.kubesched_ui.experiments.documents import document
 from tests.kubesched_ui.instance import CHECKOUT, POSTGRES, REDIS, Instance, RedisServer, postgres_server, until

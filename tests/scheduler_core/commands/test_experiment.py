@@ -17,8 +17,9 @@ from scheduler_core.__main__ import main
 from scheduler_core.errors import InputError
 from scheduler_core.experiments import local_run
 from scheduler_core.experiments.cell import Cell, Done, Result
-from scheduler_core.experiments.document import Experiment, cells_of, experiment_schema
+from scheduler_core.experiments.document import Experiment, cells_of
 from scheduler_core.experiments.placements import run_with_kinds
+from scheduler_core.experiments.questions import experiment_schema
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.releases import NEWEST
 from tests.scheduler_core.build import node, pod

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 from scheduler_core.experiments.cell import Done
-from scheduler_core.experiments.document import Experiment, load_experiment
-from scheduler_core.experiments.questions import QUESTIONS
+from scheduler_core.experiments.document import Experiment
+from scheduler_core.experiments.questions import QUESTIONS, ExperimentDocument, load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from tests.scheduler_core.build import Raw
 
@@ -22,6 +24,13 @@ def experiment_of(question: str, **spec: Any) -> Experiment:
     """Return an experiment about the scenario `cluster`."""
     wanted = {"question": question, "scenarios": [{"id": 1, "name": "cluster"}], **spec}
     return load_experiment(json.dumps({"apiVersion": "kubesched.dev/v1alpha1", "kind": "Experiment", "spec": wanted}))
+
+
+def unchecked(question: str, **spec: Any) -> Experiment:
+    """Return an experiment about the scenario `s` whose document was not checked. `spec`: with structs as they are."""
+    wanted = msgspec.to_builtins({"question": question, "scenarios": [{"name": "s"}], **spec})
+    document = {"apiVersion": "kubesched.dev/v1alpha1", "kind": "Experiment", "spec": wanted}
+    return msgspec.convert(document, ExperimentDocument)
 
 
 def answer_of(question: str, scenario: ScenarioInput, **spec: Any) -> dict[str, Any]:

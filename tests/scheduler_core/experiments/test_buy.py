@@ -10,8 +10,8 @@ from scheduler_core.api.objects import Node, decode_all
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.buy import Buy, sentence
 from scheduler_core.experiments.cell import Cell, Done
-from scheduler_core.experiments.document import load_experiment
 from scheduler_core.experiments.node_catalog import presets
+from scheduler_core.experiments.questions import load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from tests.scheduler_core.build import HOSTNAME, ZONE, Raw, node, pod, workload
 

@@ -12,13 +12,13 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.capacity import GROUP_LABEL, Capacity
 from scheduler_core.experiments.cell import Done
-from scheduler_core.experiments.document import Experiment, ExperimentSpec, ScenarioReference
 from scheduler_core.experiments.parameters import CapacityParameters, CapacityPod
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.metrics.groups import node_groups
 from scheduler_core.simulation import Simulation
 from tests.random_clusters import random_cluster
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, claim, node, pod, selector, volume, workload
+from tests.scheduler_core.experiments.questions import unchecked
 
 Raw = dict[str, Any]
 FAST, ALL = range(8), range(8, 308)
@@ -32,14 +32,7 @@ def answer(objects: list[Raw], *pods: CapacityPod, release: str = "1.34", seed: 
     """Return the answer with the results of the cells in `cells`."""
     given = {"s": scenario(objects)}
     parameters = CapacityParameters(pods=list(pods), **more)
-    spec = ExperimentSpec(
-        question="capacity",
-        scenarios=[ScenarioReference(name="s")],
-        releases=[release],
-        seeds=[seed],
-        capacity=parameters,
-    )
-    experiment = Experiment(api_version="kubesched.dev/v1alpha1", kind="Experiment", spec=spec)
+    experiment = unchecked("capacity", releases=[release], seeds=[seed], capacity=parameters)
     question = Capacity()
     done = [Done(cell, question.compute(cell, given["s"], lambda: None)) for cell in question.plan(experiment, given)]
     return {**question.summarise(experiment, done), "cells": [one.result for one in done]}

@@ -12,7 +12,6 @@ from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Done
-from scheduler_core.experiments.document import Experiment, ExperimentSpec, ScenarioReference
 from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.parameters import MovesParameters
 from scheduler_core.experiments.scenario_input import ScenarioInput
@@ -20,6 +19,7 @@ from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.contrib.coscheduling import POD_GROUP
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, node, pod, selector, static_pod
+from tests.scheduler_core.experiments.questions import unchecked
 
 Raw = dict[str, Any]
 FAST, ALL = range(6), range(6, 206)
@@ -31,10 +31,7 @@ def answer(objects: list[Raw], *pods: str, release: str = "1.34", **more: Any) -
     given = {"s": ScenarioInput("s", "digest", lambda: copy.deepcopy(objects))}
     parameters = MovesParameters(pods=list(pods), **{"most": MOST, **more})
     parameters.check("spec.moves")
-    spec = ExperimentSpec(
-        question="moves", scenarios=[ScenarioReference(name="s")], releases=[release], moves=parameters
-    )
-    experiment = Experiment(api_version="kubesched.dev/v1alpha1", kind="Experiment", spec=spec)
+    experiment = unchecked("moves", releases=[release], moves=parameters)
     (cell,) = Moves().plan(experiment, given)
     result = Moves().compute(cell, given["s"], lambda: None)
     return {**result, "answer": Moves().summarise(experiment, [Done(cell, result)])["answer"]}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scheduler_core.experiments.cell import Cell, Done
-from scheduler_core.experiments.document import load_experiment
 from scheduler_core.experiments.local_run import run_experiment
 from scheduler_core.experiments.packing import PackingQuestion, Scale, largest, smallest
+from scheduler_core.experiments.questions import load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

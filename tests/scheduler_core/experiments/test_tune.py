@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.document import Experiment, load_experiment
+from scheduler_core.experiments.document import Experiment
 from scheduler_core.experiments.local_run import run_experiment
 from scheduler_core.experiments.parameters import TuneAim, TuneParameters
+from scheduler_core.experiments.questions import load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.tune import mix, value_text
 from scheduler_core.experiments.tuned_configuration import SearchSpace, choices_of
