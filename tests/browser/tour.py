@@ -107,6 +107,7 @@ def stops(
         Stop("run, fork form", f"/runs/{run}/", _click("#fork > summary")),
         Stop("run, forked", f"/runs/{fork}/"),
         Stop("run, together", f"/runs/{run}/together/"),
+        Stop("run, quotas", f"/runs/{run}/quotas/"),
         Stop("run, export", f"/runs/{run}/export/"),
         Stop("run, object", f"/runs/{run}/object/?kind=Node&name=alpha&cycle=2&path=status.allocatable.cpu"),
         Stop("comparison", f"/compare/{run}/{fork}/"),

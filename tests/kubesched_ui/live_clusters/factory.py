@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,15 +25,22 @@ ANSWERS = {
 }
 
 
-def live_cluster(name: str = "prod", nodes: int = 4, pending: int = 3, decided: int = 24, **columns: Any) -> Cluster:
+def live_cluster(
+    name: str = "prod",
+    nodes: int = 4,
+    pending: int = 3,
+    decided: int = 24,
+    more: Sequence[dict[str, Any]] = (),
+    **columns: Any,
+) -> Cluster:
     """Store a cluster that is followed, with `nodes` nodes, a pod bound to each, `pending` pending pods, `decided`
-    decisions and as many messages / 4, and a history from FIRST to LAST with a gap."""
+    decisions and as many messages / 4, and a history from FIRST to LAST with a gap. `more`: further objects."""
     now = timezone.now()
     machines = [clusters.node(f"n{number}", labels={"topology.kubernetes.io/zone": "ab"[number % 2]})
                 for number in range(nodes)]  # fmt: skip
     bound = [clusters.pod(f"bound-{number}", on=f"n{number}") for number in range(nodes)]
     waiting = [clusters.pod(f"waiting-{number}", "64") for number in range(pending)]
-    objects = [*machines, *bound, *waiting]
+    objects = [*machines, *bound, *waiting, *more]
     for obj in objects:
         obj["metadata"]["resourceVersion"] = str(FIRST)
     categories = list(ANSWERS)
@@ -68,7 +76,7 @@ def live_cluster(name: str = "prod", nodes: int = 4, pending: int = 3, decided: 
             "counts": {
                 "nodes": nodes, "pods": len(bound) + len(waiting), "bound": len(bound), "pending": pending,
                 **count,
-                "kinds": {"Node": nodes, "Pod": len(bound) + len(waiting)},
+                "kinds": dict(Counter(obj["kind"] for obj in objects)),
             },
             "report": {"configuration": {"default": 0.98, "MostAllocated": 0.02}},
             **columns,

@@ -6,6 +6,7 @@ from django.test import Client
 from kubesched_ui.clusters import node_summaries
 from kubesched_ui.clusters.models import Cluster
 from tests.kubesched_ui.live_clusters.factory import live_cluster
+from tests.scheduler_core.plugins.contrib.test_node_resource_topology_match import topology, zone
 
 pytestmark = pytest.mark.django_db
 
@@ -28,3 +29,13 @@ def test_clusters_without_a_sentence_say_why() -> None:
     cluster.counts = {"kinds": {"Pod": node_summaries.MOST + 1}}
     assert "more than 10,000 objects" in node_summaries.of_cluster(cluster, "n0")
     assert node_summaries.of_cluster(Cluster(name="new"), "n0") == "", "nothing is stored yet"
+
+
+def test_the_page_of_a_node_shows_its_numa_zones(client: Client) -> None:
+    cluster = live_cluster(more=[topology("n0", zone("3"), zone("3"))])
+    page = f"/clusters/{cluster.pk}/nodes"
+    text = client.get(f"{page}/n0/?pod=default/waiting-0").content.decode()
+    assert "NUMA zones" in text
+    assert "default/waiting-0 fits in node-0. It is Burstable" in text
+    assert "NUMA zones" not in client.get(f"{page}/n1/").content.decode()
+    assert "NUMA zones" in client.get(f"{page}/n0/?pod=no/such%00").content.decode()
