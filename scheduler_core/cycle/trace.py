@@ -136,7 +136,7 @@ class Equals(Protocol):
     nodes; all pods of a profile share them. `layouts`: encoded parts."""
 
     outcomes: dict[Hashable, FilterOutcome]
-    layouts: dict[tuple[tuple[str, ...], ...], bytes]
+    layouts: dict[tuple[Any, ...], bytes]
 
 
 class EncodedParts(NamedTuple):
@@ -240,7 +240,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     nominated_node: str = ""
     victims: list[str] = []
     durations: dict[str, int] = {}
-    _layouts: dict[tuple[tuple[str, ...], ...], bytes] | None = None
+    _layouts: dict[tuple[Any, ...], bytes] | None = None
     _outcome: FilterOutcome | None = None
     _decisive: npt.NDArray[np.uint8] | None = None
     _decided: bool = False
@@ -664,7 +664,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         )
         return bytes((VERSION,)) + isal_zlib.compress(_ENCODER.encode(document), 1)
 
-    def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[tuple[str, ...], ...], bytes]) -> bytes:
+    def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[Any, ...], bytes]) -> bytes:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
         layout, verdicts, keyframe, patch_count, columns = self._parts(outcome, layouts, _deflated)
         frame, patches = b"", _NO_PATCHES
@@ -720,7 +720,7 @@ class CycleTrace(msgspec.Struct, eq=False):
     def _parts(
         self,
         outcome: FilterOutcome,
-        layouts: dict[tuple[tuple[str, ...], ...], bytes],
+        layouts: dict[tuple[Any, ...], bytes],
         encode: Callable[[Sequence[Any]], bytes],
     ) -> EncodedParts:
         if outcome.packed is None:
@@ -732,8 +732,10 @@ class CycleTrace(msgspec.Struct, eq=False):
                 ]
             )
         made, (keyframe, patch_count) = self.made_scores, self.keyframe()
+        # A cycle with one feasible node has no scores, so it does not share the layout of a scored cycle.
+        of_class = isinstance(made, ClassScores)
         scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
-        key = tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), outcome.plugins
+        key = of_class, tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), outcome.plugins
         layout = layouts.get(key)
         if layout is None:
             data = _ENCODE(self._layout())  # classes that differ in labels often have the same

@@ -291,7 +291,7 @@ class EquivalenceClass:
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self._cache: dict[Hashable, Any] = {}
         self.outcomes = outcomes
-        self.layouts: dict[tuple[tuple[str, ...], ...], bytes] = {}
+        self.layouts: dict[tuple[Any, ...], bytes] = {}
         self._varies = varies
         self.filter_state, self.score_state = results.filter_state, results.score_state
         self._verdicts = results.verdicts
