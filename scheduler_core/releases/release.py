@@ -863,7 +863,7 @@ class Release:
         WORDING,
         since="1.27.6, 1.28.2, 1.29",
         pull=119769,
-        picks=(119942,),
+        picks=(119943, 119942),
     )
     prefilter_reports_narrowing_plugins: bool = on(
         "plugins that excluded nodes in PreFilter are reported as unschedulable plugins",
@@ -903,7 +903,7 @@ class Release:
         "clusters of more than 100 nodes evaluate other nodes; pods can go elsewhere",
         until="1.27.14, 1.28.10, 1.29.5, 1.30.1",
         pull=124933,
-        picks=(125042, 125041, 125039),
+        picks=(125043, 125042, 125041, 125039),
     )
     extender_nodes_scored_without_pods: bool = on(
         "nodes that a filter extender returned are scored without their pods",
