@@ -1,6 +1,8 @@
 """The NUMA zones of a node, on the pages of a scenario and of a run."""
 
+import html
 import json
+import re
 from typing import Any
 
 import pytest
@@ -58,3 +60,10 @@ def test_zones_of_a_run_show_the_pod_that_they_refused(client: Client, run: Run)
     before = get(client, f"/runs/{run.pk}/nodes/n1/?cycle=1&pod=default/small").flat
     assert "default/small fits in node-0." in before
     assert "NUMA zones" not in get(client, f"/runs/{run.pk}/nodes/n2/").flat
+
+
+def test_why_not_a_node_links_to_its_zones(client: Client, run: Run) -> None:
+    found = get(client, f"/runs/{run.pk}/pods/default/wide/why/?node=n1").flat
+    (address,) = re.findall(rf'href="(/runs/{run.pk}/nodes/n1/[^"]*)#zones"', found)
+    assert "No zone holds default/wide" in get(client, html.unescape(address)).flat
+    assert "#zones" not in get(client, f"/runs/{run.pk}/pods/default/wide/why/?node=n2").flat
