@@ -39,6 +39,7 @@ from scheduler_core.provenance.tree import Tree, constant, equal, less, less_equ
 _FIRST_RESOURCE = 4  # the bit of the first resource in a code
 _MOST_BITS = 60
 _FEW_BITS = 7  # the number of resources from which on a code has more than 8 bits
+_FEW_ROWS = 512  # for which a matrix product is the fastest way to codes
 _NEVER = np.iinfo(np.int64).min  # every node has this amount
 _MOST = np.iinfo(np.int64).max
 
@@ -183,9 +184,9 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         return self._verdict(self.resources_needed(pod), codes)
 
     def _limits(self, wanted: list[tuple[str, int]]) -> _Limits:
-        """Return the least free amounts and their bits (columns for the rows of `NodeTable.free`), the bits that all
-        nodes have, and whether a request exceeds the allocatable amount of a node. The bits are 2 for pods, and 4 and
-        above for the wanted resources in order."""
+        """Return the least free amounts and their bits (in the rows of `NodeTable.free`), the bits that all nodes have,
+        and whether a request exceeds the allocatable amount of a node. The bits are 2 for pods, and 4 and above for the
+        wanted resources in order."""
         nodes = self.cluster.nodes
         beyond = int(self.cluster.release.fit_beyond_allocatable_unresolvable)
         smallest = nodes.memo(
@@ -204,8 +205,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
                 bits += [0] * more
             least[place], bits[place] = amount, 1 << bit
             exceeds = exceeds or (bool(beyond) and amount > smallest[place])
-        kept: fwk.Integers = np.array([bits], np.uint8 if len(wanted) < _FEW_BITS else np.int64)
-        return column_of(*least), kept.T, everywhere, exceeds
+        return column_of(*least), np.array(bits, np.uint8 if len(wanted) < _FEW_BITS else np.int64), everywhere, exceeds
 
     def _codes(
         self, wanted: list[tuple[str, int]], limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None
@@ -221,7 +221,12 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
                 lacking[nodes.places[name]] &= self._has(name)[rows]
-        codes: fwk.Integers = np.bitwise_or.reduce(lacking.view(np.uint8) * bits, axis=0)
+        ones = lacking.view(np.uint8)
+        codes: fwk.Integers
+        if ones.shape[1] <= _FEW_ROWS:
+            codes = bits @ ones
+        else:
+            codes = np.bitwise_or.reduce(ones * bits[:, np.newaxis], axis=0)
         if everywhere:
             codes |= everywhere
         if exceeds:
