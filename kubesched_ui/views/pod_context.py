@@ -303,7 +303,7 @@ def asking(trace: CycleTrace, verdicts: Matrix, nodes: Sequence[str], old: bool)
     if scored:
         points |= dict.fromkeys(("raw", "normalized", "weighted"), scored) | {"total": []}
     if trace.postfilter is not None and not old:
-        points["preemption"] = ["DefaultPreemption"]
+        points["preemption"] = [trace.postfilter.plugin]
     for point in ("preenqueue", "reserve", "permit"):
         status, plugins = rejection_at(trace, point), [*trace.permit_waits] if point == "permit" else []
         if plugins := list(dict.fromkeys([*plugins, *([status.plugin] if status and status.plugin else [])])):

@@ -45,6 +45,7 @@ _MAX_CELLS = 1 << 23  # of all outcomes over the nodes
 Rows = npt.NDArray[np.intp]
 
 _NO_ROWS = np.zeros(0, np.intp)
+PREEMPTION = "DefaultPreemption"  # the plugin that evicts pods, unless another one is recorded
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class PostFilterTrace:
     `candidates`: node -> (victims, most important first; budget violations). `decides`: `nominated_node` replaces the
     pod's nomination, even if it is ""; otherwise the nomination stays. `cleared`: other pods that lose their
     nomination. `ending`: the victims that were being deleted already. `preemptors`: how many plugins tried to evict
-    pods; the candidates are those of the last one.
+    pods; the candidates are those of the last one, `plugin`.
     """
 
     status: fwk.Status | None = None
@@ -67,6 +68,7 @@ class PostFilterTrace:
     cleared: list[str] = field(default_factory=list)
     ending: list[str] = field(default_factory=list)
     preemptors: int = 1
+    plugin: str = PREEMPTION
 
     @staticmethod
     def from_result(result: fwk.PostFilterResult | None, status: fwk.Status) -> PostFilterTrace:
@@ -76,9 +78,9 @@ class PostFilterTrace:
         node = result.nominated_node
         how = (result.candidates, result.rejected, result.nominated_any_of, result.rule)
         ending = [victim.key for victim in result.victims if victim.terminating]
-        return PostFilterTrace(
-            status, node or "", *how, decides=node is not None, ending=ending, preemptors=result.preemptors
-        )
+        found = PostFilterTrace(status, node or "", *how, node is not None, [], ending, result.preemptors)
+        found.plugin = result.plugin or PREEMPTION
+        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -1013,6 +1015,8 @@ def _pack_postfilter(trace: PostFilterTrace) -> tuple[Any, ...]:
     status = _pack_status(trace.status)
     how = (trace.nominated_any_of, trace.rule, trace.decides, trace.cleared)
     packed = status, trace.nominated_node, trace.candidates, rejected, *how
+    if trace.plugin != PREEMPTION:
+        return *packed, trace.ending, trace.preemptors, trace.plugin
     return (*packed, trace.ending) if trace.ending else packed
 
 
@@ -1030,7 +1034,7 @@ _packed_last: tuple[Rows, Packed] = (_NO_ROWS, pack(_NO_ROWS))
 
 
 def _unpack_postfilter(packed: Sequence[Any]) -> PostFilterTrace:
-    status, nominated, candidates, rejected, any_of, rule, *rest = packed  # without `ending` where there is none
+    status, nominated, candidates, rejected, any_of, rule, *rest = packed  # without what is as by default
     candidates = {node: (victims, violations) for node, (victims, violations) in candidates.items()}
     rejected = [(_unpack_known(s), unpack(rows).astype(np.intp)) for s, rows in rejected]
     return PostFilterTrace(_unpack_status(status), nominated, candidates, rejected, any_of, rule, *rest)

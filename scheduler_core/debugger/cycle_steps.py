@@ -140,7 +140,7 @@ def _postfilter_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
     found = trace.postfilter
     if found is None:
         return
-    plugin = found.status.plugin if found.status is not None and found.status.plugin else "DefaultPreemption"
+    plugin = found.status.plugin if found.status is not None and found.status.plugin else found.plugin
     for node, (victims, violations) in found.candidates.items():
         broken = f", {violations} violating a disruption budget" if violations else ""
         yield _step("postfilter", plugin, node, f"{count(len(victims), 'pod')} evicted{broken}")

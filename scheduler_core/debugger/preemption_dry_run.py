@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.cycle.trace import PREEMPTION, CycleTrace
 from scheduler_core.debugger.provenance import NotDecided, page_of, row_of
 from scheduler_core.framework.interface import CycleState, NodePodsChange, Status
 from scheduler_core.framework.runtime import Framework
@@ -75,8 +75,9 @@ class PreemptionDryRuns:
     """The preemption dry runs of a cycle; arguments as for Provenance. Raises NotDecided if preemption did not run."""
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
-        if trace.postfilter is None or all(plugin.name != "DefaultPreemption" for plugin in framework.post_filter):
-            raise NotDecided("point", "", "DefaultPreemption did not run in this cycle")
+        ran = trace.postfilter is not None and trace.postfilter.plugin == PREEMPTION
+        if trace.postfilter is None or not ran or all(plugin.name != PREEMPTION for plugin in framework.post_filter):
+            raise NotDecided("point", "", f"{PREEMPTION} did not run in this cycle")
         self._framework, self._pod, self._trace, self._postfilter = framework, pod, trace, trace.postfilter
         self._state = CycleState()
         framework.cluster.nodes.refresh()

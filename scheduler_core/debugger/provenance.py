@@ -201,11 +201,11 @@ class Provenance:
     def _preemption(self, view: View, _: str, name: str) -> Tree:
         if self.framework.cluster.release.predicates:
             raise NotDecided("point", "", "preemption was part of the scheduler in this release; it has no explanation")
-        plugin = _named(self.framework.post_filter, name or "DefaultPreemption", "postFilter")
         trace, state, pods = self.trace, CycleState(), self.framework.cluster.pods
         found = trace.postfilter
         if found is None:
             raise NotDecided("point", "", "no PostFilter plugin ran in this cycle")
+        plugin = _named(self.framework.post_filter, name or found.plugin, "postFilter")
         self.framework.run_pre_filter(state, view.pod)
         self.framework.run_filter(state, view.pod)
         victims = [pods[key] for key in trace.victims if key in pods]

@@ -151,7 +151,7 @@ class Explainer:
                 return Cause(cls.cause, status.plugin, [trace.node] if trace.node else [])
         if trace.postfilter is not None and trace.postfilter.nominated_node:
             node = trace.postfilter.nominated_node
-            return Cause(causes.NOMINATED, "DefaultPreemption", [node], list(trace.victims))
+            return Cause(causes.NOMINATED, trace.postfilter.plugin, [node], list(trace.victims))
         if self.waits:
             return self.waits[0]
         if groups.of_member(trace):

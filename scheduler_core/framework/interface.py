@@ -246,7 +246,7 @@ class PostFilterResult:
     `nominated_node`: "" clears a nomination, None leaves it unchanged. `candidates`: node -> (victims, most important
     first; budget violations). `rejected`: why evicting does not help on the other nodes tried, intp rows.
     `nominated_any_of`: the equally good nodes. `rule`: the criterion that decided among candidates. `preemptors`: how
-    many plugins tried to evict pods; the details are those of the last one.
+    many plugins tried to evict pods; the details are those of the last one. `plugin`: that one; "" if none tried.
     """
 
     nominated_node: str | None = None
@@ -256,6 +256,7 @@ class PostFilterResult:
     nominated_any_of: list[str] = field(default_factory=list)
     rule: str = ""
     preemptors: int = 1
+    plugin: str = ""
 
 
 class Filtered(Protocol):

@@ -290,6 +290,7 @@ class Framework:
             outcome, status = plugin.post_filter(state, pod, filtered)
             if outcome is not None and (outcome.candidates or outcome.rejected):
                 outcome.preemptors = preemptors = preemptors + 1
+                outcome.plugin = plugin.name
             if status.code == fwk.SUCCESS:
                 return outcome, status
             if status.code == fwk.UNRESOLVABLE or not status.rejected:

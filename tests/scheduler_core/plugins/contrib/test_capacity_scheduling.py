@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.debugger.cycle_steps import cycle_data
 from scheduler_core.debugger.provenance import Question
 from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.explain.explain import explain
@@ -59,6 +60,8 @@ def test_a_pod_within_its_guarantee_evicts_those_that_borrow() -> None:
     traces = run(node("n1", cpu="4"), quota("a", {"cpu": "3"}), quota("b", {"cpu": "1"}), *taken, in_a("p1", "2"))
     assert traces["a/p1"].nominated_node == "n1"
     assert traces["a/p1"].victims in (["b/t0"], ["b/t1"])
+    steps = cycle_data(CycleTrace.decode(traces["a/p1"].encode()))["steps"]
+    assert {step["plugin"] for step in steps if step["point"] == "postfilter"} == {"CapacityScheduling"}
 
 
 def test_a_deleted_pod_wakes_those_that_a_quota_rejected() -> None:
