@@ -282,13 +282,13 @@ def about_preemption(
     run: Run, trace: CycleTrace, preemption: Preemption | None, nodes: Sequence[str]
 ) -> dict[str, Any]:
     """Return the result of PostFilter, with the priorities of possible victims from the run's scenario."""
-    if preemption is None:
+    if preemption is None or trace.postfilter is None:
         return {"preemption": None, "candidates": []}
     victims = {pod for one in preemption.candidates for pod in one.victims}
     lines = stored_cluster.pods_of_scenario(run.scenario, victims) if victims else {}
     priorities = {key: line.priority for key, line in lines.items()}
     context = {"preemption": preemption, "priorities": priorities, "candidates": in_order(preemption, priorities)}
-    return context | {"rejected": rejected_nodes(trace, nodes)}
+    return context | {"rejected": rejected_nodes(trace, nodes), "preemptor": trace.postfilter.plugin}
 
 
 def asking(trace: CycleTrace, verdicts: Matrix, nodes: Sequence[str], old: bool) -> dict[str, Any]:
