@@ -274,7 +274,7 @@ def test_preemption_is_shown(client: Client) -> None:
         scenario(node("n1", cpu="2"), high, pod("low", cpu="2", nodeName="n1"), pod("vip", cpu="2", priority=1000))
     )
     page = get(client, f"/runs/{found.pk}/pods/default/vip/?attempt=1&point=postfilter")
-    assert 'data-plugin="DefaultPreemption"' in page
+    assert 'data-plugin="DefaultPreemption"' in page.source
     assert "by evicting 1 pod (default/low)." in page.answer
     assert "default/low · 0" in page.flat
     assert "the only candidate" in page.source
