@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 CONFIG = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
-- plugins: {score: {enabled: [{name: NodeMetadata}]}}
+- plugins: {score: {enabled: [{name: NodeAnnotations}]}}
 """
 
 
@@ -37,7 +37,7 @@ def test_a_cluster_and_a_configuration(tmp_path: Path, checkout: Path) -> None:
         "| cluster.json | accepted, 1 of 1 placed | agree | The upload contains 1 ResourceQuota: "
     )
     assert "| refused: " in lines[2]
-    assert f"'NodeMetadata' is not part of kube-scheduler {NEWEST}" in lines[2]
+    assert f"'NodeAnnotations' is not part of kube-scheduler {NEWEST}" in lines[2]
     assert [line.split(" | ")[:3] for line in lines[3:]] == [
         ["| … left out", "accepted, 5 of 5 placed", "agree"],
         ["| … in the upload", "accepted, 5 of 5 placed", "agree"],

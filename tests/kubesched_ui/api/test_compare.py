@@ -103,7 +103,7 @@ def test_the_counts_agree_with_the_runs(client: Client, path: Any) -> None:
     other = again(client, a, seed=2, preemption=False, **config, **({"until": 40} if a.in_time else {}))
     comparison = check(client, a, other)
     paths = {setting["path"] for setting in comparison["settings"]}
-    packs = "MostAllocated" in a.config
+    packs = "MostAllocated" in a.config and "NodeResourceTopologyMatch" not in a.config  # which has it for itself
     assert {"seed", "preemption"} <= paths
     assert ("config.args.NodeResourcesFit.scoringStrategy.type" in paths) == (plugins and not packs)
     for pod_ in comparison["pods"]:

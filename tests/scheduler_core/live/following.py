@@ -122,11 +122,15 @@ class Follower:
                     found.append(f"{kind.kind} {key}: {versions[1]} instead of {versions[0]}")
         return found
 
+    def _served(self) -> set[str]:
+        health = self.source.health
+        return {kind.kind for kind in self.kinds if health[kind.kind].state != "not served"}
+
     async def synced(self, seconds: float = 7200.0) -> None:
         """Wait until the store equals the state of the server. Raises AssertionError with the differences."""
         try:
             async with asyncio.timeout(seconds):
-                while self._listed != {kind.kind for kind in self.kinds} or self.differences():
+                while self._listed != self._served() or self.differences():
                     self._changed.clear()
                     await self._changed.wait()
                     await asyncio.sleep(0.05)  # for the changes that follow at once

@@ -13,7 +13,7 @@ from tests.recordings import LIVE_A, LIVE_B, LIVE_MOST
 
 def report(folder: Any) -> list[dict[str, Any]]:
     out = io.StringIO()
-    assert run(Namespace(folder=str(folder), release=None, config=None), out) == 0
+    assert run(Namespace(recording=str(folder), cluster=None, release=None, config=None), out) == 0
     return [msgspec.json.decode(line) for line in out.getvalue().splitlines()]
 
 
