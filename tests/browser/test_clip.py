@@ -69,6 +69,7 @@ def saved(page: Page, button: str, folder: Path) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_a_clip_plays_from_disk_without_a_network(page: Page, offline: Page, shared: int, tmp_path: Path) -> None:
     page.goto(f"/runs/{shared}/?cycle=5&point=filter&plugin=NodeResourcesFit&group=pool#map")
     expect(page.locator("#map [data-place]")).to_contain_text("cycle 5 of 12")

@@ -33,6 +33,7 @@ def join(student: Page, teacher: Page, name: str) -> None:
     student.keyboard.press("Enter")
 
 
+@pytest.mark.long
 def test_a_class_at_a_lesson(page: Page, students: list[Page]) -> None:
     name, step = kinds()["lands"]
     right = lint.right_answers(question_of(name, step))[0]
