@@ -194,6 +194,7 @@ def test_a_lesson_is_written_by_keyboard(quiet_page: Page, recorded: dict[str, i
     expect(title).to_have_value("Not saved")
 
 
+@pytest.mark.long
 def test_the_player_shows_the_decision_of_a_lesson(page: Page) -> None:
     """The steps end with what the next question asks, go back and forth by keys, and have a table."""
     page.emulate_media(reduced_motion="reduce")

@@ -152,6 +152,7 @@ def test_the_table_agrees_with_the_map(page: Page, mapped: int) -> None:
     assert sum(int(row.locator("td").nth(3).inner_text()) for row in rows.all()) == 8
 
 
+@pytest.mark.long
 def test_a_node_is_selected_and_awaited(page: Page, mapped: int) -> None:
     open_at(page, mapped, "?cycle=3&node=n1", "cycle 3 of 12")
     card = page.locator("#map .node-card")
