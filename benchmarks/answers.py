@@ -1,8 +1,7 @@
 """Why-pending answers with their suggested fixes on a large cluster: one workload, and forty.
 
 A row for each version: milliseconds of processor time by cause of one workload with two pods, and of forty workloads:
-the medians of the repetitions. --before measures a commit of the repository as well, by turns. Without answers by
-workload it has `explain` and the search for fixes of a pod, which are measured for the first pod of each workload.
+the medians of the repetitions. --before measures a commit of the repository as well, by turns.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +68,8 @@ def cluster(nodes: int) -> list[Raw]:
     return objects
 
 
-def workload(number: int, cause: str) -> tuple[list[Raw], str]:
-    """Return a Deployment with its ReplicaSet and two pending pods, and the key of the first."""
+def workload(number: int, cause: str) -> list[Raw]:
+    """Return a Deployment with its ReplicaSet and two pending pods."""
     name, (requests, spec) = f"app-{number}", CAUSES[cause]
     owner = {"apiVersion": "apps/v1", "controller": True}
     template = _pod("", name, name, requests, spec)
@@ -90,7 +88,7 @@ def workload(number: int, cause: str) -> tuple[list[Raw], str]:
         pod = _pod(f"{name}-rs-{i}", name, name, requests, spec)
         pod["metadata"]["ownerReferences"] = by_set
         objects.append(pod)
-    return objects, f"default/{name}-rs-0"
+    return objects
 
 
 def _pod(name: str, app: str, uid: str, requests: Raw, spec: Raw) -> Raw:
@@ -108,37 +106,20 @@ def milliseconds(root: Path, nodes: int) -> Raw:
     """Return the time by cause of one workload, and of forty, with the package below `root`."""
     sys.path.insert(0, str(root))
     from scheduler_core.simulation import Simulation
+    from scheduler_core.suggestions.answers import answers_of
 
     base = cluster(nodes)
     figures: Raw = {}
     names = [*CAUSES]
     for title, chosen in [*((name, [name]) for name in names), ("forty", (names * WORKLOADS)[:WORKLOADS])]:
-        made = [workload(number, name) for number, name in enumerate(chosen)]
-        objects = [*base, *(obj for objects, _ in made for obj in objects)]
+        objects = [*base, *(obj for number, name in enumerate(chosen) for obj in workload(number, name))]
         simulation = Simulation(objects, release="1.34", tie_break="name")
-        answer = _function(simulation, [pod for _, pod in made])
+        for _ in simulation.run():
+            pass
         start = time.process_time()
-        answer()
+        answers_of(simulation)
         figures[title] = round((time.process_time() - start) * 1000)
     return figures
-
-
-def _function(simulation: Any, pods: list[str]) -> Callable[[], Any]:
-    """Return what answers for the workloads of these pods, after a run in which they found no node."""
-    traces = {trace.pod: trace for trace in simulation.run() if trace.pod in pods}
-    try:
-        from scheduler_core.debugger.answers import answers_of
-    except ImportError:
-        from scheduler_core.explain.explain import explain
-
-        remedies = import_module("scheduler_core.debugger.suggestions.search").remedies  # of earlier commits
-        pending = {pod.key: pod for pod in simulation.pending}
-
-        def search() -> list[Any]:
-            return [(explain(traces[p], simulation, pending[p]), remedies(simulation, p, 4)) for p in pods]
-
-        return search
-    return lambda: answers_of(simulation)
 
 
 def measure(nodes: int = 5000, before: str = "", repeat: int = 3) -> Iterator[Raw]:

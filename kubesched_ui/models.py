@@ -313,7 +313,7 @@ class Run(Work):
     )
     fork_t = models.FloatField(null=True, blank=True, help_text="Virtual second of the fork, if it was forked by time.")
     changes = PackedJSONField(
-        default=list, help_text="Changes at the fork, in the format of scheduler_core/debugger/mutations.py."
+        default=list, help_text="Changes at the fork, in the format of scheduler_core/forks/mutations.py."
     )
     stages = PackedJSONField(
         default=list, editable=False, help_text="[{at, t, changes, settings}] of all ancestors and the fork itself."
@@ -450,7 +450,7 @@ class Upgrade(Work):
     """An upgrade preview: what other releases would do with a scenario, and which of their changes cause the
     differences.
 
-    `steps`: one per pair of consecutive releases, as returned by debugger/compare/upgrade.py of the core.
+    `steps`: one per pair of consecutive releases, as returned by compare/upgrade.py of the core.
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="upgrades")
@@ -569,7 +569,7 @@ class GroupCycle(models.Model):
 
 
 class RecordingBlock(models.Model):
-    """A batch of debugger data in the encoding of the core (scheduler_core.debugger.recording)."""
+    """A batch of debugger data in the encoding of the core (scheduler_core.recording.recording)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="recording_blocks")
     part = models.CharField(max_length=7, help_text="moves, facts or objects")

@@ -44,9 +44,9 @@ OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.models": {"told"},
     "kubesched_ui.presenters.events_at": {"said", "told"},
     "kubesched_ui.views.context_processors": {"rooms"},
-    "scheduler_core.debugger.claims": {"said"},
-    "scheduler_core.debugger.cycle_steps": {"said"},
-    "scheduler_core.debugger.preemption_dry_run": {"said"},
+    "scheduler_core.search.claims": {"said"},
+    "scheduler_core.search.cycle_steps": {"said"},
+    "scheduler_core.search.preemption_dry_run": {"said"},
     "scheduler_core.pod_groups.serialize": {"said"},
 }
 OUTER_NAMES_IN_TEMPLATES = {

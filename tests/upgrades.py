@@ -5,12 +5,12 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from scheduler_core.debugger.compare.deltas import applied_to
-from scheduler_core.debugger.compare.inputs import Inputs, Outcome, outcomes
-from scheduler_core.debugger.compare.upgrade import UpgradeStep, step
+from scheduler_core.compare.deltas import applied_to
+from scheduler_core.compare.inputs import Inputs, Outcome, outcomes
+from scheduler_core.compare.upgrade import UpgradeStep, step
 from scheduler_core.releases import RELEASES, get_release
 from tests.random_clusters import configuration
-from tests.scheduler_core.debugger.causes import inputs_of
+from tests.scheduler_core.compare.causes import inputs_of
 
 VERSIONS = ("v1", "v1beta3", "v1beta2")  # whose arguments a random profile has
 

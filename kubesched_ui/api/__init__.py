@@ -35,9 +35,9 @@ from kubesched_ui.offload.pool import PoolBusy
 from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.queries.recording_cache import NotRecorded
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
-from scheduler_core.debugger.provenance import NotDecided
-from scheduler_core.debugger.search import WrongExpression
 from scheduler_core.errors import InputError
+from scheduler_core.search.provenance import NotDecided
+from scheduler_core.search.search import WrongExpression
 
 api = NinjaAPI(
     title="KubeSched",

@@ -19,11 +19,11 @@ from kubesched_ui.queries.cycles import steps_of
 from kubesched_ui.queries.decisions import decisions_after
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
-from scheduler_core.debugger import change_stream, timepoints
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
-from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
+from scheduler_core.recording import change_stream, timepoints
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.timepoints import Timepoint
+from scheduler_core.search.search import FUNCTIONS, MAX_LENGTH, MAX_LIMIT, VARIABLES
 
 router = Router(tags=["debugger"])
 
@@ -101,7 +101,7 @@ def state(
 @permission(cost="large")
 def picture(request: HttpRequest, run_id: int, cycle: Cycle = None, t: Seconds = None, seq: Seq = None) -> HttpResponse:
     """Return the state at a timepoint in columns, with the data that the map needs: node labels, and requests, owners
-    and priorities of pods (scheduler_core/debugger/change_stream.py).
+    and priorities of pods (scheduler_core/recording/change_stream.py).
     """
     recording = recording_of(run_at(run_id, seq))
     found = change_stream.cluster_columns(StateAtTimepoint(recording, Timepoint(cycle, t, seq).moment(recording)))
@@ -191,7 +191,7 @@ KNOWN = Query(-1, ge=-1, le=MAX_ID, description="A known `nodes_version`, whose 
 @router.get("/runs/{int:run_id}/cycles/{int:number}", response={200: dict[str, Any], **REFUSALS})
 def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES, known: int = KNOWN) -> HttpResponse:
     """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
-    (scheduler_core/debugger/cycle_steps.py).
+    (scheduler_core/search/cycle_steps.py).
 
     `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
     """

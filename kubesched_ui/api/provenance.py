@@ -12,12 +12,12 @@ from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
-from scheduler_core.debugger import claims
-from scheduler_core.debugger.claims import NodeGroup, OneNode
-from scheduler_core.debugger.preemption_dry_run import DryRun, PreemptionDryRuns, TriedNode
-from scheduler_core.debugger.provenance import OWN_POINTS, POINTS, Question
-from scheduler_core.debugger.queue_times import QUEUE
 from scheduler_core.provenance.tree import Tree
+from scheduler_core.search import claims
+from scheduler_core.search.claims import NodeGroup, OneNode
+from scheduler_core.search.preemption_dry_run import DryRun, PreemptionDryRuns, TriedNode
+from scheduler_core.search.provenance import OWN_POINTS, POINTS, Question
+from scheduler_core.search.queue_times import QUEUE
 
 router = Router(tags=["debugger"])
 

@@ -9,19 +9,19 @@ from msgspec.structs import replace
 from kubesched_ui.clusters import fork, history, queries
 from kubesched_ui.clusters.models import Cluster, PendingPod
 from scheduler_core.api.text_checks import escaped
-from scheduler_core.debugger import node_zones
-from scheduler_core.debugger.answers import node_answer_now
-from scheduler_core.debugger.node_demand import Demands, demands_of, summary_of
-from scheduler_core.debugger.node_zones import NodeZones
 from scheduler_core.errors import InputError
+from scheduler_core.explain import node_zones
 from scheduler_core.explain.answer import NodeAnswer, Rung
 from scheduler_core.explain.node_answer import refusal
+from scheduler_core.explain.node_zones import NodeZones
 from scheduler_core.explain.packed_ladder import unpack
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
+from scheduler_core.suggestions.answers import node_answer_now
+from scheduler_core.suggestions.node_demand import Demands, demands_of, summary_of
 
 MOST = 10_000  # objects; the state of a larger cluster takes seconds to read, and it changes all the time
 

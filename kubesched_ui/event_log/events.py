@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from kubesched_ui.event_log.best_nodes import FindBestNodes, best_nodes
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import ranges, status_data
 from scheduler_core.framework.interface import Status
+from scheduler_core.search.cycle_steps import ranges, status_data
 
 Event = dict[str, Any]
 Rows = npt.NDArray[np.intp]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kubesched_ui.event_log.cycle_batches import TraceReader
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fingerprint import fingerprint, hash_names
+from scheduler_core.recording.fingerprint import fingerprint, hash_names
 
 AT_ONCE = 50  # cycles loaded at once
 

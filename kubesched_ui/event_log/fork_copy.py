@@ -15,8 +15,8 @@ from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, CycleBatch, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
 from kubesched_ui.work.models import LostClaim
 from scheduler_core.cycle.trace_batch import TraceBatch
-from scheduler_core.debugger.recording import Block
 from scheduler_core.errors import InputError
+from scheduler_core.recording.recording import Block
 
 CYCLE, EVENTS = CycleRow._fields, ("first_seq", "last_seq", "pod", "data")
 

@@ -58,8 +58,8 @@ from kubesched_ui.models import (
 )
 from kubesched_ui.work.models import Cancelled
 from scheduler_core.cycle.trace_batch import deflate
-from scheduler_core.debugger.cycle_index import PlainFacts, Refused
-from scheduler_core.debugger.recording import Block, blocks_of
+from scheduler_core.recording.cycle_index import PlainFacts, Refused
+from scheduler_core.recording.recording import Block, blocks_of
 
 PROGRESS = ["cycles_done", "cycles_total", *TOTALS, "pods_per_s", "last_seq", "clock"]
 READ_ROWS = 32  # Rows of one query. A reader often stops after a few.

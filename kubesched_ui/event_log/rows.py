@@ -12,8 +12,8 @@ from django.conf import settings
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.queue_sizes import Move
 from kubesched_ui.event_log.timeline_markers import TimelineMark
-from scheduler_core.debugger.cycle_index import PlainFacts, Refused
-from scheduler_core.debugger.recording import Unpacked
+from scheduler_core.recording.cycle_index import PlainFacts, Refused
+from scheduler_core.recording.recording import Unpacked
 
 # result of a pod -> the column of Run that counts it; see `columns_of`
 COUNTS = {

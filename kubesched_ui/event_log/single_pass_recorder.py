@@ -24,9 +24,9 @@ from kubesched_ui.event_log.rows import (
 from scheduler_core.cluster.change_log import TRIED, LoggedChange
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.cycle.trace_batch import MAX_CYCLES, TraceBatchEncoder
-from scheduler_core.debugger.recording import Recorder, only_places
 from scheduler_core.errors import InputError
 from scheduler_core.pod_groups.serialize import group_to_dict
+from scheduler_core.recording.recording import Recorder, only_places
 from scheduler_core.simulation import Simulation
 
 Computed = RecordedBatch | Repeated | Ended

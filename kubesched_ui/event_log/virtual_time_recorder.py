@@ -12,8 +12,8 @@ from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.rows import Ended, EventRow, RecordEntry, Repeated, TimelineBatch
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.errors import InputError
+from scheduler_core.recording.recording import Recorder
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
 

@@ -16,7 +16,7 @@ from kubesched_ui.exports import run_file
 from kubesched_ui.ingest.formats import OUR_API, TABLES_KIND
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import queue_timeline
-from scheduler_core.debugger.export_tables import CYCLES, SCORES, VERDICTS, Columns, TableBlock, cycle_row
+from scheduler_core.recording.export_tables import CYCLES, SCORES, VERDICTS, Columns, TableBlock, cycle_row
 
 MOVES = {"seq": "BIGINT", "t": "DOUBLE", "pod": "VARCHAR", "from": "VARCHAR", "to": "VARCHAR"}
 TABLES = {"cycles": CYCLES, "verdicts": VERDICTS, "scores": SCORES, "moves": MOVES}

@@ -19,7 +19,7 @@ from kubesched_ui.ingest.formats import OUR_API, RUN_KIND, scenario_document
 from kubesched_ui.models import Run
 from kubesched_ui.runs import fork_create
 from kubesched_ui.runs.services import settings_of
-from scheduler_core.debugger.fingerprint import SIZE
+from scheduler_core.recording.fingerprint import SIZE
 
 OBJECTS_AT_ONCE = 1000
 

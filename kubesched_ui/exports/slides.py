@@ -109,7 +109,7 @@ def at(slides: Sequence[Slide], point: str, plugin: str) -> int:
 
 
 def steps_until(steps: Sequence[Mapping[str, str]], slides: Sequence[Slide], here: int) -> int:
-    """Return how many steps of the cycle (scheduler_core/debugger/cycle_steps.py) the slides show, up to this one."""
+    """Return how many steps of the cycle (scheduler_core/search/cycle_steps.py) the slides show, up to this one."""
     shown = 0
     for slide, following in zip(slides[: here + 1], [*slides[1:], None], strict=False):
         ends = [number for number, step in enumerate(steps, 1) if slide.point == "result" or _has_step(slide, step)]

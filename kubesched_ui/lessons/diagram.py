@@ -17,13 +17,13 @@ from kubesched_ui.scenarios.cluster_columns import view_at
 from kubesched_ui.scenarios.cluster_overview import NodeLine
 from scheduler_core.api.duration import seconds
 from scheduler_core.cluster.formatting import amount
-from scheduler_core.debugger.change_stream import cluster_columns
-from scheduler_core.debugger.cycle_steps import steps
-from scheduler_core.debugger.queue_times import PARTS, Move
 from scheduler_core.errors import InputError
 from scheduler_core.explain.preemption import in_order, preemption_of, rejected_nodes
 from scheduler_core.explain.scores import ranking
 from scheduler_core.provenance.tree import Tree
+from scheduler_core.recording.change_stream import cluster_columns
+from scheduler_core.search.cycle_steps import steps
+from scheduler_core.search.queue_times import PARTS, Move
 
 MAX_LINES = 60  # maximum number of lines of a provenance tree
 MAX_NODES = 24

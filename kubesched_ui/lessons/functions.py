@@ -19,12 +19,12 @@ from kubesched_ui.lessons.runner import Attempted, Played
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle import schedule_one
-from scheduler_core.debugger.provenance import Question
-from scheduler_core.debugger.queue_times import Move
 from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.queued_pod import BACKOFF, POPPED, UNSCHEDULABLE
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.search.provenance import Question
+from scheduler_core.search.queue_times import Move
 
 NOWHERE = "nowhere"
 ONE_CANDIDATE = "none: there is only one candidate"

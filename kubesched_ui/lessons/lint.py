@@ -23,8 +23,8 @@ from kubesched_ui.lessons.publish_run import address_of
 from kubesched_ui.lessons.questions import Question, Verdict
 from kubesched_ui.paths import RESOURCES
 from scheduler_core.cluster.formatting import count
-from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED
 from scheduler_core.errors import InputError
+from scheduler_core.search.provenance import DISAGREES, UNEXPLAINED
 
 MIN_QUESTIONS = 3  # per lesson
 VERBATIM = RESOURCES / "docs" / "writing-plugins.md"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kubesched_ui.lessons.formatting import Seconds, shown
 from kubesched_ui.lessons.functions import Facts
-from scheduler_core.debugger.queue_times import PARTS
+from scheduler_core.search.queue_times import PARTS
 
 STAGES = ["API server", "Reflector", "DeltaFIFO", "Indexer", "Handler", "Cache or queue"]
 MOST = 40  # maximum number of objects

@@ -24,18 +24,18 @@ from kubesched_ui.queries.queue_times import history
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import provenance
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.objects import objects_at, written
-from scheduler_core.debugger.provenance import Provenance
-from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.objects import objects_at, written
+from scheduler_core.recording.recording import Recorder
 from scheduler_core.releases import NEWEST, Release, get_release
+from scheduler_core.search import provenance
+from scheduler_core.search.provenance import Provenance
+from scheduler_core.search.queue_times import Failed, Move, MoveCause, QueueTimes, rules_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM
 from scheduler_core.snapshot.prepare import prepare

@@ -23,11 +23,11 @@ from kubesched_ui.scenarios.cluster_columns import view_at
 from kubesched_ui.scenarios.cluster_overview import ZONES, NodeLine, PodLine
 from scheduler_core.api.duration import clock
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Preemption
 from scheduler_core.explain.matrix import Matrix, matrix_of
 from scheduler_core.explain.preemption import preemption_of
+from scheduler_core.recording.cluster_state import StateAtTimepoint
 
 PODS = 40  # maximum number of pod blocks in a capacity bar
 TOGETHER = 24  # maximum number of bars when nodes are grouped

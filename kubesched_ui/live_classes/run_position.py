@@ -14,8 +14,8 @@ from django.urls import resolve
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters.attempts import chosen_index
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of
-from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
+from scheduler_core.recording.timepoints import Timepoint
 
 # Query parameters that are dropped on navigation: the timepoint, the selected node, and the page of the node list.
 DROPPED_PARAMETERS = ("cycle", "attempt", "t", "seq", "node", "page")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import cycle_until
+from scheduler_core.search.cycle_steps import cycle_until
 
 VERSION = 0  # of the nodes of the rows
 

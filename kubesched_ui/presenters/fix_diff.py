@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.api.patches import merge_patch
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.template_patch import MERGE_KEYS, of_template
+from scheduler_core.forks.template_patch import MERGE_KEYS, of_template
 
 
 class DiffLine(NamedTuple):

@@ -21,12 +21,12 @@ from kubesched_ui.queries.recording_cache import NotRecorded, has_recording
 from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answer_now, fixes_for
-from scheduler_core.debugger.suggestions.fixes import ranked_over
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.answer import Fix
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answer_now, fixes_for
+from scheduler_core.suggestions.fixes import ranked_over
 
 _T = TypeVar("_T")
 

@@ -11,12 +11,12 @@ from kubesched_ui.queries.recording_cache import recording_of
 from scheduler_core.api.devices import ResourceClaim, ResourceSlice
 from scheduler_core.api.objects import Node
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.claims import Given, given_of
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.node_devices import PoolThen, pools_of
-from scheduler_core.debugger.objects import others
 from scheduler_core.dra.claims import reserved_for
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.objects import others
 from scheduler_core.releases import get_release
+from scheduler_core.search.claims import Given, given_of
+from scheduler_core.search.node_devices import PoolThen, pools_of
 
 _T = TypeVar("_T")
 

@@ -16,16 +16,16 @@ from kubesched_ui.queries.recording_cache import blocks_of, key_of, recording_of
 from kubesched_ui.runs import build_simulation, fork_create
 from kubesched_ui.runs.build_simulation import unknown_of
 from kubesched_ui.runs.services import settings_of
-from scheduler_core.debugger.compare import differences
-from scheduler_core.debugger.compare.comparison import Comparison, partners
-from scheduler_core.debugger.compare.inputs import Inputs, items_of, objects_of
-from scheduler_core.debugger.compare.root_cause import RootCause, cause_of
-from scheduler_core.debugger.compare.run_side import RunCycle, RunSide
-from scheduler_core.debugger.mutations import read_changes
-from scheduler_core.debugger.objects import Fetch
-from scheduler_core.debugger.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
+from scheduler_core.compare import differences
+from scheduler_core.compare.comparison import Comparison, partners
+from scheduler_core.compare.inputs import Inputs, items_of, objects_of
+from scheduler_core.compare.root_cause import RootCause, cause_of
+from scheduler_core.compare.run_side import RunCycle, RunSide
 from scheduler_core.errors import InputError
+from scheduler_core.forks.mutations import read_changes
 from scheduler_core.legacy.configuration import load
+from scheduler_core.recording.objects import Fetch
+from scheduler_core.recording.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
 from scheduler_core.releases import get_release
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from kubesched_ui.models import Cycle, Run
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import cycle_steps
+from scheduler_core.search import cycle_steps
 
 
 def steps_of(run: Run, row: Cycle, trace: CycleTrace, scores: str = "") -> dict[str, Any]:

@@ -9,8 +9,8 @@ from kubesched_ui.presenters import charts, queue_timeline
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.queries.recording_cache import recording_of
 from scheduler_core.cluster.resources import CPU
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.recording import Recording
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.recording import Recording
 
 GAPS, WAITED, FULLNESS = "gaps", "waited", "fullness"
 LABELS = {

@@ -8,11 +8,11 @@ from kubesched_ui.models import Cycle, GroupCycle, Run
 from kubesched_ui.queries.shortfalls import headroom_of
 from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.headroom import FIT
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
 from scheduler_core.explain.groups import OUTSIDE, verdict
 from scheduler_core.explain.summary import reason_text
+from scheduler_core.search.headroom import FIT
 
 NAMED = 3
 GANG = "GangScheduling"

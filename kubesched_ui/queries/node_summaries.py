@@ -10,11 +10,11 @@ from kubesched_ui.queries import remedies
 from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.services import defaults
-from scheduler_core.debugger.answers import answer_now, node_answer_now
-from scheduler_core.debugger.node_demand import summary_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, NodeAnswer
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answer_now, node_answer_now
+from scheduler_core.suggestions.node_demand import summary_of
 
 LARGE = 20_000
 """Pods of a scenario from which on a page opens before its sentence about the node is known, which takes seconds."""

@@ -8,8 +8,8 @@ from kubesched_ui.queries.recording_cache import object_at
 from kubesched_ui.queries.remedies import configuration_of
 from scheduler_core.api.objects import Node, Pod, decode
 from scheduler_core.api.scheduler_plugins import NodeResourceTopology
-from scheduler_core.debugger.node_zones import NodeZones, zones_of_node
 from scheduler_core.errors import InputError
+from scheduler_core.explain.node_zones import NodeZones, zones_of_node
 from scheduler_core.plugins.contrib.node_resource_topology_match import NodeResourceTopologyMatch
 
 KIND = "NodeResourceTopology"

@@ -14,12 +14,12 @@ from kubesched_ui.scenarios import cluster_overview
 from kubesched_ui.scenarios.cluster_columns import pods_on
 from kubesched_ui.scenarios.cluster_overview import NodeLine, PodLine, Use, percent
 from scheduler_core.api.objects import Node
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.node_devices import PoolThen
-from scheduler_core.debugger.node_history import Int64, NodeHistory, history_of
-from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.node_history import Int64, NodeHistory, history_of
+from scheduler_core.recording.recording import Recording
+from scheduler_core.recording.timepoints import Timepoint
+from scheduler_core.search.node_devices import PoolThen
 
 STEPS = 300  # columns of a curve
 

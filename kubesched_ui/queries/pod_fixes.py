@@ -15,9 +15,9 @@ from kubesched_ui.queries import answers, remedies
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.suggestions.owner import PATCHED
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
+from scheduler_core.suggestions.owner import PATCHED
 
 TEMPLATES = (*PATCHED, "Job")
 LOOKED_AT = 500  # pods of a workload that are searched for the first cycle

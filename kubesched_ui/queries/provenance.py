@@ -11,11 +11,11 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import key_of, recording_of
 from kubesched_ui.queries.remedies import maker
-from scheduler_core.debugger.claims import Claims
-from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
-from scheduler_core.debugger.provenance import Provenance, Question, provenance_of
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.releases import get_release
+from scheduler_core.search.claims import Claims
+from scheduler_core.search.preemption_dry_run import PreemptionDryRuns
+from scheduler_core.search.provenance import Provenance, Question, provenance_of
 
 KEPT = 2  # cached clusters; one of 5,000 nodes and 10,000 pods takes about 100 MB
 

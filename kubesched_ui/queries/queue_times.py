@@ -11,12 +11,12 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import pod_timeline
 from kubesched_ui.presenters.events_at import causes_of
 from kubesched_ui.queries.remedies import configuration_of, maker
-from scheduler_core.debugger.provenance import NotDecided
-from scheduler_core.debugger.queue_times import Failed, Move, MoveCause, QueueTimes, Rules, rules_of
 from scheduler_core.provenance.tree import Source, Tree
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of
 from scheduler_core.releases import get_release
+from scheduler_core.search.provenance import NotDecided
+from scheduler_core.search.queue_times import Failed, Move, MoveCause, QueueTimes, Rules, rules_of
 
 # Types of causes whose pod can be displayed as the source.
 ABOUT_PODS = ("pod.created", "pod.updated", "pod.bound", "pod.nominated")

@@ -8,8 +8,8 @@ from django.conf import settings
 
 from kubesched_ui.models import RecordingBlock, Run
 from kubesched_ui.offload.middleware import LARGE
-from scheduler_core.debugger.objects import objects_at, written
-from scheduler_core.debugger.recording import MOVES_PART, OBJECTS_PART, Recording, objects_from
+from scheduler_core.recording.objects import objects_at, written
+from scheduler_core.recording.recording import MOVES_PART, OBJECTS_PART, Recording, objects_from
 
 KEPT_BYTES = 200_000_000  # of decoded recordings; the latest is cached regardless of its size
 KEPT_BYTES_WEB = 40_000_000  # in the web process, which only decodes small runs itself

@@ -8,8 +8,8 @@ from kubesched_ui.offload.pool import Crashed, OutOfMemory, Ticket, TimedOut, Wo
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.queries import search_worker
 from kubesched_ui.queries.recording_cache import blocks_of, key_of
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART
-from scheduler_core.debugger.search import WrongExpression
+from scheduler_core.recording.recording import FACTS_PART, MOVES_PART
+from scheduler_core.search.search import WrongExpression
 
 SECONDS = 2.0  # for the evaluation; the pool stops a worker that ignores the limit
 LOAD_SECONDS = 20.0  # for decoding a recording

@@ -3,9 +3,9 @@
 import time
 from typing import Any
 
-from scheduler_core.debugger.cycle_index import Facts
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, Recording, facts_from
-from scheduler_core.debugger.search import CycleSearch
+from scheduler_core.recording.cycle_index import Facts
+from scheduler_core.recording.recording import FACTS_PART, MOVES_PART, Recording, facts_from
+from scheduler_core.search.search import CycleSearch
 
 MAX_RECORDINGS = 2  # cached recordings
 

@@ -8,9 +8,9 @@ from kubesched_ui.models import Cycle, Run
 from kubesched_ui.queries.recording_cache import NotRecorded, recording_of, stored_object
 from scheduler_core.api.objects import Pod, Toleration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.headroom import FITS, TAINTS, WITH_DETAILS, Headroom, row_of
-from scheduler_core.debugger.recording import Recording
+from scheduler_core.recording.recording import Recording
 from scheduler_core.releases import get_release
+from scheduler_core.search.headroom import FITS, TAINTS, WITH_DETAILS, Headroom, row_of
 
 
 def headroom_of(run: Run, row: Cycle, trace: CycleTrace) -> Headroom | None:

@@ -9,12 +9,12 @@ from kubesched_ui.models import Run
 from kubesched_ui.queries.comparisons import fetcher
 from kubesched_ui.queries.recording_cache import recording_of, stored_object
 from scheduler_core.api.duration import clock
-from scheduler_core.debugger import actions
-from scheduler_core.debugger.actions import Action, NodeTarget, PodTarget
-from scheduler_core.debugger.objects import Fetch, ObjectAt, objects_at, written
-from scheduler_core.debugger.recording import Recording
-from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
+from scheduler_core.forks import actions
+from scheduler_core.forks.actions import Action, NodeTarget, PodTarget
+from scheduler_core.recording.objects import Fetch, ObjectAt, objects_at, written
+from scheduler_core.recording.recording import Recording
+from scheduler_core.recording.timepoints import Timepoint
 
 START = "start"
 FEW = 5  # objects that are read one by one; for more, all blocks are loaded at once

@@ -22,8 +22,8 @@ from kubesched_ui.runs import build_simulation, fork_create, fork_execution
 from kubesched_ui.runs.pending_answers import explained
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.api.duration import seconds
-from scheduler_core.debugger.fork.stages import plan_single_pass
-from scheduler_core.debugger.recording import Block, Recorder
+from scheduler_core.forks.stages import plan_single_pass
+from scheduler_core.recording.recording import Block, Recorder
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.prepare import Prepared
 

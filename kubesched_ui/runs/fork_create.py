@@ -12,12 +12,12 @@ from kubesched_ui.runs import config_resolution
 from kubesched_ui.runs.services import RunSettings, enqueue, settings_of, validate
 from kubesched_ui.runs.summary import WORDS, configuration, differences
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
-from scheduler_core.debugger import actions
-from scheduler_core.debugger.fork.reconfigure import SETTINGS
-from scheduler_core.debugger.fork.stages import Stage
-from scheduler_core.debugger.mutations import read_changes
-from scheduler_core.debugger.recording import MOVES_PART, Recording
 from scheduler_core.errors import InputError
+from scheduler_core.forks import actions
+from scheduler_core.forks.mutations import read_changes
+from scheduler_core.forks.reconfigure import SETTINGS
+from scheduler_core.forks.stages import Stage
+from scheduler_core.recording.recording import MOVES_PART, Recording
 from scheduler_core.releases import get_release
 
 FORKED: dict[str, tuple[type, ...]] = {

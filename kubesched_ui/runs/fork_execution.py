@@ -7,7 +7,9 @@ from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
 from kubesched_ui.event_log.fork_copy import adopt_once
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.runs import build_simulation, fork_create
-from scheduler_core.debugger.fork.prefix import (
+from scheduler_core.errors import InputError
+from scheduler_core.forks.mutations import Edit
+from scheduler_core.forks.prefix import (
     Continuing,
     Prefix,
     next_start_index,
@@ -15,12 +17,10 @@ from scheduler_core.debugger.fork.prefix import (
     resume_batching,
     simulation_from,
 )
-from scheduler_core.debugger.fork.stages import apply_again, decisions, plan_single_pass, plan_virtual_time
-from scheduler_core.debugger.mutations import Edit
-from scheduler_core.debugger.objects import Fetch
-from scheduler_core.debugger.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
-from scheduler_core.errors import InputError
+from scheduler_core.forks.stages import apply_again, decisions, plan_single_pass, plan_virtual_time
 from scheduler_core.legacy.configuration import load
+from scheduler_core.recording.objects import Fetch
+from scheduler_core.recording.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun

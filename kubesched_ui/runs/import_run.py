@@ -33,10 +33,10 @@ from kubesched_ui.runs.services import (
 )
 from kubesched_ui.runs.summary import differences
 from kubesched_ui.scenarios.uploads import Upload
-from scheduler_core.debugger import search
-from scheduler_core.debugger.fingerprint import SIZE
-from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
+from scheduler_core.forks.mutations import read_changes
+from scheduler_core.recording.fingerprint import SIZE
+from scheduler_core.search import search
 
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Meta(max_length=MAX_NAME)]

@@ -6,10 +6,10 @@ import msgspec
 
 from kubesched_ui.event_log.rows import AnswerRow
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import PendingWorkload
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answers_of
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
 CYCLES_TIMES_NODES = 400_000

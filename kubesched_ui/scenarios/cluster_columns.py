@@ -1,7 +1,7 @@
 """The table of nodes and pods in columns: the data of all maps (`static/js/map/cluster_model.js`), of the API and of
 stored live clusters.
 
-`scheduler_core/debugger/change_stream.py` defines the columns and makes them of a run. Nothing is lost in them:
+`scheduler_core/recording/change_stream.py` defines the columns and makes them of a run. Nothing is lost in them:
 `view_of(columns_of(view))` has the same nodes and pods, without finished pods and messages.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine, table_of
-from scheduler_core.debugger.change_stream import cluster_columns, distinct, node_columns, pods_at
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.recording.change_stream import cluster_columns, distinct, node_columns, pods_at
+from scheduler_core.recording.cluster_state import StateAtTimepoint
 
 CODES = ("gone", "pending", "assumed", "bound", "gated", "deleting")  # numbers of the states of pods
 

@@ -19,8 +19,8 @@ from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
-from scheduler_core.debugger.restore import without_collecting
 from scheduler_core.errors import InputError
+from scheduler_core.recording.restore import without_collecting
 from scheduler_core.releases import NEWEST, get_release
 
 RELEASE = get_release(NEWEST)  # requests are shown as this release counts them

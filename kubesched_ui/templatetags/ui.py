@@ -25,7 +25,7 @@ from scheduler_core.explain.matrix import ALSO, DECISIVE, LATE, NOT_EVALUATED, P
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.framework.interface import Status
 
-# Why a device cannot be used for a request, by the keys of scheduler_core/debugger/claims.py.
+# Why a device cannot be used for a request, by the keys of scheduler_core/search/claims.py.
 DEVICES_OUT = {
     "class": "of other classes",
     "selector": "not selected",

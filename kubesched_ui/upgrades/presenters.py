@@ -11,7 +11,7 @@ from kubesched_ui.runs import estimate, services
 from kubesched_ui.runs.release_choices import in_order
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import agree, count
-from scheduler_core.debugger.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
+from scheduler_core.compare.upgrade import DECISIONS, PLANNED_RUNS, REASONS, WORDS
 from scheduler_core.releases import NEWEST, RELEASES, get_release
 from scheduler_core.releases.conformance import state
 from scheduler_core.releases.remarks import cluster_remarks

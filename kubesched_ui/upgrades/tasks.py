@@ -15,8 +15,8 @@ from kubesched_ui.runs.build_simulation import nodes_before
 from kubesched_ui.upgrades import services as upgrade_services
 from kubesched_ui.work import leases
 from kubesched_ui.work.models import Cancelled
-from scheduler_core.debugger.compare.inputs import Inputs
-from scheduler_core.debugger.compare.upgrade import PLANNED_RUNS, Watch, step
+from scheduler_core.compare.inputs import Inputs
+from scheduler_core.compare.upgrade import PLANNED_RUNS, Watch, step
 from scheduler_core.errors import InputError
 
 PROGRESS_EVERY_S = 0.5

@@ -20,11 +20,11 @@ from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.views.form_fields import to_number
 from scheduler_core.api.duration import clock
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.change_stream import changes_between, cluster_columns, pods_at
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.cycle_steps import ranges
-from scheduler_core.debugger.recording import PENDING, Recording
+from scheduler_core.recording.change_stream import changes_between, cluster_columns, pods_at
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.recording import PENDING, Recording
 from scheduler_core.releases import get_release
+from scheduler_core.search.cycle_steps import ranges
 
 MOST_BYTES = 1_000_000  # of the file
 MOST_CYCLES = 50

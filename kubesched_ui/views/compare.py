@@ -33,10 +33,10 @@ from kubesched_ui.views.runs import find
 from kubesched_ui.views.scenarios import find as find_scenario
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.cluster.nodes import ZONE
-from scheduler_core.debugger import actions
-from scheduler_core.debugger.compare.comparison import CHANGES, OTHER, SAME, Comparison, PodComparison
-from scheduler_core.debugger.compare.steps import WORDS
+from scheduler_core.compare.comparison import CHANGES, OTHER, SAME, Comparison, PodComparison
+from scheduler_core.compare.steps import WORDS
 from scheduler_core.errors import InputError
+from scheduler_core.forks import actions
 from scheduler_core.metrics.groups import POOLS
 
 ROWS = 100

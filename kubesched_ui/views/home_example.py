@@ -13,11 +13,11 @@ from kubesched_ui.scenarios.cluster_overview import cluster_view
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.explain import explain
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.releases import NEWEST
+from scheduler_core.suggestions.answers import answers_of
 
 NODES, PODS = 6, 8  # upper limits that keep the example small and fast
 WORDS = {"fits": "fits", "chosen": "chosen", "unseen": "not evaluated"}

@@ -25,12 +25,12 @@ from kubesched_ui.views import pod_context, run_context
 from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import to_number
 from kubesched_ui.views.runs import find
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.cycle_steps import steps
 from scheduler_core.errors import InputError
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.explain.scores import ranking
 from scheduler_core.framework.interface import MAX_NODE_SCORE
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.search.cycle_steps import steps
 
 GROUPS, PODS_SHOWN = 6, 12  # maximum numbers per slide
 NOTE = 130  # maximum length of a plugin's description

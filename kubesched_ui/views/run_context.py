@@ -17,7 +17,7 @@ from kubesched_ui.runs.services import own_release
 from kubesched_ui.views import pod_group_context
 from kubesched_ui.work.turns import user_key
 from scheduler_core.api import duration
-from scheduler_core.debugger import actions
+from scheduler_core.forks import actions
 from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases.conformance import verification
 from scheduler_core.releases.remarks import cluster_remarks

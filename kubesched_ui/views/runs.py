@@ -23,9 +23,9 @@ from kubesched_ui.views.errors import readable
 from kubesched_ui.views.form_fields import name_in, named, pinned, to_number
 from kubesched_ui.views.scenarios import find as find_scenario
 from kubesched_ui.views.scenarios import overview
-from scheduler_core.debugger.claims import Claims
-from scheduler_core.debugger.preemption_dry_run import PreemptionDryRuns
 from scheduler_core.errors import InputError
+from scheduler_core.search.claims import Claims
+from scheduler_core.search.preemption_dry_run import PreemptionDryRuns
 
 
 def find(run_id: int) -> Run:

@@ -8,13 +8,13 @@ import msgspec
 from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.console import print_json, write_table
 from scheduler_core.commands.query import Played, play
+from scheduler_core.compare import differences
+from scheduler_core.compare.comparison import SAME, Comparison
+from scheduler_core.compare.run_side import RunCycle, RunSide
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.compare import differences
-from scheduler_core.debugger.compare.comparison import SAME, Comparison
-from scheduler_core.debugger.compare.run_side import RunCycle, RunSide
-from scheduler_core.debugger.fork.stages import Stage
-from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
+from scheduler_core.forks.mutations import read_changes
+from scheduler_core.forks.stages import Stage
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot.files import read_bytes

@@ -22,7 +22,6 @@ from scheduler_core.commands.console import (
 )
 from scheduler_core.commands.progress import shown
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import AlikePods, answers_of
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
@@ -32,6 +31,7 @@ from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.suggestions.answers import AlikePods, answers_of
 
 
 def run(args: argparse.Namespace, out: IO[str]) -> int:

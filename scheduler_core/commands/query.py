@@ -22,27 +22,27 @@ from scheduler_core.commands.console import (
 from scheduler_core.commands.progress import shown
 from scheduler_core.config import Configuration
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger import timepoints
-from scheduler_core.debugger.answers import answers_of
-from scheduler_core.debugger.cycle_index import Facts
-from scheduler_core.debugger.fork.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.debugger.objects import Fetch
-from scheduler_core.debugger.provenance import NotDecided, Question, provenance_of
-from scheduler_core.debugger.recording import Recorder, Recording
-from scheduler_core.debugger.restore import Make, restore_run
-from scheduler_core.debugger.search import CycleSearch
-from scheduler_core.debugger.suggestions.fixes import ranked_over
-from scheduler_core.debugger.suggestions.prefer_node import PreferNode, prefer_node
-from scheduler_core.debugger.timepoints import Timepoint
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.render import fix_lines
+from scheduler_core.forks.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.legacy.configuration import load
 from scheduler_core.provenance.tree import Tree
+from scheduler_core.recording import timepoints
+from scheduler_core.recording.cycle_index import Facts
+from scheduler_core.recording.objects import Fetch
+from scheduler_core.recording.recording import Recorder, Recording
+from scheduler_core.recording.restore import Make, restore_run
+from scheduler_core.recording.timepoints import Timepoint
 from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.feature_gates import parse
+from scheduler_core.search.provenance import NotDecided, Question, provenance_of
+from scheduler_core.search.search import CycleSearch
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.suggestions.answers import answers_of
+from scheduler_core.suggestions.fixes import ranked_over
+from scheduler_core.suggestions.prefer_node import PreferNode, prefer_node
 from scheduler_core.virtual_time.scenario import is_scenario, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 

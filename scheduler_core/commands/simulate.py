@@ -8,11 +8,11 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.commands.console import choices_of, print_json, print_notes, scenario_release
 from scheduler_core.commands.progress import shown
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
-from scheduler_core.debugger.answers import answers_of
 from scheduler_core.errors import InputError
 from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases.feature_gates import parse
 from scheduler_core.snapshot.files import read_bytes, read_snapshot
+from scheduler_core.suggestions.answers import answers_of
 from scheduler_core.virtual_time.engine import Record
 from scheduler_core.virtual_time.scenario import API_VERSION, load_scenario
 from scheduler_core.virtual_time.scenario_run import ScenarioRun

@@ -20,8 +20,8 @@ from scheduler_core.commands.console import (
     write_table,
 )
 from scheduler_core.commands.progress import shown
-from scheduler_core.debugger.compare.inputs import Inputs, Outcome
-from scheduler_core.debugger.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
+from scheduler_core.compare.inputs import Inputs, Outcome
+from scheduler_core.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
 from scheduler_core.errors import InputError
 from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release

@@ -20,7 +20,6 @@ from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.mutations import MOST
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import Experiment, cells_of, inside
 from scheduler_core.experiments.node_catalog import add_node, daemon_sets, new_node, node_name
@@ -30,6 +29,7 @@ from scheduler_core.experiments.purchase import Purchase, first_fit, purchase
 from scheduler_core.experiments.purchase_model import Int64, Offer, Problem
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.forks.mutations import MOST
 from scheduler_core.simulation import Simulation
 
 MICRO = 1_000_000  # prices are computed in millionths

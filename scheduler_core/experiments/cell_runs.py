@@ -14,7 +14,6 @@ import msgspec
 
 from scheduler_core.api.objects import Node, Object
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.mutations import MOST
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.buy import empty
 from scheduler_core.experiments.capacity import GROUP_LABEL, arrivals
@@ -27,6 +26,7 @@ from scheduler_core.experiments.packing import PlacedWorkload
 from scheduler_core.experiments.parameters import BuyParameters, MovesParameters
 from scheduler_core.experiments.pod_copies import PodCopies, PodToCopy
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.forks.mutations import MOST
 from scheduler_core.metrics.groups import node_groups
 
 OUTAGE = "An outage continues a single pass in virtual time, and no run does that."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fork.prefix import prefix_of, resume_batching, simulation_from
-from scheduler_core.debugger.fork.stages import Stage, apply_again, decisions
-from scheduler_core.debugger.mutations import Edit, read_changes
-from scheduler_core.debugger.recording import Recorder
 from scheduler_core.experiments.cell import Cell, Check
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.forks.mutations import Edit, read_changes
+from scheduler_core.forks.prefix import prefix_of, resume_batching, simulation_from
+from scheduler_core.forks.stages import Stage, apply_again, decisions
+from scheduler_core.recording.recording import Recorder
 from scheduler_core.simulation import Simulation
 
 

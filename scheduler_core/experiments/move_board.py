@@ -18,14 +18,14 @@ from scheduler_core.api.objects import PodStatus
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.headroom import FITS
-from scheduler_core.debugger.suggestions.what_if import dry_cycles
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.local_fit import is_local
 from scheduler_core.framework.interface import UNRESOLVABLE, CycleState, NodePodsChange, Verdict
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.metrics.groups import OF_ONE_POD
+from scheduler_core.search.headroom import FITS
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.what_if import dry_cycles
 
 Placement = dict[str, str]
 """Moved pod -> the node that it is on."""

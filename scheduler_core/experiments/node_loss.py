@@ -21,12 +21,12 @@ from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers import device_claims
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
-from scheduler_core.debugger.mutations import Change
 from scheduler_core.dra.claims import claims_used, owned
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.disruption_budgets import SEVERAL, DisruptionBudgets
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
+from scheduler_core.forks.mutations import Change
+from scheduler_core.forks.stages import Stage, plan_single_pass
 from scheduler_core.simulation import Simulation
 
 Raw = dict[str, Any]

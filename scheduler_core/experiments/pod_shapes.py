@@ -16,7 +16,6 @@ import numpy as np
 
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
-from scheduler_core.debugger.headroom import FITS
 from scheduler_core.dra import extended_resources
 from scheduler_core.experiments.cell import Check
 from scheduler_core.experiments.node_catalog import HOSTNAME
@@ -25,6 +24,7 @@ from scheduler_core.framework.interface import CycleState, Status
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.metrics.node_resources import PODS
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.search.headroom import FITS
 from scheduler_core.simulation import Simulation
 
 MAX_EXCLUSIVE = 200  # host ports and anti-affinity terms in the model

@@ -12,10 +12,10 @@ from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.experiments.cell import Cell, Check, Result
 from scheduler_core.experiments.outcomes import EVICTED, PodOutcome
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.forks.mutations import read_changes
 from scheduler_core.framework.interface import WAIT
 from scheduler_core.metrics.cluster_metrics import cluster_metrics
 from scheduler_core.metrics.groups import workloads

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.answers import fixes_for
-from scheduler_core.debugger.group_waits import group_of, may_have_group
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
@@ -41,6 +39,8 @@ from scheduler_core.pending_pods.pod_state import (
     untried,
 )
 from scheduler_core.pending_pods.scheduler_message import reports_of
+from scheduler_core.suggestions.answers import fixes_for
+from scheduler_core.suggestions.group_waits import group_of, may_have_group
 
 logger = logging.getLogger(__name__)
 

@@ -11,18 +11,18 @@ from msgspec.structs import replace
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
-from scheduler_core.debugger.answers import answer_now
-from scheduler_core.debugger.mutations import Change
-from scheduler_core.debugger.suggestions.what_if import WhatIf
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.ladder import shortened
 from scheduler_core.explain.packed_ladder import pack
+from scheduler_core.forks.mutations import Change
 from scheduler_core.framework import causes
 from scheduler_core.pending_pods.pending_answer import LeavingPod
 from scheduler_core.pending_pods.times import seconds
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answer_now
+from scheduler_core.suggestions.what_if import WhatIf
 from scheduler_core.virtual_time.scenario import Reference
 
 RUNS = 60  # cycles of the search for those pods that must be gone

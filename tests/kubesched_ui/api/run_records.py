@@ -12,7 +12,7 @@ from kubesched_ui.models import Cycle, Marks, Moves, Run
 from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.recording.cluster_state import StateAtTimepoint
 
 COUNTERS = ("placed", "unschedulable", "gated", "errors", "cycles_done", "cycles_total", "last_seq", "node_names")
 

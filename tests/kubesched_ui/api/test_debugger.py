@@ -13,7 +13,7 @@ from kubesched_ui.queries import recording_cache
 from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.debugger.recording import Recording, facts_from, objects_from
+from scheduler_core.recording.recording import Recording, facts_from, objects_from
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id
@@ -22,7 +22,7 @@ from tests.examples import selection
 from tests.kubesched_ui.api.run_records import assert_alike, events_of
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import executed, get, post, ran, start, upload
-from tests.scheduler_core.debugger.core_states import (
+from tests.scheduler_core.recording.core_states import (
     ROOT,
     Raw,
     WatchedRun,

@@ -11,7 +11,7 @@ from kubesched_ui.queries.recording_cache import recording_of
 from kubesched_ui.runs import fork_create
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
+from scheduler_core.recording.cluster_state import StateAtTimepoint
 from tests.examples import selection
 from tests.kubesched_ui.api.run_records import assert_alike, cycles_of, events_of, lose_worker
 from tests.kubesched_ui.clusters import as_list, node, pod

@@ -9,7 +9,7 @@ from django.test import Client
 
 from kubesched_ui.models import Run
 from kubesched_ui.scenarios.samples import FOLDER
-from scheduler_core.debugger.provenance import DISAGREES
+from scheduler_core.search.provenance import DISAGREES
 from tests.kubesched_ui.http_api import get, ran
 from tests.scheduler_core.provenance.evaluate import nodes, problems
 

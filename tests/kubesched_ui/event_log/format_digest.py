@@ -20,7 +20,7 @@ from kubesched_ui.models import (
     RecordingBlock,
 )
 from scheduler_core.cycle import trace, trace_batch
-from scheduler_core.debugger import cycle_index, recording
+from scheduler_core.recording import cycle_index, recording
 
 TABLES = (EventBlock, Cycle, CycleBatch, GroupCycle, RecordingBlock, NodeList, Moves, Marks, PodResult)
 

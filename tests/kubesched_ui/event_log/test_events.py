@@ -18,8 +18,8 @@ from kubesched_ui.runs import services
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios import uploads
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import ranges
 from scheduler_core.framework.interface import Status
+from scheduler_core.search.cycle_steps import ranges
 from scheduler_core.simulation import Simulation
 from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 

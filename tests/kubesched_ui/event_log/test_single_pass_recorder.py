@@ -9,7 +9,7 @@ from kubesched_ui.event_log.rows import RecordedBatch
 from kubesched_ui.event_log.single_pass_recorder import SinglePassRecorder
 from scheduler_core.commands.bench import workload
 from scheduler_core.commands.replay import release_of
-from scheduler_core.debugger.recording import Recorder, blocks_of
+from scheduler_core.recording.recording import Recorder, blocks_of
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
 from tests.examples import sample

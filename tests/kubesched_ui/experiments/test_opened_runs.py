@@ -10,8 +10,8 @@ from kubesched_ui.experiments.models import Experiment, ExperimentCell
 from kubesched_ui.models import PodResult, Run, Scenario
 from kubesched_ui.runs.services import run_finished
 from kubesched_ui.runs.tasks import execute_run
-from scheduler_core.debugger import mutations
 from scheduler_core.experiments import cell_runs
+from scheduler_core.forks import mutations
 from tests.kubesched_ui.experiments.test_experiments import create, finish
 from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import scenario

@@ -15,7 +15,7 @@ from kubesched_ui.offload.pool import Pool, PoolBusy, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
 from kubesched_ui.queries import search_client
 from kubesched_ui.queries.search_client import CRASHED, TOO_LONG, find_cycles
-from scheduler_core.debugger.search import WrongExpression
+from scheduler_core.search.search import WrongExpression
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
 pytestmark = pytest.mark.django_db

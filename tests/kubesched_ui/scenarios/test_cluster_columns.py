@@ -10,8 +10,8 @@ from kubesched_ui.clusters.safe_columns import safe_columns
 from kubesched_ui.scenarios.cluster_columns import columns_of, view_at, view_of
 from kubesched_ui.scenarios.cluster_overview import ClusterView, NodeLine, PodLine, cluster_view, find_nodes
 from scheduler_core.api.objects import decode
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.simulation import Simulation
 from tests.kubesched_ui.recordings import node, pod
 from tests.random_clusters import Chance, random_cluster

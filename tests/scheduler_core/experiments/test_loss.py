@@ -3,8 +3,6 @@ import random
 import msgspec
 import pytest
 
-from scheduler_core.debugger.fork.stages import Stage, plan_single_pass
-from scheduler_core.debugger.mutations import read_changes
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Done
 from scheduler_core.experiments.loaded_cluster import LoadedCluster
@@ -12,6 +10,8 @@ from scheduler_core.experiments.loss import Loss
 from scheduler_core.experiments.node_loss import loss_changes
 from scheduler_core.experiments.questions import load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
+from scheduler_core.forks.mutations import read_changes
+from scheduler_core.forks.stages import Stage, plan_single_pass
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import claim, mounts, node, pod, static_pod, volume
 from tests.scheduler_core.experiments.questions import answer_of, scenario_of

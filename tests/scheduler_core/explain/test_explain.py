@@ -7,12 +7,12 @@ from scheduler_core.api.objects import decode_all
 from scheduler_core.cluster.formatting import agree
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.answers import answers_of
 from scheduler_core.explain import Answer, explain, render
 from scheduler_core.explain.answer import Cause
 from scheduler_core.explain.ladder import phrase_of
 from scheduler_core.framework.interface import UNSCHEDULABLE, Status
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answers_of
 from tests.scheduler_core.build import HOSTNAME, ZONE, claim, mounts, node, pod, selector, volume
 
 BIG = pod("new", requests={"cpu": "2"})

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.api.objects import Object, Pod, decode_all
-from scheduler_core.debugger.answers import answers_of as answers_of_simulation
 from scheduler_core.framework.causes import WAITS
 from scheduler_core.pending_pods.pending_answer import UNDECIDED, PendingAnswer
 from scheduler_core.releases import RELEASES
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answers_of as answers_of_simulation
 from tests.random_clusters import random_cluster
 from tests.scheduler_core.pending_pods.mirrors import NOW, answers_of, fits, mirror_of, rejected
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from scheduler_core.commands.replay import release_of
-from scheduler_core.debugger.cluster_state import StateAtTimepoint
-from scheduler_core.debugger.provenance import DISAGREES, Question, provenance_of
-from scheduler_core.debugger.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
+from scheduler_core.recording.cluster_state import StateAtTimepoint
+from scheduler_core.recording.recording import MOVES_PART, Recorder, Recording
+from scheduler_core.search.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.scheduler_core.debugger.core_states import Raw, comparable_state, core_state
-from tests.scheduler_core.debugger.recorded_runs import RecordedRun, forked, played
+from tests.scheduler_core.recording.core_states import Raw, comparable_state, core_state
+from tests.scheduler_core.recording.recorded_runs import RecordedRun, forked, played
 
 CASES = golden_cases("areas-1.36/gang")
 

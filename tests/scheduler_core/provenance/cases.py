@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
 from scheduler_core.provenance.tree import Tree
+from scheduler_core.search.provenance import DISAGREES, UNEXPLAINED, Provenance, Question
 from scheduler_core.simulation import Simulation
-from tests.scheduler_core.debugger.core_states import simulation_of_case
 from tests.scheduler_core.provenance.evaluate import problems
+from tests.scheduler_core.recording.core_states import simulation_of_case
 
 BINDING = (("reserve", "VolumeBinding"), ("prebind", "VolumeBinding"), ("bind", "DefaultBinder"))
 

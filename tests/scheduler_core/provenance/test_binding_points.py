@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.provenance import NotDecided, Question
+from scheduler_core.search.provenance import NotDecided, Question
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.provenance.cases import explained
 from tests.scheduler_core.provenance.evaluate import nodes as values

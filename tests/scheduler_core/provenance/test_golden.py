@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from scheduler_core.debugger.provenance import OWN_POINTS, POINTS
+from scheduler_core.search.provenance import OWN_POINTS, POINTS
 from tests.conformance import golden_cases
 from tests.examples import selection
 from tests.scheduler_core.provenance.cases import check

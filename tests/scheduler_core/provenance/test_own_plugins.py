@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.debugger.provenance import DISAGREES, UNEXPLAINED, Question
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.out_of_tree import enabling
 from scheduler_core.framework.per_node import NodeInfo, PerNode, per_node
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, count
+from scheduler_core.search.provenance import DISAGREES, UNEXPLAINED, Question
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.provenance.cases import explained
 

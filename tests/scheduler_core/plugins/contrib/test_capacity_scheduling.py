@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.cycle_steps import cycle_data
-from scheduler_core.debugger.provenance import Question
-from scheduler_core.debugger.suggestions.fixes import fixes_of
 from scheduler_core.explain.explain import explain
+from scheduler_core.search.cycle_steps import cycle_data
+from scheduler_core.search.provenance import Question
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.fixes import fixes_of
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.provenance.cases import explained
 from tests.scheduler_core.provenance.evaluate import problems

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.debugger.answers import answers_of
-from scheduler_core.debugger.mutations import read_changes
-from scheduler_core.debugger.suggestions.what_if import WhatIf, changed
+from scheduler_core.forks.mutations import read_changes
 from scheduler_core.plugins.contrib.trimaran import set_load
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answers_of
+from scheduler_core.suggestions.what_if import WhatIf, changed
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.plugins.contrib import test_coscheduling as gangs
 from tests.scheduler_core.plugins.contrib import test_node_resource_topology_match as numa

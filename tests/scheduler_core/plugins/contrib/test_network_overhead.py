@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.debugger.provenance import Question
 from scheduler_core.errors import InputError
 from scheduler_core.explain.explain import explain
 from scheduler_core.plugins.contrib.app_groups import APP_GROUP, WORKLOAD, bisected
+from scheduler_core.search.provenance import Question
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import REGION, Raw, node, pod
 from tests.scheduler_core.provenance.cases import explained

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.debugger.provenance import Question
 from scheduler_core.errors import InputError
 from scheduler_core.plugins.contrib.node_metadata import parse_float
+from scheduler_core.search.provenance import Question
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.provenance.cases import explained

@@ -1,0 +1,1 @@
+"""The recording of a run, and the cluster at any timepoint of it."""
