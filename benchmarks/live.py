@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.processes import memory_mb, quantile
-from scheduler_core.legacy.configuration import load
+from scheduler_core.config.loader import load
 from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.source import LiveSource

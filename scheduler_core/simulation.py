@@ -14,6 +14,7 @@ from scheduler_core.cluster.change_log import BOUND, GONE, TRIED
 from scheduler_core.cluster.cluster import START_OF_2026_FEBRUARY, Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration, Unknown
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.schedule_one import Scheduler
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
@@ -23,10 +24,9 @@ from scheduler_core.framework.plugin_kinds import kind_warnings
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import timeout_message
-from scheduler_core.legacy.configuration import load
+from scheduler_core.legacy.algorithms import ALGORITHMS
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
-from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
@@ -92,7 +92,7 @@ class Simulation:
         typed: list[Object] = [o for o in objects if isinstance(o, Object)]
         if len(typed) != len(objects):
             typed = decode_all(objects)
-        self.warnings += kind_warnings(self.configuration, typed) if cluster is None else []
+        self.warnings += kind_warnings(self.configuration.profiles, typed) if cluster is None else []
         pending = self.cluster.load(typed)
         self.registry = ALGORITHMS if self.release.predicates else registry
         profiles = self.frameworks(seed if tie_break == "seed" else None, percentage)

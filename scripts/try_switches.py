@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scheduler_core.commands import replay, replay_time  # noqa: E402
+from scheduler_core.config.loader import load  # noqa: E402
 from scheduler_core.errors import InputError  # noqa: E402
-from scheduler_core.legacy.configuration import load  # noqa: E402
 from scheduler_core.releases import RELEASES, Release, get_release  # noqa: E402
 from scheduler_core.releases.behaviors import apply_differences, differences  # noqa: E402
 from scheduler_core.releases.conformance import UNNOTICED  # noqa: E402

@@ -91,7 +91,7 @@ def test_contributing_has_all_lists() -> None:
 
 PLUGIN = """
 import numpy as np
-from scheduler_core.config.args import PluginArgs
+from scheduler_core.api.plugin_args import PluginArgs
 from scheduler_core.framework.interface import FilterPlugin, Verdict, unresolvable
 
 

@@ -27,8 +27,8 @@ from kubesched_ui.websockets.publisher import Publisher, group
 from scheduler_core.api.objects import Object
 from scheduler_core.api.text_checks import escaped, escaped_values
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.watch_events import Gap, Item, Listed
 from scheduler_core.pending_pods.answer import PendingAnswers

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from kubesched_ui.clusters import fork, history, queries
 from kubesched_ui.clusters.models import Cluster, PendingPod
 from scheduler_core.api.text_checks import escaped
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.explain import node_zones
 from scheduler_core.explain.answer import NodeAnswer, Rung
 from scheduler_core.explain.node_answer import refusal
 from scheduler_core.explain.node_zones import NodeZones
 from scheduler_core.explain.packed_ladder import unpack
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import Choices

@@ -15,12 +15,12 @@ from kubesched_ui.editor.yaml_documents import Text, path_steps
 from kubesched_ui.ingest.errors import shown
 from kubesched_ui.ingest.values import Path, as_map, maps_in
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.api.scheduler_config import KIND
 from scheduler_core.config import Configuration
 from scheduler_core.config.configuration import is_inside, is_usable
 from scheduler_core.config.known_out_of_tree import WASM_GUEST, is_wasm_guest, what_is
-from scheduler_core.config.schema import KIND
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import NEWEST, Release, get_release
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kubesched_ui.ingest.kinds import KINDS, lookup
+from scheduler_core.api.scheduler_config import GROUP
+from scheduler_core.api.scheduler_config import KIND as CONFIG_KIND
 from scheduler_core.config.introspection import VERSIONS, described, offered
-from scheduler_core.config.schema import GROUP
-from scheduler_core.config.schema import KIND as CONFIG_KIND
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import RELEASES
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, json_schema

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kubesched_ui.ingest.events import REASON
 from kubesched_ui.ingest.kinds import KINDS, PRIVATE, lookup
 from kubesched_ui.ingest.scheduler_configs import may_hold
-from scheduler_core.config.schema import KIND, POLICY
+from scheduler_core.api.scheduler_config import KIND, POLICY
 
 # In block style, only keys of the document itself start in the first column.
 _KIND = re.compile(rb"^kind: *([A-Za-z0-9]+)[ \t\r]*$", re.M)

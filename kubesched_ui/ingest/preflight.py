@@ -7,9 +7,9 @@ from typing import Any
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.result import Record
 from scheduler_core.api.objects import Object, decode_valid
+from scheduler_core.config.loader import load
 from scheduler_core.controllers.pod_template import KINDS as WORKLOADS
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, RELEASES, get_release
 from scheduler_core.releases.versions import numbered
 from scheduler_core.snapshot.defaults import Filled, is_typed

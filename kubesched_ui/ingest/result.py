@@ -10,7 +10,7 @@ import msgspec
 
 from kubesched_ui.ingest.errors import Warn
 from kubesched_ui.ingest.run_file import RunFile
-from scheduler_core.config.schema import DEFAULT_SCHEDULER
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER
 from scheduler_core.snapshot.defaults import Filled
 
 Key = tuple[str, str, str]  # kind, namespace, name

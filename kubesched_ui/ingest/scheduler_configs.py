@@ -8,9 +8,9 @@ from kubesched_ui.ingest.errors import IngestError, Where, printable
 from kubesched_ui.ingest.formats import Config
 from kubesched_ui.ingest.json_values import Json, read_object
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.api.scheduler_config import KIND
 from scheduler_core.config.discovery import FoundConfiguration, chosen, configurations_in, passed_over
 from scheduler_core.config.discovery import may_hold_bytes as may_hold
-from scheduler_core.config.schema import KIND
 from scheduler_core.errors import InputError
 
 __all__ = ["Configs", "may_hold"]

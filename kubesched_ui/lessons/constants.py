@@ -7,8 +7,8 @@ from kubesched_ui.lessons import event_recorder
 from kubesched_ui.lessons.formatting import Amount, Seconds
 from scheduler_core.api.devices import MAX_SUB_REQUESTS
 from scheduler_core.api.duration import seconds
+from scheduler_core.api.scheduler_config import File
 from scheduler_core.cluster import resources
-from scheduler_core.config.schema import File
 from scheduler_core.controllers import admission
 from scheduler_core.cycle import schedule_one
 from scheduler_core.framework.interface import MAX_NODE_SCORE

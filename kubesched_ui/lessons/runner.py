@@ -22,10 +22,10 @@ from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.paths import RESOURCES
 from kubesched_ui.queries.queue_times import history
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.queue.hints import Hints
 from scheduler_core.queue.scheduling_queue import event_of

@@ -21,9 +21,9 @@ from scheduler_core.compare.comparison import Comparison, partners
 from scheduler_core.compare.inputs import Inputs, items_of, objects_of
 from scheduler_core.compare.root_cause import RootCause, cause_of
 from scheduler_core.compare.run_side import RunCycle, RunSide
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.forks.mutations import read_changes
-from scheduler_core.legacy.configuration import load
 from scheduler_core.recording.objects import Fetch
 from scheduler_core.recording.recording import FACTS_PART, OBJECTS_PART, facts_from, objects_from
 from scheduler_core.releases import get_release

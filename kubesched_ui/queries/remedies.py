@@ -16,12 +16,12 @@ from kubesched_ui.queries.recording_cache import NotRecorded, key_of, recording_
 from kubesched_ui.runs.build_simulation import unknown_of
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.explain import Answer, NodeAnswer, explain, explain_node
 from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.quotas import QuotaPicture, picture_of
 from scheduler_core.explain.scores import ScoreRules
-from scheduler_core.legacy.configuration import load
-from scheduler_core.legacy.profile import ALGORITHMS
+from scheduler_core.legacy.algorithms import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.recording.restore import restore_run
 from scheduler_core.releases import get_release

@@ -15,8 +15,8 @@ from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.api.objects import Object, Pod
 from scheduler_core.config import Unknown
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.recording.restore import without_collecting
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

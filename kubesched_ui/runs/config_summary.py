@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from scheduler_core.api.profile import POINTS, Profile
+from scheduler_core.api.scheduler_config import GROUP, KIND
 from scheduler_core.cluster.formatting import count, listing
-from scheduler_core.config import POINTS, Configuration, Profile, Unknown
+from scheduler_core.config import Configuration, Unknown
 from scheduler_core.config.discovery import find
+from scheduler_core.config.loader import load
 from scheduler_core.config.policy_conversion import UnreadPolicy
-from scheduler_core.config.schema import GROUP, KIND
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 LONGEST = 200

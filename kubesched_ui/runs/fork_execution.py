@@ -7,6 +7,7 @@ from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
 from kubesched_ui.event_log.fork_copy import adopt_once
 from kubesched_ui.models import Cycle, GroupCycle, PodResult, RecordingBlock, Run
 from kubesched_ui.runs import build_simulation, fork_create
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.forks.mutations import Edit
 from scheduler_core.forks.prefix import (
@@ -18,7 +19,6 @@ from scheduler_core.forks.prefix import (
     simulation_from,
 )
 from scheduler_core.forks.stages import apply_again, decisions, plan_single_pass, plan_virtual_time
-from scheduler_core.legacy.configuration import load
 from scheduler_core.recording.objects import Fetch
 from scheduler_core.recording.recording import FACTS_PART, MOVES_PART, OBJECTS_PART, Recording, facts_from, objects_from
 from scheduler_core.releases import get_release

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.api.scheduler_config import GROUP, KIND
 from scheduler_core.config import APPENDING
 from scheduler_core.config.discovery import find
 from scheduler_core.config.legacy_scores import STRATEGIES as PLUGINS
-from scheduler_core.config.schema import GROUP, KIND
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, Release, get_release
 
 FIT = "NodeResourcesFit"

@@ -13,8 +13,8 @@ from kubesched_ui.runs.config_resolution import check
 from kubesched_ui.runs.release_choices import release_choices
 from kubesched_ui.views import cluster_pod_history
 from scheduler_core.cluster.formatting import agree, count, listing
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
 from scheduler_core.releases import NEWEST, get_release

@@ -11,11 +11,11 @@ from scheduler_core.commands.query import Played, play
 from scheduler_core.compare import differences
 from scheduler_core.compare.comparison import SAME, Comparison
 from scheduler_core.compare.run_side import RunCycle, RunSide
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.forks.mutations import read_changes
 from scheduler_core.forks.stages import Stage
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot.files import read_bytes
 

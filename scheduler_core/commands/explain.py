@@ -21,13 +21,13 @@ from scheduler_core.commands.console import (
     snapshot_of,
 )
 from scheduler_core.commands.progress import shown
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
 from scheduler_core.explain.render import render
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes

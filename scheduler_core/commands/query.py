@@ -21,12 +21,12 @@ from scheduler_core.commands.console import (
 )
 from scheduler_core.commands.progress import shown
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.explain.render import fix_lines
 from scheduler_core.forks.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.legacy.configuration import load
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.recording import timepoints
 from scheduler_core.recording.cycle_index import Facts

@@ -12,12 +12,12 @@ import msgspec
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.extender_server import serve_extenders
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.dra.claims import claims_used
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import WAIT, Status
-from scheduler_core.legacy.configuration import load
 from scheduler_core.legacy.golden import golden as legacy_golden
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.contrib.trimaran import set_load

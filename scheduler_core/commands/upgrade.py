@@ -22,8 +22,8 @@ from scheduler_core.commands.console import (
 from scheduler_core.commands.progress import shown
 from scheduler_core.compare.inputs import Inputs, Outcome
 from scheduler_core.compare.upgrade import DECISIONS, UpgradeStep, direct_sentence, upgrade, upgrade_sentence
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.feature_gates import WHERE, gates_of, parse, with_known_gates
 from scheduler_core.releases.versions import numbered

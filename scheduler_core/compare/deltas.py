@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scheduler_core.api.objects import describe
+from scheduler_core.api.profile import Profile
 from scheduler_core.compare.inputs import Inputs, Item
-from scheduler_core.config import Profile
 from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.behaviors import apply_differences, differences
 

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import to_builtins
 
+from scheduler_core.api.profile import Profile
 from scheduler_core.compare.run_side import RunSide
-from scheduler_core.config import Configuration, Profile
+from scheduler_core.config import Configuration
 from scheduler_core.recording.objects import objects_at
 
 MOST = 1000  # differing fields that are returned

@@ -12,12 +12,12 @@ import numpy as np
 from scheduler_core.api.objects import KINDS, Object, Pod
 from scheduler_core.compare.run_side import RunSide
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.forks.mutations import Change
 from scheduler_core.forks.reconfigure import SETTINGS
 from scheduler_core.forks.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.legacy.configuration import load
 from scheduler_core.recording.objects import objects_at
 from scheduler_core.releases import Release, get_release
 from scheduler_core.releases.behaviors import apply_differences

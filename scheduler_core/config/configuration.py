@@ -11,29 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from scheduler_core.config.args import PluginArgs, check_range, complain_at, convert_problem
-from scheduler_core.config.discovery import find
-from scheduler_core.config.known_out_of_tree import FOREIGN, OUT_OF_TREE, WASM_GUEST, is_wasm_guest, what_is
-from scheduler_core.config.legacy_scores import translate_legacy_scores
-from scheduler_core.config.policy import is_policy, read_policy
-from scheduler_core.config.policy_conversion import UnreadPolicy
-from scheduler_core.config.policy_plugins import profile_of, reads_policies
-from scheduler_core.config.profile import (
-    POINTS,
-    KnownPlugins,
-    Plugin,
-    PluginSet,
-    Profile,
-    Repeated,
-    default_plugins,
-    expand,
-    expand_point,
-    lists_all,
-    merge,
-    points_of,
-    times_loaded,
-)
-from scheduler_core.config.schema import (
+from scheduler_core.api.plugin_args import PluginArgs, check_range, complain_at, convert_problem
+from scheduler_core.api.profile import POINTS, KnownPlugins, Profile, Repeated, points_of
+from scheduler_core.api.scheduler_config import (
     ALPHA,
     DEFAULT_SCHEDULER,
     GROUP,
@@ -45,9 +25,18 @@ from scheduler_core.config.schema import (
     TOO_OLD,
     Extender,
     File,
+    Plugin,
+    PluginSet,
     ProfileSection,
 )
-from scheduler_core.config.syntax import shown
+from scheduler_core.api.syntax import shown
+from scheduler_core.config.discovery import find
+from scheduler_core.config.known_out_of_tree import FOREIGN, OUT_OF_TREE, WASM_GUEST, is_wasm_guest, what_is
+from scheduler_core.config.legacy_scores import translate_legacy_scores
+from scheduler_core.config.policy import is_policy, read_policy
+from scheduler_core.config.policy_conversion import UnreadPolicy
+from scheduler_core.config.policy_plugins import profile_of, reads_policies
+from scheduler_core.config.profile import default_plugins, expand, expand_point, lists_all, merge, times_loaded
 from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins, named_once
 from scheduler_core.config.v1alpha1 import with_profile
 from scheduler_core.config.validation import (

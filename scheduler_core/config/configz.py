@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.config.schema import GROUP, KIND
+from scheduler_core.api.scheduler_config import GROUP, KIND
 
 KEYS = ("componentconfig", GROUP)
 """The names under which components register their configuration. Other components also use the first."""

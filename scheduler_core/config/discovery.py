@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scheduler_core.api.scheduler_config import GROUP, KIND, POLICY
+from scheduler_core.api.syntax import shown
 from scheduler_core.config.configz import configz
 from scheduler_core.config.document import read_documents, without_nulls
-from scheduler_core.config.schema import GROUP, KIND, POLICY
-from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 
 _MAX_LISTS = 4

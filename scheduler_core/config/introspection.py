@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import NODEFAULT, inspect
 
-from scheduler_core.config.args import PluginArgs, Strict
+from scheduler_core.api.plugin_args import PluginArgs, Strict
+from scheduler_core.api.profile import POINTS, KnownPlugins
+from scheduler_core.api.scheduler_config import KIND, ONLY_IN, READ_BY, File, PluginsSection, ProfileSection
 from scheduler_core.config.configuration import is_inside, is_usable
-from scheduler_core.config.profile import POINTS, KnownPlugins
-from scheduler_core.config.schema import KIND, ONLY_IN, READ_BY, File, PluginsSection, ProfileSection
 from scheduler_core.releases import RELEASES, Release
 
 VERSIONS = (*READ_BY, "v1alpha2")

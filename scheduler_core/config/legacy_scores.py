@@ -6,7 +6,7 @@ became the scoring strategies of NodeResourcesFit in v1beta2.
 
 from typing import Any
 
-from scheduler_core.config.profile import Plugin, PluginSet
+from scheduler_core.api.scheduler_config import Plugin, PluginSet
 from scheduler_core.errors import InputError
 
 STRATEGIES = {

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.config.args import Int64, convert_problem
-from scheduler_core.config.schema import GROUP, POLICY, Extender
-from scheduler_core.config.syntax import shown
+from scheduler_core.api.plugin_args import Int64, convert_problem
+from scheduler_core.api.scheduler_config import GROUP, POLICY, Extender
+from scheduler_core.api.syntax import shown
 from scheduler_core.config.validation import check_extenders
 from scheduler_core.errors import InputError
 

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import yaml
 
+from scheduler_core.api.profile import KnownPlugins, Profile
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, GROUP, KIND, POLICY
 from scheduler_core.config.legacy_scores import FIT, STRATEGIES
 from scheduler_core.config.policy import read_policy
 from scheduler_core.config.policy_plugins import profile_of
-from scheduler_core.config.profile import KnownPlugins, Profile
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND, POLICY
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, Release
 

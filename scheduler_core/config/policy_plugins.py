@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.config.args import ResourceSpec, UtilizationShapePoint, complain_at
+from scheduler_core.api.plugin_args import ResourceSpec, UtilizationShapePoint, complain_at
+from scheduler_core.api.profile import POINTS, KnownPlugins, Profile, points_of
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.policy import (
     Policy,
     Predicate,
@@ -24,8 +26,6 @@ from scheduler_core.config.policy import (
     priority_label,
     unknown_problem,
 )
-from scheduler_core.config.profile import POINTS, KnownPlugins, Profile, points_of
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.validation import ignored_resources
 from scheduler_core.errors import InputError
 from scheduler_core.releases.release import OLD_PLUGINS, PluginWeights, Release

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from scheduler_core.api.syntax import shown
 from scheduler_core.config.known_out_of_tree import what_is
-from scheduler_core.config.syntax import shown
 from scheduler_core.errors import InputError
 
 Unknown = Literal["error", "leave_out"]

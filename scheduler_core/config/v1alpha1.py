@@ -6,8 +6,8 @@ Upstream: staging/src/k8s.io/kube-scheduler/config/v1alpha1, pkg/scheduler/apis/
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.config.schema import GROUP, KIND
-from scheduler_core.config.syntax import shown
+from scheduler_core.api.scheduler_config import GROUP, KIND
+from scheduler_core.api.syntax import shown
 from scheduler_core.errors import InputError
 
 PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")

@@ -6,10 +6,10 @@ election and client connection, and buildExtenders (pkg/scheduler/scheduler.go).
 
 from collections.abc import Sequence
 
-from scheduler_core.config.args import Complain, check_range
-from scheduler_core.config.profile import PluginSet, Profile
-from scheduler_core.config.schema import ALPHA, Extender, File, LeaderElectionSection
-from scheduler_core.config.syntax import extended_resource_problem, go_duration, shown
+from scheduler_core.api.plugin_args import Complain, check_range
+from scheduler_core.api.profile import Profile
+from scheduler_core.api.scheduler_config import ALPHA, Extender, File, LeaderElectionSection, PluginSet
+from scheduler_core.api.syntax import extended_resource_problem, go_duration, shown
 from scheduler_core.errors import InputError
 
 MAX_PROFILES = 100

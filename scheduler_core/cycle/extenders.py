@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from scheduler_core.api.scheduler_config import Extender as Config
+from scheduler_core.api.syntax import go_duration
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.schema import Extender as Config
-from scheduler_core.config.syntax import go_duration
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import EXTENDER, Status, Verdict, error, unresolvable, unschedulable

@@ -18,6 +18,7 @@ import numpy as np
 from scheduler_core.api.objects import Node, Object
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
@@ -30,7 +31,6 @@ from scheduler_core.experiments.scenario_input import ScenarioInput, apply_chang
 from scheduler_core.explain import explain
 from scheduler_core.explain.answer import RejectedNodes
 from scheduler_core.framework.interface import CycleState
-from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.groups import MAX_GROUPS, node_groups
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

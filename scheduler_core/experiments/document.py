@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.parameters import Section, refuse, seconds_of
 from scheduler_core.forks.mutations import read_changes
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct
 

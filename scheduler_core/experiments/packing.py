@@ -34,6 +34,7 @@ from scheduler_core.api.objects import (
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.config.loader import load
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.parameters import Measure, PackingParameters, PendingPods
@@ -42,7 +43,6 @@ from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.forks.mutations import Edit, read_changes
 from scheduler_core.forks.stages import Stage, apply_again, decisions
-from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.distribution import percentile
 from scheduler_core.metrics.node_resources import PODS, Float64, Int64
 from scheduler_core.releases import get_release

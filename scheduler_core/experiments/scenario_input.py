@@ -12,11 +12,11 @@ from typing import Any, Self
 import msgspec
 
 from scheduler_core.api.objects import Node, Object, Pod
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.forks.mutations import read_changes
 from scheduler_core.forks.stages import Stage, plan_single_pass, plan_virtual_time
-from scheduler_core.legacy.configuration import load
 from scheduler_core.metrics.groups import workloads
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

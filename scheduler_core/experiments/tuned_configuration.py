@@ -11,9 +11,9 @@ import msgspec
 import yaml
 
 from scheduler_core.config.discovery import find
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import TuneParameters
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import Release, get_release
 
 FIT = "NodeResourcesFit"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_core.api.profile import Profile
 from scheduler_core.cluster.formatting import count
-from scheduler_core.config.profile import Profile
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Decision, Duel, Points, Ranked, ScoreDifference
 from scheduler_core.framework.interface import Plugin, ScorePlugin

@@ -17,9 +17,9 @@ from scheduler_core.api.objects import LabelSelector, Node, NodeSelectorTerm, Po
 from scheduler_core.api.patches import difference
 from scheduler_core.api.selector_text import requirement, selector_text
 from scheduler_core.api.selectors import compile_selector
+from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.resources import amounts, is_extended
-from scheduler_core.config.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.errors import InputError
 from scheduler_core.forks.add_node import another
 from scheduler_core.forks.template_patch import Raw, containers_of, patch_of

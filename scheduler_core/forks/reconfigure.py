@@ -7,9 +7,9 @@ from typing import Any
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.legacy.configuration import load
 from scheduler_core.queue.hints import Hints
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation

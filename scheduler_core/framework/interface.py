@@ -19,11 +19,11 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.api.plugin_args import PluginArgs
+from scheduler_core.api.profile import Profile
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import PluginArgs
-from scheduler_core.config.profile import Profile
 from scheduler_core.framework import causes
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.events import EVERYTHING, EventHint

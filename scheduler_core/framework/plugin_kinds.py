@@ -6,25 +6,25 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from scheduler_core.api.objects import KINDS, Object
+from scheduler_core.api.profile import Profile
 from scheduler_core.api.scheduler_plugins import READS
 from scheduler_core.cluster.formatting import count, listing
-from scheduler_core.config.configuration import Configuration
 
 
-def enabled_plugins(configuration: Configuration) -> set[str]:
+def enabled_plugins(profiles: Iterable[Profile]) -> set[str]:
     """Return the names of the plugins that a profile enables."""
-    return {name for profile in configuration.profiles for point in profile.plugins.values() for name, _ in point}
+    return {name for profile in profiles for point in profile.plugins.values() for name, _ in point}
 
 
-def kinds_read(configuration: Configuration) -> set[str]:
-    """Return the kinds of READS that the plugins of a configuration read."""
-    return {kind for plugin in enabled_plugins(configuration) for kind in READS.get(plugin, ())}
+def kinds_read(profiles: Iterable[Profile]) -> set[str]:
+    """Return the kinds of READS that the plugins of profiles read."""
+    return {kind for plugin in enabled_plugins(profiles) for kind in READS.get(plugin, ())}
 
 
-def kind_warnings(configuration: Configuration, objects: Iterable[Object]) -> list[str]:
-    """Return `kind_sentences` for a configuration and the objects of a cluster."""
+def kind_warnings(profiles: Iterable[Profile], objects: Iterable[Object]) -> list[str]:
+    """Return `kind_sentences` for the profiles of a configuration and the objects of a cluster."""
     types = Counter(map(type, objects))
-    return kind_sentences(enabled_plugins(configuration), {kind: types[KINDS[kind]] for kind in KINDS})
+    return kind_sentences(enabled_plugins(profiles), {kind: types[KINDS[kind]] for kind in KINDS})
 
 
 def kind_sentences(enabled: Collection[str], counts: Mapping[str, int]) -> list[str]:

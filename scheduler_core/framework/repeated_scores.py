@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_core.config.profile import Repeated
+from scheduler_core.api.profile import Repeated
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import Score
 

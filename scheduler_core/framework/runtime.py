@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from scheduler_core.api.profile import Profile
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass

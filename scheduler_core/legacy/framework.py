@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_core.api.profile import Profile
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import Profile
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.status_merge import FIRST

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from scheduler_core.api import quantity
+from scheduler_core.api.plugin_args import UtilizationShapePoint
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import UtilizationShapePoint
 from scheduler_core.framework import interface as fwk
 from scheduler_core.legacy.predicates import NO_DEFAULTS
 from scheduler_core.plugins.image_locality import ImageLocality

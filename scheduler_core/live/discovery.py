@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, GROUP, KIND, POLICY
+from scheduler_core.api.syntax import shown
 from scheduler_core.config.discovery import chosen, configurations_in
 from scheduler_core.config.document import MAX_BYTES, read_documents
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND, POLICY
-from scheduler_core.config.syntax import shown
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live.published_configurations import GKE_PACKING, choices, published
 from scheduler_core.live.scheduler_pods import (
     MAX_PODS,

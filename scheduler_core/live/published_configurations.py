@@ -8,7 +8,7 @@ Amazon EKS, API reference, KubeSchedulerConfig; Azure AKS, "Bin pack nodes with 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, GROUP, KIND
 from scheduler_core.releases import Release
 from scheduler_core.releases.versions import numbered
 

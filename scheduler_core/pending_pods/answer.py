@@ -137,7 +137,7 @@ class PendingAnswers:
         self.refused = frozenset(refused)
         self.answers: dict[str, PendingAnswer] = {}
         self.analysis = FitAnalysis(mirror.cluster, mirror.release, configuration)
-        self._read_by_plugins = kinds_read(configuration)
+        self._read_by_plugins = kinds_read(configuration.profiles)
         self._templates: dict[bytes, _Template] = {}
         self._template_of: dict[str, tuple[Pod, _Template]] = {}
         self._check: dict[str, None] = {}  # pods whose answer must be built again, in this order

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
-from scheduler_core.config.profile import PluginInfo
+from scheduler_core.api.profile import PluginInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins import contrib
 from scheduler_core.releases import NEWEST, RELEASES

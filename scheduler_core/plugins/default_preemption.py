@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.api.plugin_args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.fit_error import fit_error_message
 from scheduler_core.preemption import victims

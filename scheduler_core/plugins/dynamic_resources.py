@@ -11,10 +11,10 @@ from typing import Self
 import numpy as np
 
 from scheduler_core.api.devices import ResourceClaim
+from scheduler_core.api.plugin_args import Complain, PluginArgs
+from scheduler_core.api.syntax import go_duration, shown
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs
-from scheduler_core.config.syntax import go_duration, shown
 from scheduler_core.dra import binding_conditions, claims, extended_resources
 from scheduler_core.dra.cycle import ELSEWHERE, REFUSALS, ClaimCycle
 from scheduler_core.dra.devices import CANNOT, Devices

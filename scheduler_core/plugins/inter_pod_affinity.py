@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from scheduler_core.api.objects import Node, PodAffinityTerm
+from scheduler_core.api.plugin_args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.api.selector_text import selector_text
 from scheduler_core.api.selectors import NOTHING, Selector
 from scheduler_core.cluster import formatting
@@ -25,7 +26,6 @@ from scheduler_core.cluster.pod_columns import (
 from scheduler_core.cluster.pod_counts import PodCounts, SelectorColumn, Term, TermColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.config.args import Complain, Int32, PluginArgs, check_range
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle

@@ -12,13 +12,7 @@ import numpy as np
 
 from scheduler_core.api import objects, selectors
 from scheduler_core.api.objects import Requirement
-from scheduler_core.api.selector_text import NODE_NAME, meets, missing, requirement, unmet_text
-from scheduler_core.cluster import formatting, node_matching
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.node_labels import FIXED_LABELS, TOPOLOGY_LABELS
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.cluster.spelling import alike
-from scheduler_core.config.args import (
+from scheduler_core.api.plugin_args import (
     Complain,
     Int32,
     PluginArgs,
@@ -27,7 +21,13 @@ from scheduler_core.config.args import (
     check_qualified_name,
     convert_problem,
 )
-from scheduler_core.config.syntax import label_value_problem, shown
+from scheduler_core.api.selector_text import NODE_NAME, meets, missing, requirement, unmet_text
+from scheduler_core.api.syntax import label_value_problem, shown
+from scheduler_core.cluster import formatting, node_matching
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.node_labels import FIXED_LABELS, TOPOLOGY_LABELS
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.spelling import alike
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle

@@ -9,9 +9,9 @@ from typing import Self
 
 import numpy as np
 
+from scheduler_core.api.plugin_args import Complain, PluginArgs
+from scheduler_core.api.syntax import shown
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs
-from scheduler_core.config.syntax import shown
 from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View

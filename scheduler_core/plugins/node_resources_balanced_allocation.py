@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
+from scheduler_core.api.plugin_args import Complain, PluginArgs, ResourceSpec
+from scheduler_core.api.syntax import shown
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
-from scheduler_core.config.syntax import shown
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
 from scheduler_core.plugins.resource_allocation import column_of, columns, filled, requested_shares, with_weights

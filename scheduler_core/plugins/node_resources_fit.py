@@ -11,12 +11,12 @@ import numpy as np
 from msgspec import structs
 
 from scheduler_core.api.objects import Node
+from scheduler_core.api.plugin_args import Complain, PluginArgs, check_qualified_name
+from scheduler_core.api.syntax import shown
 from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs, check_qualified_name
-from scheduler_core.config.syntax import shown
 from scheduler_core.dra import extended_resources
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk

@@ -18,14 +18,14 @@ from msgspec import structs
 
 from scheduler_core.api import objects, selectors
 from scheduler_core.api.objects import Node, TopologySpreadConstraint
+from scheduler_core.api.plugin_args import Complain, Int32, PluginArgs, Strict, check_choice, check_qualified_name
 from scheduler_core.api.selectors import Selector
+from scheduler_core.api.syntax import shown
 from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
-from scheduler_core.config.args import Complain, Int32, PluginArgs, Strict, check_choice, check_qualified_name
-from scheduler_core.config.syntax import shown
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle

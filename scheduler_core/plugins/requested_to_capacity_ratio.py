@@ -5,7 +5,7 @@ Upstream (until 1.22): pkg/scheduler/framework/plugins/noderesources (requested_
 
 from typing import Self
 
-from scheduler_core.config.args import Complain, UtilizationShapePoint
+from scheduler_core.api.plugin_args import Complain, UtilizationShapePoint
 from scheduler_core.plugins.resource_allocation import ResourcesArgs, StrategyPlugin, check_shape
 
 

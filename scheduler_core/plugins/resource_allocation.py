@@ -16,13 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from scheduler_core.api.quantity import nano_value
-from scheduler_core.cluster import resources
-from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.formatting import exact
-from scheduler_core.cluster.nodes import NodeTable, on_rows
-from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import (
+from scheduler_core.api.plugin_args import (
     Complain,
     PluginArgs,
     ResourceSpec,
@@ -31,6 +25,12 @@ from scheduler_core.config.args import (
     check_choice,
     check_range,
 )
+from scheduler_core.api.quantity import nano_value
+from scheduler_core.cluster import resources
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import exact
+from scheduler_core.cluster.nodes import NodeTable, on_rows
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use, request, unit_of

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from scheduler_core.api import selectors
+from scheduler_core.api.plugin_args import PluginArgs
 from scheduler_core.cluster.pod_counts import SelectorColumn
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.default_selector import services_of

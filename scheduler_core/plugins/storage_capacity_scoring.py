@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scheduler_core.config.args import UtilizationShapePoint
+from scheduler_core.api.plugin_args import UtilizationShapePoint
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.resource_allocation import Strategy, requested_to_capacity_ratio, round_half_away
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from scheduler_core.api import plugin_args as args
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import (
     CSIDriver,
@@ -29,13 +30,12 @@ from scheduler_core.api.objects import (
     StorageClass,
     TopologySelectorTerm,
 )
+from scheduler_core.api.plugin_args import Complain, PluginArgs, UtilizationShapePoint
 from scheduler_core.api.selector_text import missing, unmet_text
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.node_matching import terms_mask
 from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import args
-from scheduler_core.config.args import Complain, PluginArgs, UtilizationShapePoint
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle

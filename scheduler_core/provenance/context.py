@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Object
+from scheduler_core.api.profile import Profile
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config import Profile
 from scheduler_core.provenance.tree import Source, Tree, count, highest, lowest, over, rest, total
 
 PAGE = 20  # number of terms of a long sum on one page

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from scheduler_core.config import Configuration, Profile
-from scheduler_core.config.args import UtilizationShapePoint
-from scheduler_core.legacy.configuration import load
+from scheduler_core.api.plugin_args import UtilizationShapePoint
+from scheduler_core.api.profile import Profile
+from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.live.published_configurations import choices, published
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from scheduler_core.plugins.resource_allocation import CPU_AND_MEMORY, RequestedToCapacityRatioParam, ScoringStrategy

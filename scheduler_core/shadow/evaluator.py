@@ -20,9 +20,9 @@ from scheduler_core.framework.interface import CycleState, Int64, Plugin, ScoreE
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.score_columns import ClassScores, Score
 from scheduler_core.framework.tie_break import Picker
+from scheduler_core.legacy.algorithms import ALGORITHMS
 from scheduler_core.legacy.framework import LegacyFramework
 from scheduler_core.legacy.generic_scheduler import GenericScheduler
-from scheduler_core.legacy.profile import ALGORITHMS
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.gang_scheduling import is_member
 from scheduler_core.shadow.group_messages import group_cycles

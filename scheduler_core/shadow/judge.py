@@ -18,9 +18,9 @@ from scheduler_core.api.devices import ResourceClaim
 from scheduler_core.api.objects import Condition, Node, Object, PersistentVolumeClaim, Pod
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.config import Configuration, UnknownPlugins
+from scheduler_core.config.loader import load
 from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.interface import Plugin
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.published_configurations import GKE_PACKING
@@ -101,7 +101,7 @@ class _Candidate:
 class Judge:
     """Checks the decisions in a stream of ordered items.
 
-    `configuration`: that of the cluster, as a source of `legacy.configuration.load` or loaded; None if it is not known.
+    `configuration`: that of the cluster, as a source of `config.loader.load` or loaded; None if it is not known.
     `candidates`: name -> configuration to compare with the behaviour, first that of the cluster; None for the scoring
     strategies and the published configurations. Raises InputError for a configuration that cannot be read.
     """

@@ -14,6 +14,7 @@ from scheduler_core.api.duration import DURATION_ANNOTATION, seconds
 from scheduler_core.api.objects import Node, Object, Pod, Taint, decode, describe
 from scheduler_core.api.selector_text import taint_text
 from scheduler_core.config import Configuration, Unknown
+from scheduler_core.config.loader import load
 from scheduler_core.controllers import pod_template
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.pod_template import Workload
@@ -23,7 +24,6 @@ from scheduler_core.cycle.extenders import Extenders
 from scheduler_core.errors import InputError
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.plugin_kinds import kind_warnings
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases import Release, get_release, with_gates
 from scheduler_core.releases.remarks import virtual_time_remark
@@ -109,7 +109,7 @@ class ScenarioRun:
             timer=timer,
         )
         known = [*self.prepared.objects, *(obj for obj in planned if isinstance(obj, Object))]
-        self.simulation.warnings = [*configuration.warnings, *kind_warnings(configuration, known)]
+        self.simulation.warnings = [*configuration.warnings, *kind_warnings(configuration.profiles, known)]
         extenders = configuration.extenders if allowed_extenders else []
         self.engine = GroupEngine(
             self.simulation,

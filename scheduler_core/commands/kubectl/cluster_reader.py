@@ -14,8 +14,8 @@ from scheduler_core.api.objects import Object
 from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.cluster.formatting import count
 from scheduler_core.config import Configuration
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live import discovery
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.decode import ObjectDecoder, decode_page, shortened

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import PodGroup, Quantities
 from scheduler_core.api.objects import timestamp as parse_time
+from scheduler_core.api.plugin_args import Complain, Int32, Int64, PluginArgs
 from scheduler_core.cluster import formatting, resources
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, Int32, Int64, PluginArgs
 from scheduler_core.framework import causes, events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle

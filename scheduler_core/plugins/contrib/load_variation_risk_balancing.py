@@ -11,8 +11,8 @@ from typing import Self
 import msgspec
 
 from scheduler_core.api.objects import Node
+from scheduler_core.api.plugin_args import Complain
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib import trimaran
 from scheduler_core.plugins.contrib.trimaran import Amounts, ResourceStats, TrimaranArgs

@@ -12,10 +12,10 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.plugin_args import Complain, Int64
 from scheduler_core.api.scheduler_plugins import LoadMetric
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, Int64
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib import trimaran
 from scheduler_core.plugins.contrib.trimaran import Amounts, ResourceStats, TrimaranArgs

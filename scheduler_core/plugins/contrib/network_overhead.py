@@ -13,10 +13,10 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
+from scheduler_core.api.plugin_args import Complain, PluginArgs
 from scheduler_core.api.scheduler_plugins import AppGroup, Dependency, NetworkTopology
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext

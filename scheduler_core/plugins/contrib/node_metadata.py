@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from scheduler_core.api.objects import Node, timestamp
+from scheduler_core.api.plugin_args import Complain, PluginArgs
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.plugin_args import Complain, Int64, PluginArgs, ResourceSpec, Strict
 from scheduler_core.api.scheduler_plugins import NodeResourceTopology
 from scheduler_core.cluster import formatting
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.qos import qos_class
-from scheduler_core.config.args import Complain, Int64, PluginArgs, ResourceSpec, Strict
 from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext

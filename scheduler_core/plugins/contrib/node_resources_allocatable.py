@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from scheduler_core.api.plugin_args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.resources import counted
-from scheduler_core.config.args import Complain, PluginArgs, ResourceSpec
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib.linear_scores import LinearlyNormalized
 from scheduler_core.provenance.context import BYTES, MILLI, View

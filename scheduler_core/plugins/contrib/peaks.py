@@ -14,8 +14,8 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.plugin_args import Complain, PluginArgs, Strict
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs, Strict
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib import trimaran
 from scheduler_core.plugins.contrib.linear_scores import LowestNormalized

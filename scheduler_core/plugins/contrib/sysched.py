@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from scheduler_core.api.objects import INT64_MAX, Pod, SecurityContext
+from scheduler_core.api.plugin_args import PluginArgs
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import PluginArgs
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, total

@@ -13,9 +13,9 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Pod, Quantities
+from scheduler_core.api.plugin_args import Complain, Int64
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, Int64
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib import trimaran
 from scheduler_core.plugins.contrib.trimaran import TrimaranArgs

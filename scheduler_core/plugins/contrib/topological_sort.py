@@ -9,8 +9,8 @@ from typing import Self
 
 import msgspec
 
+from scheduler_core.api.plugin_args import Complain, PluginArgs
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import Complain, PluginArgs
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.contrib.app_groups import APP_GROUP, WORKLOAD, bisected, found_in

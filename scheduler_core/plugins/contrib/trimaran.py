@@ -16,9 +16,9 @@ import numpy as np
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Container, Node, Pod
+from scheduler_core.api.plugin_args import Complain, PluginArgs, Strict
 from scheduler_core.api.scheduler_plugins import LoadMetric
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.config.args import Complain, PluginArgs, Strict
 from scheduler_core.framework import interface as fwk
 from scheduler_core.provenance.tree import go_round
 

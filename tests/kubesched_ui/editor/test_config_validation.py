@@ -12,8 +12,8 @@ from kubesched_ui.editor import schema
 from kubesched_ui.editor.analysis import analyze
 from kubesched_ui.editor.apply_edits import apply_changes
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, get_release
 from tests.examples import examples
 from tests.kubesched_ui.editor.sample_texts import OURS, edited, paths, problems

@@ -7,7 +7,7 @@ import pytest
 
 from kubesched_ui.ingest import IngestError, IngestResult, ingest_files
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from scheduler_core.legacy.configuration import load
+from scheduler_core.config.loader import load
 from scheduler_core.releases import RELEASES
 from tests.kubesched_ui.clusters import ingested
 

@@ -8,8 +8,8 @@ import pytest
 
 from kubesched_ui.runs.config_summary import config_summary
 from kubesched_ui.runs.scoring import RATIO, STRATEGIES, Scoring, offered, scored, scoring_in
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import NEWEST, RELEASES, get_release
 
 POLICY = '{"kind": "Policy", "apiVersion": "v1"}'

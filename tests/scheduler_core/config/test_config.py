@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.config import POINTS, Configuration, Profile, UnknownPlugins, load_configuration
-from scheduler_core.config.args import ResourceSpec
-from scheduler_core.config.profile import PluginInfo
+from scheduler_core.api.plugin_args import ResourceSpec
+from scheduler_core.api.profile import POINTS, PluginInfo, Profile
+from scheduler_core.config import Configuration, UnknownPlugins, load_configuration
 from scheduler_core.errors import InputError
 from scheduler_core.plugins import PLUGINS, REGISTRY, known_plugins
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFitArgs

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api.scheduler_config import GROUP, KIND, ONLY_IN
 from scheduler_core.config.introspection import VERSIONS, Described, described, offered
-from scheduler_core.config.schema import GROUP, KIND, ONLY_IN
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import RELEASES, Release, get_release
 

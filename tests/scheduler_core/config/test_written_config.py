@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.api.profile import POINTS
 from scheduler_core.config import Configuration
 from scheduler_core.config.configz import configz
-from scheduler_core.config.profile import POINTS, default_plugins
+from scheduler_core.config.loader import load
+from scheduler_core.config.profile import default_plugins
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.plugins import REGISTRY, known_plugins
 from scheduler_core.releases import RELEASES, Release
 

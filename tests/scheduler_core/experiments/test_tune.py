@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.document import Experiment
 from scheduler_core.experiments.local_run import run_experiment
@@ -14,7 +15,6 @@ from scheduler_core.experiments.questions import load_experiment
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.experiments.tune import mix, value_text
 from scheduler_core.experiments.tuned_configuration import SearchSpace, choices_of
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import RELEASES, get_release
 from tests.scheduler_core.build import Raw, node, pod
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scheduler_core.api.objects import decode_all
+from scheduler_core.api.plugin_args import UtilizationShapePoint
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.args import UtilizationShapePoint
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer, explain
 from scheduler_core.explain.scores import ScoreRules

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.config.profile import Repeated
+from scheduler_core.api.profile import Repeated
+from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import PREFERRED, Raw, node, pod

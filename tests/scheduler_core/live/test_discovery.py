@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from scheduler_core.api.objects import decode
-from scheduler_core.legacy.configuration import load
+from scheduler_core.config.loader import load
 from scheduler_core.live import discovery
 from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover, fetch, fetch_version
 from scheduler_core.live.published_configurations import FIRST_RELEASE, PUBLISHED, choices, published

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scheduler_core.api.objects import Object, decode_all, kind_of
-from scheduler_core.legacy.configuration import load
+from scheduler_core.config.loader import load
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.watch_events import Listed
 from scheduler_core.pending_pods.answer import PendingAnswers

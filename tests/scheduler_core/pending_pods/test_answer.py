@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all, kind_of
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
-from scheduler_core.legacy.configuration import load
 from scheduler_core.live.objects import DaemonSet, Event, EventSource, Job
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes

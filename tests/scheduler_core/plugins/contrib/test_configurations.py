@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 RELEASES = {"v1": "1.35", "v1beta3": "1.28", "v1beta2": "1.27", "v1beta1": "1.22"}

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.config.args import convert_problem
+from scheduler_core.api.plugin_args import convert_problem
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, GROUP, KIND
+from scheduler_core.api.syntax import shown
 from scheduler_core.config.configuration import Configuration
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, GROUP, KIND
-from scheduler_core.config.syntax import shown
+from scheduler_core.config.profile_1_16 import default_profile
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.profile import default_profile
 from scheduler_core.releases import Release
 
 VERSION = f"{GROUP}/v1alpha1"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_core.config.profile import POINTS, Profile
-from scheduler_core.config.schema import DEFAULT_SCHEDULER
+from scheduler_core.api.profile import POINTS, Profile
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER
 from scheduler_core.framework import interface as fwk
+from scheduler_core.legacy.algorithms import ALGORITHMS
 from scheduler_core.legacy.predicates import PREDICATES
 from scheduler_core.legacy.priorities import PRIORITIES
 from scheduler_core.plugins.default_binder import DefaultBinder
@@ -19,14 +20,6 @@ from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.releases import Release
 from scheduler_core.releases.release import PluginWeights
 
-ALGORITHMS: dict[str, type[fwk.Plugin]] = {
-    **PREDICATES,
-    **PRIORITIES,
-    PrioritySort.name: PrioritySort,
-    DefaultBinder.name: DefaultBinder,
-}
-"""All algorithms of a profile by name. Queue sort and bind are neither predicates nor priorities, but work as in later
-releases."""
 _PREPARING = ("preFilter", "preScore", "reserve", "preBind")
 # With TaintNodesByCondition, the first group replaces the second. The first predicate of each group is mandatory; of
 # the taint predicates both are.

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, NoReturn, Self
 import msgspec
 from msgspec import Meta
 
-from scheduler_core.config.syntax import qualified_name_problem, shown
+from scheduler_core.api.syntax import qualified_name_problem, shown
 from scheduler_core.errors import InputError
 
 Complain = Callable[[str, str], NoReturn]

@@ -12,7 +12,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from scheduler_core.config.args import ResourceSpec, UtilizationShapePoint
+from scheduler_core.api.plugin_args import ResourceSpec, UtilizationShapePoint
+from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER, POLICY
 from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.policy import (
     Policy,
@@ -25,11 +26,7 @@ from scheduler_core.config.policy import (
     priority_label,
     unknown_problem,
 )
-from scheduler_core.config.schema import DEFAULT_SCHEDULER, POLICY
-from scheduler_core.config.validation import extender_warnings, ignored_resources
-from scheduler_core.errors import InputError
-from scheduler_core.legacy.predicates import PREDICATES
-from scheduler_core.legacy.profile import (
+from scheduler_core.config.profile_1_16 import (
     default_predicates,
     default_priorities,
     known_predicates,
@@ -37,6 +34,9 @@ from scheduler_core.legacy.profile import (
     mandatory_predicates,
     profile_of,
 )
+from scheduler_core.config.validation import extender_warnings, ignored_resources
+from scheduler_core.errors import InputError
+from scheduler_core.legacy.predicates import PREDICATES
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinityArgs
 from scheduler_core.plugins.node_label import NodeLabelArgs
 from scheduler_core.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs

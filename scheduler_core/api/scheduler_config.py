@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from scheduler_core.config.args import Int32, Int64, Strict
-from scheduler_core.config.profile import PluginSet
+from scheduler_core.api.plugin_args import Int32, Int64, Strict
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
@@ -100,6 +99,18 @@ class ClientConnectionSection(Strict, frozen=True, kw_only=True):
     content_type: str = ""
     qps: float = 50.0
     burst: Int32 = 100
+
+
+class Plugin(Strict, frozen=True, kw_only=True):
+    """An entry of `enabled` or `disabled`; a weight of 0 counts as missing."""
+
+    name: str = ""
+    weight: Int32 = 0
+
+
+class PluginSet(Strict, frozen=True, kw_only=True):
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
 
 
 class PluginsSection(Strict, frozen=True, kw_only=True):

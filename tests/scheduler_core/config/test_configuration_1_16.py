@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.legacy.configuration import load
 from scheduler_core.releases import get_release
 
 RELEASE = get_release("1.16")

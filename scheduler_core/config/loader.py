@@ -1,17 +1,18 @@
-"""Configuration of a scheduler without the scheduling framework: a Policy, v1alpha1, or the defaults."""
+"""Loads the configuration of a scheduler of any release. Without the scheduling framework (1.16) it is a Policy,
+v1alpha1 or the default algorithm provider."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from scheduler_core.config import Configuration, Unknown, load_configuration
+from scheduler_core.config.component_config import read_component
 from scheduler_core.config.discovery import find
 from scheduler_core.config.policy import is_policy, read_policy
+from scheduler_core.config.policy_1_16 import configuration_of
+from scheduler_core.config.profile_1_16 import default_profile
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
-from scheduler_core.legacy.policy import configuration_of
-from scheduler_core.legacy.profile import default_profile
-from scheduler_core.legacy.v1alpha1_config import read_component
 from scheduler_core.plugins import PLUGINS, known_plugins
 from scheduler_core.releases import Release
 
@@ -26,13 +27,8 @@ def load(
 
     `registry`: the available plugins. `unknown`: as in `load_configuration`.
     """
-    if release.predicates:
-        return load_legacy(source, release)
-    return load_configuration(source, release, known=known_plugins(registry), unknown=unknown)
-
-
-def load_legacy(source: str | bytes | Mapping[str, Any] | None, release: Release) -> Configuration:
-    """Load the configuration in `source`; None for the default algorithm provider. Raises InputError."""
+    if not release.predicates:
+        return load_configuration(source, release, known=known_plugins(registry), unknown=unknown)
     if source is None:
         return Configuration(profiles=[default_profile(release)])
     found, warnings = find(source)
