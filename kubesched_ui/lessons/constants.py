@@ -14,18 +14,20 @@ from scheduler_core.cycle import schedule_one
 from scheduler_core.framework.interface import MAX_NODE_SCORE
 from scheduler_core.legacy.priorities import MAX_PRIORITY
 from scheduler_core.plugins import image_locality
+from scheduler_core.plugins.default_preemption import DefaultPreemptionArgs
 from scheduler_core.queue import scheduling_queue
 from scheduler_core.releases import get_release
 
 _MB = 1024 * 1024
+JITTER_FACTOR = 1.2  # client-go tools/leaderelection/leaderelection.go
 
 
 CONSTANTS: dict[str, Callable[[], Any]] = {
     "default cpu": lambda: Amount.new("cpu", resources.DEFAULT_CPU_NANO // 10**6),
     "default memory": lambda: Amount.new("memory", resources.DEFAULT_MEMORY_NANO // 10**9),
     "max score": lambda: MAX_NODE_SCORE,
-    "smallest image": lambda: f"{image_locality.MIN_THRESHOLD // _MB} MB",
-    "largest image": lambda: f"{image_locality.MAX_CONTAINER_THRESHOLD // _MB:,} MB",
+    "smallest image": lambda: f"{image_locality.MIN_THRESHOLD // _MB} MiB",
+    "largest image": lambda: f"{image_locality.MAX_CONTAINER_THRESHOLD // _MB:,} MiB",
     "initial backoff": lambda: Seconds(File().pod_initial_backoff_seconds),
     "max backoff": lambda: Seconds(File().pod_max_backoff_seconds),
     "backoff flush": lambda: Seconds(1),
@@ -42,5 +44,9 @@ CONSTANTS: dict[str, Callable[[], Any]] = {
     "renew deadline": lambda: Seconds(seconds(File().leader_election.renew_deadline)),
     "retry period": lambda: Seconds(seconds(File().leader_election.retry_period)),
     "most alternatives": lambda: MAX_SUB_REQUESTS,
+    "longest retry": lambda: Seconds(seconds(File().leader_election.retry_period) * (1 + JITTER_FACTOR)),
+    "adaptive percentage": lambda: schedule_one.ADAPTIVE_PERCENTAGE,
+    "nodes per percent": lambda: schedule_one.NODES_PER_PERCENT,
+    "fewest candidates": lambda: DefaultPreemptionArgs().min_candidate_nodes_absolute,
     "smallest percentage": lambda: schedule_one.MIN_FEASIBLE_PERCENTAGE,
 }

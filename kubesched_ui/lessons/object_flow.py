@@ -1,6 +1,6 @@
 """Data of the animation that shows objects moving from the API server to the scheduler's cache and queue.
 
-The stages are those of client-go (k8s.io/client-go/tools/cache: reflector.go, delta_fifo.go, shared_informer.go);
+The stages are those of client-go (k8s.io/client-go/tools/cache: reflector.go, the_real_fifo.go, shared_informer.go);
 pkg/scheduler/eventhandlers.go decides which handler receives an object. The recording of a run in virtual time
 adds the objects, the times of their changes, and the effects on the queue.
 """
@@ -11,7 +11,7 @@ from kubesched_ui.lessons.formatting import Seconds, shown
 from kubesched_ui.lessons.functions import Facts
 from scheduler_core.search.queue_times import PARTS
 
-STAGES = ["API server", "Reflector", "DeltaFIFO", "Indexer", "Handler", "Cache or queue"]
+STAGES = ["API server", "Reflector", "RealFIFO", "Indexer", "Handler", "Cache or queue"]
 MOST = 40  # maximum number of objects
 POPPED = "popped"
 

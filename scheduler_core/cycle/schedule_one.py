@@ -44,6 +44,8 @@ from scheduler_core.framework.score_columns import ClassScores, Score
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
+ADAPTIVE_PERCENTAGE = 50
+NODES_PER_PERCENT = 125  # of the cluster, for each of which the adaptive percentage is one lower
 
 NIL_MAP = "assignment to entry in nil map"
 NO_NODES = "no nodes available to schedule pods"
@@ -466,7 +468,7 @@ def nodes_to_find(percentage: int | None, nodes: int) -> int:
     """
     if nodes < MIN_FEASIBLE_NODES:
         return nodes
-    share = percentage or max(50 - nodes // 125, MIN_FEASIBLE_PERCENTAGE)
+    share = percentage or max(ADAPTIVE_PERCENTAGE - nodes // NODES_PER_PERCENT, MIN_FEASIBLE_PERCENTAGE)
     return max(nodes * share // 100, MIN_FEASIBLE_NODES)
 
 
