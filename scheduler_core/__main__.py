@@ -61,6 +61,7 @@ def parser_of(prog: str) -> argparse.ArgumentParser:
     _add_queries(commands)
     _add_comparisons(commands)
     _add_shadow(commands)
+    _add_mcp(commands)
     return parser
 
 
@@ -312,6 +313,21 @@ def _add_shadow(commands: Commands) -> None:
     )
     shadow.add_argument("--release", help="Kubernetes release of the scheduler (default: that of the recording)")
     shadow.add_argument("--config", metavar="FILE", help=CONFIG + " (default: by the decisions)")
+
+
+def _add_mcp(commands: Commands) -> None:
+    mcp = _add(
+        commands,
+        "mcp",
+        "mcp:run",
+        help="answer the questions of an assistant over the Model Context Protocol: docs/mcp.md",
+        description="Serves tools that only read, over standard input and output, for an assistant that speaks the "
+        "Model Context Protocol. Needs the package mcp: pip install 'kubesched[mcp]'.",
+    )
+    add = mcp.add_argument
+    add("--folder", type=Path, default=Path(), help="only its files can be read (default: the current folder)")
+    add("--live", action="store_true", help="also read the running cluster, with kubectl and its credentials")
+    add("--context", default="", help="context of the kubeconfig for --live (default: the current one)")
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:

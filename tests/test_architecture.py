@@ -23,7 +23,7 @@ LAYERS = {
         ("recording", "messages"),
         ("search", "forks"),
         ("compare", "suggestions"),
-        ("pending_pods", "experiments"),
+        ("pending_pods", "experiments", "mcp_server"),
         ("commands", "__main__"),
     ),
     "kubesched_ui": (

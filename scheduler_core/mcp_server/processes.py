@@ -1,0 +1,70 @@
+"""Runs a command of KubeSched in a process of its own, so that a large or hostile file cannot harm the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from scheduler_core.errors import InputError
+
+MOST_BYTES = 64_000_000  # of a command's output
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    """A command that has ended. `output`: at most MOST_BYTES. `remarks`: its standard error."""
+
+    code: int
+    output: str
+    remarks: str
+
+
+async def run_command(command: Sequence[str], seconds: float, given: bytes = b"") -> CommandOutput:
+    """Run a command and return its output. It is killed after `seconds`, and when the caller is cancelled.
+
+    `given`: its standard input. Raises InputError if it takes too long or prints too much.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            output, remarks, _ = await asyncio.gather(
+                _read(process.stdout), _read(process.stderr), _write(process.stdin, given)
+            )
+            code = await process.wait()
+    except TimeoutError:
+        raise InputError("", "", f"takes more than {seconds:g} s; ask for one pod, or with a smaller file") from None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return CommandOutput(code, output.decode("utf-8", "replace"), remarks.decode("utf-8", "replace"))
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    assert stream is not None
+    found = bytearray()
+    while chunk := await stream.read(_CHUNK):
+        found += chunk
+        if len(found) > MOST_BYTES:
+            raise InputError("", "", f"prints more than {MOST_BYTES // 10**6} MB; ask for one pod")
+    return bytes(found)
+
+
+async def _write(stream: asyncio.StreamWriter | None, given: bytes) -> None:
+    assert stream is not None
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
