@@ -6,7 +6,7 @@ import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
-    from kubesched_ui.env import InvalidEnvironment
+    from kubesched_ui.runtime.env import InvalidEnvironment
 
     try:
         from django.core.management import execute_from_command_line

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.processes import memory_mb
 from tests.kubesched_ui.instance import Instance, until
 
-ROLES = {"worker": "celery", "web": "kubesched_ui.server"}
+ROLES = {"worker": "celery", "web": "kubesched_ui.web.server"}
 PATIENCE_S = 3600
 
 

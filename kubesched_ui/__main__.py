@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
     from django.core.management import execute_from_command_line
 
-    from kubesched_ui.env import InvalidEnvironment
+    from kubesched_ui.runtime.env import InvalidEnvironment
 
     try:
         execute_from_command_line(["kubesched", args.command, *args.arguments])

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from kubesched_ui.models import ClusterObject, PodResult, Quota, Run, Scenario
-from kubesched_ui.runtime.client_address import address_of
+from kubesched_ui.web.client_address import address_of
 
 NAME_TRIES, ADDRESS_TRIES = 5, 20  # failed logins per minute; many users may share an IP address
 MINUTE = 60

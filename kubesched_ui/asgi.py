@@ -15,7 +15,7 @@ from django.urls import re_path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubesched_ui.settings")
 django.setup(set_prefix=False)
 
-BODY = "kubesched.body"  # scope key under which kubesched_ui/server.py passes the request body
+BODY = "kubesched.body"  # scope key under which kubesched_ui/web/server.py passes the request body
 _body: ContextVar[Any] = ContextVar("body", default=None)
 
 
@@ -41,15 +41,15 @@ from kubesched_ui.accounts.websocket_auth import SessionCookieMiddleware  # noqa
 from kubesched_ui.clusters.consumers import ClusterSubscription  # noqa: E402
 from kubesched_ui.live_classes.consumers import LiveClassSubscription  # noqa: E402
 from kubesched_ui.observability.middleware import Identified  # noqa: E402
-from kubesched_ui.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.queries.consumers import DecisionSubscription  # noqa: E402
 from kubesched_ui.runtime import startup_lock  # noqa: E402
+from kubesched_ui.web.origin_check import OwnPages  # noqa: E402
 from kubesched_ui.websockets.connection import Nowhere, serve  # noqa: E402
 from kubesched_ui.websockets.run_sockets import LogSubscription, ProgressSubscription  # noqa: E402  (needs the apps loaded)
 
 
 def sender_of(scope: dict[str, Any]) -> body_access.Sender:
-    """Return the sender of a request body. kubesched_ui/server.py calls this in a thread."""
+    """Return the sender of a request body. kubesched_ui/web/server.py calls this in a thread."""
     close_old_connections()
     try:
         return body_access.sender_of(scope)

@@ -8,7 +8,8 @@ import dj_database_url
 import plotly
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 
-from kubesched_ui import __version__, env, paths
+from kubesched_ui import __version__
+from kubesched_ui.runtime import env, paths
 
 BASE_DIR = paths.BASE_DIR
 VAR_DIR = Path(env.text("VAR_DIR", str(paths.default_data_folder()))).absolute()
@@ -45,15 +46,15 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "kubesched_ui.observability.middleware.operator_urls",
     "kubesched_ui.observability.middleware.request_log",
-    "kubesched_ui.middleware.no_nul",
+    "kubesched_ui.web.middleware.no_nul",
     "django.middleware.security.SecurityMiddleware",
-    "kubesched_ui.static_files.StaticFiles",  # before the middleware that only pages need
+    "kubesched_ui.web.static_files.StaticFiles",  # before the middleware that only pages need
     "csp.middleware.CSPMiddleware",
-    "kubesched_ui.middleware.Compression",
+    "kubesched_ui.web.middleware.Compression",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "kubesched_ui.middleware.same_origin_writes",
+    "kubesched_ui.web.middleware.same_origin_writes",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -265,10 +266,10 @@ STATICFILES_DIRS = [
     ("plotly", Path(plotly.__file__).parent / "package_data"),
 ]
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites do not use these files
-WHITENOISE_USE_FINDERS = True  # without collected files, serve those of the checkout (kubesched_ui/static_files.py)
+WHITENOISE_USE_FINDERS = True  # without collected files, serve those of the checkout (kubesched_ui/web/static_files.py)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "kubesched_ui.static_files.HashedFiles"},
+    "staticfiles": {"BACKEND": "kubesched_ui.web.static_files.HashedFiles"},
 }
 
 LANGUAGE_CODE = "en-us"

@@ -37,7 +37,7 @@ from tests.kubesched_ui.live_clusters.settings_files import clusters_file  # noq
 
 GROUPS = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
-KINDS = {"web": "kubesched_ui.server", "worker": " -Q ", "follower": " -- live"}  # part of the command line
+KINDS = {"web": "kubesched_ui.web.server", "worker": " -Q ", "follower": " -- live"}  # part of the command line
 NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "8", "pods": "110"}}}
 
 

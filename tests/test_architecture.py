@@ -27,12 +27,9 @@ LAYERS = {
         ("commands", "__main__"),
     ),
     "kubesched_ui": (
-        (
-            *("kubesched_ui", "env", "paths", "fields", "celery", "runtime"),
-            *("log_redaction", "origin_check", "static_files", "outages", "current_viewer"),
-        ),
-        ("settings", "middleware", "supervisord_config", "request_bodies", "templatetags", "work", "documentation"),
-        ("models", "server"),
+        ("kubesched_ui", "runtime", "fields", "celery", "current_viewer"),
+        ("settings", "web", "work", "documentation"),
+        ("models", "templatetags"),
         ("admin", "accounts", "observability", "offload", "ingest", "event_log"),
         ("backup", "housekeeping", "websockets", "__main__"),
         ("scenarios",),
@@ -47,9 +44,7 @@ LAYERS = {
 ROOT_MODULES = {
     "scheduler_core": {"scheduler_core", "__main__", "errors", "simulation"},
     "kubesched_ui": {
-        "__main__", "admin", "asgi", "celery", "current_viewer", "env", "fields", "kubesched_ui", "log_redaction",
-        "middleware", "models", "origin_check", "outages", "paths", "request_bodies", "server", "settings",
-        "static_files", "supervisord_config", "urls",
+        "__main__", "admin", "asgi", "celery", "current_viewer", "fields", "kubesched_ui", "models", "settings", "urls",
     },
 }  # fmt: skip
 

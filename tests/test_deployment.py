@@ -18,9 +18,9 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from kubesched_ui import env, supervisord_config
 from kubesched_ui.celery import app
-from kubesched_ui.server import HANDSHAKE_S, OURS, Server
+from kubesched_ui.runtime import env, supervisord_config
+from kubesched_ui.web.server import HANDSHAKE_S, OURS, Server
 from tests.strict_files import yaml_document
 
 Reader = Callable[..., dict[str, Any]]
@@ -322,8 +322,8 @@ def test_a_single_web_process_logs_warnings(checkout: Path, tmp_path: Path) -> N
     """Start it as a container does, up to the point where it serves."""
     code = f"""
 from unittest.mock import patch
-from kubesched_ui import server
-with patch('kubesched_ui.static_files.collect'), patch.object(server.CommandLineInterface, 'run'):
+from kubesched_ui.web import server
+with patch('kubesched_ui.web.static_files.collect'), patch.object(server.CommandLineInterface, 'run'):
     server.CommandLine().run(['{OURS}'])
 """
     done = run_python("-c", code, cwd=checkout, var=tmp_path, KUBESCHED_ALLOWED_HOSTS="*")

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui import __version__, env
+from kubesched_ui import __version__
 from kubesched_ui.clusters import connections
 from kubesched_ui.management.commands.run import Command
+from kubesched_ui.runtime import env
 from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import AKS_CONFIGURATION, OPENSHIFT_SCHEDULER
 from scheduler_core.live.kinds import KINDS

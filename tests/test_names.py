@@ -34,7 +34,7 @@ OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.api.runs": {"told"},
     "kubesched_ui.api.time": {"said", "told"},
     "kubesched_ui.documentation.markdown_pages": {"room"},
-    "kubesched_ui.env": {
+    "kubesched_ui.runtime.env": {
         *("BESIDE_MAX_MEMORY", "BESIDE_MAX_SECONDS", "BESIDE_PROCESSES"),
         *("ROOMS_MAX", "ROOM_HOURS", "ROOM_KEEP_DAYS", "ROOM_STUDENTS_MAX"),
     },

@@ -15,7 +15,7 @@ from kubesched_ui import current_viewer
 from kubesched_ui.accounts import tokens
 from kubesched_ui.accounts.middleware import enforce, viewer_of
 from kubesched_ui.accounts.permissions import OPEN, permission_of
-from kubesched_ui.runtime.client_address import address_of_scope
+from kubesched_ui.web.client_address import address_of_scope
 
 
 class Sender(NamedTuple):

@@ -27,7 +27,7 @@ from kubesched_ui.accounts.permissions import (
     objects_of,
     permission_of,
 )
-from kubesched_ui.runtime.client_address import address_of
+from kubesched_ui.web.client_address import address_of
 
 API = "/api/"
 MAX_ID = 2**63 - 1

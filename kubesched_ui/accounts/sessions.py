@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from kubesched_ui.accounts import audit
 from kubesched_ui.accounts.models import SignedIn
-from kubesched_ui.runtime.client_address import address_of
+from kubesched_ui.web.client_address import address_of
 
 
 def note(request: HttpRequest, user: User) -> None:

@@ -15,7 +15,7 @@ from django.utils.crypto import constant_time_compare
 from kubesched_ui.accounts import access, share_links, tokens
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.models import Run
-from kubesched_ui.runtime.client_address import address_of_scope
+from kubesched_ui.web.client_address import address_of_scope
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 

@@ -32,8 +32,8 @@ from kubesched_ui.api import (
 )
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.offload.pool import PoolBusy
-from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.queries.recording_cache import NotRecorded
+from kubesched_ui.runtime.outages import ServiceUnavailable
 from scheduler_core.config import UnknownPlugins, UnreadPolicy
 from scheduler_core.errors import InputError
 from scheduler_core.search.provenance import NotDecided

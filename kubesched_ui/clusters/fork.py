@@ -22,9 +22,9 @@ from kubesched_ui.ingest.kinds import KINDS
 from kubesched_ui.models import MAX_NAME, Run, Scenario
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.pools import get_pool
-from kubesched_ui.outages import Outage, ServiceUnavailable
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
+from kubesched_ui.runtime.outages import Outage, ServiceUnavailable
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 

@@ -33,7 +33,7 @@ from kubesched_ui.clusters.models import (
     PendingPod,
 )
 from kubesched_ui.housekeeping import disk_space
-from kubesched_ui.outages import DATABASE
+from kubesched_ui.runtime.outages import DATABASE
 from scheduler_core.api.objects import Object
 from scheduler_core.api.patches import difference
 from scheduler_core.live.watch_events import DELETED, Gap, Item, Listed, WatchEvent

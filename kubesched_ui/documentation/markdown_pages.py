@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kubesched_ui.paths import RESOURCES
+from kubesched_ui.runtime.paths import RESOURCES
 
 FOLDER = RESOURCES / "docs"
 # Files that pages link to or show -> their type. Nothing else is served.

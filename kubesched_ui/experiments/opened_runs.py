@@ -15,9 +15,9 @@ from kubesched_ui.current_viewer import OwnerViewer
 from kubesched_ui.experiments.models import ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input
 from kubesched_ui.models import MAX_NAME, Run, Scenario
-from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import fork_create, services, suggested_comparisons
 from kubesched_ui.runs.services import RunSettings, defaults
+from kubesched_ui.runtime.outages import ServiceUnavailable
 from kubesched_ui.work.models import Work
 from scheduler_core.errors import InputError
 from scheduler_core.experiments import cell_runs

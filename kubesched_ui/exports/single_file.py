@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
-from kubesched_ui import static_files
+from kubesched_ui.web import static_files
 
 IMPORT = re.compile(r'^import (?:\{(?P<names>[^}]*)\} from )?"[^"]+";\n?', re.M)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:const|class|function)\b\*? (?P<names>\w+|\[[\w, ]+\]))", re.M)

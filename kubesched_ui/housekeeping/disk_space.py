@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 
 from kubesched_ui.observability.collectors import size_and_free
-from kubesched_ui.outages import FULL, Outage, ServiceUnavailable
+from kubesched_ui.runtime.outages import FULL, Outage, ServiceUnavailable
 
 LEAST = 32 * 1024 * 1024  # bytes; with less free space the disk counts as full
 WAITS = "waits-for-disk-space"  # cache key, set while a worker waits: web processes may not see its disk

@@ -21,7 +21,7 @@ from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Prose
 from kubesched_ui.lessons.publish_run import address_of
 from kubesched_ui.lessons.questions import Question, Verdict
-from kubesched_ui.paths import RESOURCES
+from kubesched_ui.runtime.paths import RESOURCES
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.search.provenance import DISAGREES, UNEXPLAINED

@@ -19,8 +19,8 @@ from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
 from kubesched_ui.lessons.parser import Settings
-from kubesched_ui.paths import RESOURCES
 from kubesched_ui.queries.queue_times import history
+from kubesched_ui.runtime.paths import RESOURCES
 from scheduler_core.config import Configuration
 from scheduler_core.config.loader import load
 from scheduler_core.cycle.extenders import Extenders

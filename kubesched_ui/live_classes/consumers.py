@@ -15,7 +15,7 @@ from django.http import parse_cookie
 
 from kubesched_ui.live_classes import membership, teacher_actions
 from kubesched_ui.live_classes.hub import LiveClassTopic, encode
-from kubesched_ui.runtime.client_address import address_of_scope
+from kubesched_ui.web.client_address import address_of_scope
 from kubesched_ui.websockets.connection import Subscription
 from kubesched_ui.websockets.hub import NOT_FOUND, Ending, Scope, in_thread
 

@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 from django.urls import reverse
 
-from kubesched_ui import env
 from kubesched_ui.live_classes.models import LiveClass
+from kubesched_ui.runtime import env
 
 ALL_ADDRESSES = ("0.0.0.0", "::")
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, JsonResponse
 
 from kubesched_ui.celery import app
 from kubesched_ui.observability.bounded_probe import BoundedProbe
-from kubesched_ui.outages import outage_of
+from kubesched_ui.runtime.outages import outage_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import secrets
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from kubesched_ui.log_redaction import hidden
+from kubesched_ui.web.log_redaction import hidden
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 RUN_ID: ContextVar[int | None] = ContextVar("run_id", default=None)

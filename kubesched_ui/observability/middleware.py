@@ -9,9 +9,9 @@ from typing import Any
 from channels.middleware import BaseMiddleware
 from django.http import HttpRequest, HttpResponse
 
-from kubesched_ui.log_redaction import hidden
 from kubesched_ui.observability import task_correlation as task_correlation  # adds the request ID to tasks
 from kubesched_ui.observability.logs import HEADER, REQUEST_ID, RUN_ID, request_id
+from kubesched_ui.web.log_redaction import hidden
 
 logger = logging.getLogger("kubesched_ui.requests")
 

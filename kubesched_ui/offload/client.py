@@ -21,7 +21,7 @@ from kubesched_ui.offload.pool import OffloadError, TaskCancelled, Ticket, Timed
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.offload.request_worker import HEAD_LENGTH, PIECE
 from kubesched_ui.offload.spool import Spool
-from kubesched_ui.runtime.client_address import address_of
+from kubesched_ui.web.client_address import address_of
 
 CHECK_SECONDS = 0.2  # between two checks whether the worker still writes and the client still reads
 NOT_COPIED = {"content-length"}

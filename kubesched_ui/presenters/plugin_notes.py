@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from kubesched_ui.paths import RESOURCES
+from kubesched_ui.runtime.paths import RESOURCES
 
 DOCUMENT = RESOURCES / "docs" / "plugins.md"
 

@@ -16,10 +16,10 @@ from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.event_log.log import insert_answers
 from kubesched_ui.event_log.rows import AnswerRow
 from kubesched_ui.models import Cycle, PodResult, Run, WorkloadAnswer
-from kubesched_ui.outages import DATABASE
 from kubesched_ui.queries.recording_cache import NotRecorded, has_recording
 from kubesched_ui.queries.remedies import at_end
 from kubesched_ui.runs import pending_answers
+from kubesched_ui.runtime.outages import DATABASE
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain

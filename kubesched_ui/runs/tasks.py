@@ -24,7 +24,6 @@ from kubesched_ui.housekeeping import disk_space
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.observability.logs import REQUEST_ID, RUN_ID
-from kubesched_ui.outages import DATABASE, FULL, outage_of
 from kubesched_ui.runs import (
     computation,
     compute_process,
@@ -36,6 +35,7 @@ from kubesched_ui.runs import (
 )
 from kubesched_ui.runs.computation import Opening
 from kubesched_ui.runs.compute_process import ComputingLost
+from kubesched_ui.runtime.outages import DATABASE, FULL, outage_of
 from kubesched_ui.websockets.publisher import Notifier
 from kubesched_ui.work import leases
 

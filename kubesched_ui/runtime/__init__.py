@@ -1,1 +1,1 @@
-"""Startup, supervision, locks between processes and shutdown, on one machine or several."""
+"""The processes of a machine: their environment, start, supervision, locks and outages."""

@@ -27,7 +27,7 @@ from kubesched_ui.ingest.run_file import RunFile
 from kubesched_ui.models import Scenario
 from kubesched_ui.offload.pool import Crashed, OffloadError, OutOfMemory, PoolBusy, Ticket, TimedOut
 from kubesched_ui.offload.pools import find_pool, get_pool
-from kubesched_ui.outages import Outage, ServiceUnavailable
+from kubesched_ui.runtime.outages import Outage, ServiceUnavailable
 from kubesched_ui.scenarios import upload_metrics, upload_worker
 from kubesched_ui.scenarios.progress import Progress
 from kubesched_ui.scenarios.upload_worker import File, TooLargeForPool, UploadJob, read_and_store, size_of

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from kubesched_ui import static_files
+from kubesched_ui.web import static_files
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from kubesched_ui.accounts import audit, invitations, sessions, tokens
 from kubesched_ui.accounts.models import Invitation, Token, current
-from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.form_fields import name_in
+from kubesched_ui.web.client_address import address_of
 from scheduler_core.errors import InputError
 
 ROWS = 100

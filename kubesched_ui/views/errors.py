@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from kubesched_ui.outages import outage_of
+from kubesched_ui.runtime.outages import outage_of
 from scheduler_core.errors import InputError
 
 logger = logging.getLogger(__name__)

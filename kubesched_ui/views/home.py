@@ -14,10 +14,10 @@ from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS
 from kubesched_ui.models import Run, Scenario, Upgrade, is_number
-from kubesched_ui.outages import ServiceUnavailable
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
+from kubesched_ui.runtime.outages import ServiceUnavailable
 from kubesched_ui.scenarios import progress, uploads
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.views import cluster_context, home_example

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kubesched_ui.accounts import share_links
 from kubesched_ui.live_classes import answers, membership, serializers
 from kubesched_ui.live_classes.models import LiveClass, Rejected, Student
-from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
 from kubesched_ui.views.live_classes import refusal
+from kubesched_ui.web.client_address import address_of
 
 WRONG = "No class with this code is open. Check the code, or ask your teacher."
 COME_IN = "Join the class first."

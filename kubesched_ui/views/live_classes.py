@@ -15,10 +15,10 @@ from kubesched_ui.live_classes.models import LiveClass, Rejected
 from kubesched_ui.live_classes.parts import lesson_of
 from kubesched_ui.models import Run
 from kubesched_ui.queries import recording_cache
-from kubesched_ui.runtime.client_address import address_of
 from kubesched_ui.views.lessons import lesson_of as lesson_at
 from kubesched_ui.views.runs import find
 from kubesched_ui.views.written_lessons import find as find_lesson
+from kubesched_ui.web.client_address import address_of
 from scheduler_core.errors import InputError
 
 GONE = "There is no such class, or it was deleted. Classes are deleted some days after they end."

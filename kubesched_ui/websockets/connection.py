@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 
-from kubesched_ui.outages import outage_of
+from kubesched_ui.runtime.outages import outage_of
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.hub import FAILED, NOT_FOUND, Ending, Hub, Scope, Topic, in_thread
 

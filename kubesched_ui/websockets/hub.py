@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django.db import close_old_connections
 
 from kubesched_ui.accounts.websocket_auth import may_watch
-from kubesched_ui.outages import outage_of
-from kubesched_ui.runtime.fair_scheduler import FairScheduler
+from kubesched_ui.runtime.outages import outage_of
+from kubesched_ui.web.fair_scheduler import FairScheduler
 from kubesched_ui.websockets import socket_metrics
 from kubesched_ui.websockets.subscriber import Notices
 

@@ -22,7 +22,7 @@ from django.dispatch import Signal
 from kombu.exceptions import OperationalError
 
 from kubesched_ui.celery import app
-from kubesched_ui.outages import DATABASE
+from kubesched_ui.runtime.outages import DATABASE
 from kubesched_ui.work.models import Cancelled, LostClaim, Work, WorkQuerySet
 from scheduler_core.errors import InputError
 

@@ -143,7 +143,7 @@ def test_a_killed_web_process_is_replaced_and_clients_resume(instance: Instance,
     client = threading.Thread(target=lambda: got.extend(instance.events(run)))
     client.start()
     running(instance, run)
-    instance.kill("kubesched_ui.server")
+    instance.kill("kubesched_ui.web.server")
     until(instance.serves, "the web process")
     client.join(120)
     check(instance, run)
@@ -191,7 +191,7 @@ def test_thirty_viewers_of_every_kind(instance: Instance, scenario: int) -> None
 
 
 def test_killed_viewers_are_disconnected(instance: Instance, scenario: int) -> None:
-    (web,) = instance.pids("kubesched_ui.server")
+    (web,) = instance.pids("kubesched_ui.web.server")
 
     def sockets() -> int:
         links = [os.readlink(link) for link in Path(f"/proc/{web}/fd").iterdir() if link.is_symlink()]

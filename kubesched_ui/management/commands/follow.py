@@ -16,11 +16,11 @@ from uuid import uuid4
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from kubesched_ui import env
 from kubesched_ui.clusters import connections, leases
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import TOKEN, FollowerSupervisor
 from kubesched_ui.management.own_command import OwnCommand
+from kubesched_ui.runtime import env
 from scheduler_core.errors import InputError
 
 

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, connection
 
 from kubesched_ui.clusters import connections
-from kubesched_ui.env import InvalidEnvironment
 from kubesched_ui.management.own_command import OwnCommand
+from kubesched_ui.runtime.env import InvalidEnvironment
 from scheduler_core.errors import InputError
 
 

@@ -16,7 +16,7 @@ from kubesched_ui.backup.format import NotReadable
 from kubesched_ui.backup.restore import NotEmpty, check, restore
 from kubesched_ui.management.own_command import OwnCommand
 from kubesched_ui.observability.health import ask_broker_and_worker
-from kubesched_ui.supervisord_config import CannotStart, lock
+from kubesched_ui.runtime.supervisord_config import CannotStart, lock
 
 RUNS = "Stop web and workers first."
 

@@ -18,12 +18,19 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.housekeeping import vacuum
 from kubesched_ui.management.own_command import OwnCommand
+from kubesched_ui.runtime import env
 from kubesched_ui.runtime.startup_lock import startup_lock
-from kubesched_ui.supervisord_config import CannotStart, check_free, check_open_files, configuration, lock, programs
+from kubesched_ui.runtime.supervisord_config import (
+    CannotStart,
+    check_free,
+    check_open_files,
+    configuration,
+    lock,
+    programs,
+)
 
 SLOW_S = 15  # between two remarks that the start takes long
 ANSWER_S = 60  # until the request is repeated; a connection waits in the socket while it starts

@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from kubesched_ui import env
 from kubesched_ui.management.own_command import OwnCommand
-from kubesched_ui.supervisord_config import CannotStart, check_open_files, serving
+from kubesched_ui.runtime import env
+from kubesched_ui.runtime.supervisord_config import CannotStart, check_open_files, serving
 
 
 class Command(OwnCommand):

@@ -10,9 +10,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kubesched_ui import env
 from kubesched_ui.accounts import invitations
 from kubesched_ui.accounts.adapters import External
+from kubesched_ui.runtime import env
 from tests.kubesched_ui.accounts.conftest import client_of
 from tests.kubesched_ui.accounts.provider import Provider, provider
 

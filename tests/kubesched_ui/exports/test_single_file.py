@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles import finders
 
-from kubesched_ui import static_files
 from kubesched_ui.exports.single_file import bundle, script_of, style_of
+from kubesched_ui.web import static_files
 
 FILES = {
     "a.js": 'import {\n  add as plus,\n  One,\n} from "./lib/b.js";\nimport "./side.js";\n'

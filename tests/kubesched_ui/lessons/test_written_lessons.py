@@ -11,11 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from kubesched_ui import env
 from kubesched_ui.housekeeping import quota, retention
 from kubesched_ui.lessons import decisive_fields, lint, parser, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.models import ClusterObject, ClusterTable, Scenario, WrittenLesson
+from kubesched_ui.runtime import env
 from kubesched_ui.scenarios.uploads import store_upload
 from kubesched_ui.views import lesson_editor
 from tests.kubesched_ui.clusters import as_list, node, pod

@@ -24,7 +24,7 @@ from kubesched_ui.clusters import connections, leases, queries, supervisor
 from kubesched_ui.clusters.connections import CannotConnect
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import FollowerSupervisor
-from kubesched_ui.env import InvalidEnvironment
+from kubesched_ui.runtime.env import InvalidEnvironment
 from scheduler_core.errors import InputError
 
 pytestmark = pytest.mark.django_db

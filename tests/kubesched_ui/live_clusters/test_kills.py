@@ -151,7 +151,7 @@ def test_killed_followers_continue_where_the_history_ends(followed: Any) -> None
 
 def test_a_killed_web_process_does_not_disturb_the_history(followed: Any) -> None:
     instance, writes = followed
-    instance.kill("kubesched_ui.server")
+    instance.kill("kubesched_ui.web.server")
     until(instance.serves, "the new web process")
     check(instance, writes)
 

@@ -16,7 +16,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from kubesched_ui import supervisord_config
+from kubesched_ui.runtime import supervisord_config
 from tests.deployment.servers import listens
 from tests.kubesched_ui.instance import free_port, until
 

@@ -18,7 +18,7 @@ from kubesched_ui.models import ClusterObject, Scenario
 from kubesched_ui.offload import pool as pools_module
 from kubesched_ui.offload.pool import Pool, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools
-from kubesched_ui.outages import ServiceUnavailable
+from kubesched_ui.runtime.outages import ServiceUnavailable
 from kubesched_ui.scenarios import progress, upload_worker, uploads
 from tests.kubesched_ui import misbehaving
 from tests.kubesched_ui.clusters import as_list, node, pod

@@ -19,7 +19,7 @@ from typing import IO
 
 from django.conf import settings
 
-from kubesched_ui import env
+from kubesched_ui.runtime import env
 
 OURS = "kubesched_ui.asgi:application"
 MEASURE_AFTER_S = 10  # seconds after the start
@@ -128,7 +128,7 @@ def followers(prepared: Sequence[str]) -> dict[str, dict[str, str]]:
 
 def web(host: str, port: int, parent_signal: str) -> dict[str, dict[str, str]]:
     """Return the web process. It accepts connections from file descriptor 0, which supervisord opened."""
-    command = (sys.executable, "-m", "kubesched_ui.server", "--fd", "0", "--application-close-timeout", "2", OURS)
+    command = (sys.executable, "-m", "kubesched_ui.web.server", "--fd", "0", "--application-close-timeout", "2", OURS)
     return {
         "fcgi-program:web": {
             "command": with_parent(parent_signal, *command),

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from kubesched_ui.origin_check import is_ours, welcome
+from kubesched_ui.web.origin_check import is_ours, welcome
 
 HOST = "localhost:8000"
 ODD = [

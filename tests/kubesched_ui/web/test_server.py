@@ -17,8 +17,8 @@ from websockets.exceptions import ConnectionClosedError
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 from websockets.sync.client import connect
 
-from kubesched_ui import request_bodies
-from kubesched_ui.request_bodies import Body, DiskBudget
+from kubesched_ui.web import request_bodies
+from kubesched_ui.web.request_bodies import Body, DiskBudget
 from tests.deployment.servers import listens
 from tests.examples import selection
 from tests.kubesched_ui.instance import free_port, until
@@ -100,7 +100,7 @@ def started(folder: Path, checkout: Path, port: int) -> Iterator[subprocess.Pope
         f"--nofile={FILES}:{FILES}",
         sys.executable,
         "-m",
-        "kubesched_ui.server",
+        "kubesched_ui.web.server",
         "-b",
         "127.0.0.1",
         "-p",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.runtime.fair_scheduler import AT_ONCE, FairScheduler
+from kubesched_ui.web.fair_scheduler import AT_ONCE, FairScheduler
 
 
 @pytest.mark.asyncio

@@ -10,7 +10,7 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.test import Client
 
 from kubesched_ui.models import Scenario
-from kubesched_ui.outages import AWAY, FULL, LOCKED, READ_ONLY, Outage, outage_of
+from kubesched_ui.runtime.outages import AWAY, FULL, LOCKED, READ_ONLY, Outage, outage_of
 from tests.kubesched_ui.clusters import every_outcome
 
 

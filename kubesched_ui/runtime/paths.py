@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 BASE_DIR = PACKAGE.parent  # both packages are importable from here
 INSTALLED = not (BASE_DIR / "manage.py").exists()
 RESOURCES = PACKAGE / "resources" if INSTALLED else BASE_DIR  # templates/, static/, docs/

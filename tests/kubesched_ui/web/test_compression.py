@@ -7,7 +7,7 @@ import pytest
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.test import RequestFactory
 
-from kubesched_ui.middleware import Compression
+from kubesched_ui.web.middleware import Compression
 from tests.kubesched_ui.http_api import body
 
 PIECES = [b"a" * 1000, b"", b"b" * 70_000, b"end"]

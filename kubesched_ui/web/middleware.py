@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
 from django.utils.cache import patch_vary_headers
 
-from kubesched_ui.origin_check import is_ours
+from kubesched_ui.web.origin_check import is_ours
 
 GZIP = 31  # window bits of zlib for a gzip stream
 PACKED = {"application/zip"}

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from typing import Any
 
-from kubesched_ui import env
+from kubesched_ui.runtime import env
 
 MB = 1024 * 1024
 

@@ -12,7 +12,7 @@ from django.contrib.staticfiles import finders
 from django.template import engines
 from django.templatetags.static import static
 
-from kubesched_ui import static_files
+from kubesched_ui.web import static_files
 
 NAMED = re.compile(r'(?:from |import |import\()"(\.[^"]+)"')
 

@@ -1,4 +1,4 @@
-"""Serve KubeSched with Daphne: `python -m kubesched_ui.server -b HOST -p PORT kubesched_ui.asgi:application`.
+"""Serve KubeSched with Daphne: `python -m kubesched_ui.web.server -b HOST -p PORT kubesched_ui.asgi:application`.
 
 This server adds to Daphne:
 
@@ -12,7 +12,7 @@ This server adds to Daphne:
   answers 503 above that. The application of this project names the sender of a body before anything of it is stored,
   and gets the body as the file on disk. A body that it would refuse anyway is discarded.
 * Fairness. The server opens one websocket per iteration of the event loop, so pages are served while many connect.
-* A graceful stop (runtime/graceful_shutdown.py), and an access log without secrets.
+* A graceful stop (web/graceful_shutdown.py), and an access log without secrets.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
-from kubesched_ui import env
-from kubesched_ui.log_redaction import hidden
-from kubesched_ui.request_bodies import Body
-from kubesched_ui.runtime.fair_scheduler import FairScheduler
-from kubesched_ui.runtime.graceful_shutdown import drain
+from kubesched_ui.runtime import env
+from kubesched_ui.web.fair_scheduler import FairScheduler
+from kubesched_ui.web.graceful_shutdown import drain
+from kubesched_ui.web.log_redaction import hidden
+from kubesched_ui.web.request_bodies import Body
 
 logger = logging.getLogger(__name__)
 
@@ -474,7 +474,7 @@ class CommandLine(CommandLineInterface):
             django.setup()
             from django.conf import settings
 
-            from kubesched_ui import static_files  # needs the settings
+            from kubesched_ui.web import static_files  # needs the settings
 
             for warning in env.warnings():
                 logging.getLogger(__name__).warning(warning)

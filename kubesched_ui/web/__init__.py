@@ -1,0 +1,1 @@
+"""The web server: requests from connections, checks of every request, static files."""
