@@ -62,6 +62,7 @@ def parser_of(prog: str) -> argparse.ArgumentParser:
     _add_comparisons(commands)
     _add_shadow(commands)
     _add_mcp(commands)
+    _add_log(commands)
     return parser
 
 
@@ -328,6 +329,28 @@ def _add_mcp(commands: Commands) -> None:
     add("--folder", type=Path, default=Path(), help="only its files can be read (default: the current folder)")
     add("--live", action="store_true", help="also read the running cluster, with kubectl and its credentials")
     add("--context", default="", help="context of the kubeconfig for --live (default: the current one)")
+
+
+def _add_log(commands: Commands) -> None:
+    log = _add(
+        commands,
+        "log",
+        "log:run",
+        help="show what a kube-scheduler did by its log",
+        description="Prints the attempts in a log of kube-scheduler in their order, with their scores, refusals, "
+        "evictions and, with --pod, moves between queues. docs/evidence.md says what a log can tell.",
+        epilog="Exit code: 0, 1 if the snapshot of --cluster differs, 2 for bad usage or input. Example: kubectl logs "
+        "-n kube-system kube-scheduler-cp | %(prog)s -",
+    )
+    add = log.add_argument
+    add("file", metavar="FILE", help="klog text or JSON, also .gz; - for standard input")
+    text = "a snapshot of the end of the log: compare bindings, and refusals with those of a simulation"
+    add("--cluster", metavar="SNAPSHOT", help=text)
+    add("--pod", metavar="NS/NAME", help="only this pod, with its moves between queues and the scores of all nodes")
+    add("--json", action="store_true", help="print JSON lines: the log, its entries, its pods and the comparison")
+    add("--release", help="Kubernetes release of the simulation (default: that of the log, or of the snapshot)")
+    add("--config", metavar="FILE", help=CONFIG + " (default: that of the log, or of the snapshot)")
+    _add_settings(log)
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:

@@ -21,7 +21,7 @@ LAYERS = {
         ("simulation", "snapshot", "live"),
         ("virtual_time", "explain", "shadow"),
         ("recording", "messages"),
-        ("search", "forks"),
+        ("search", "forks", "evidence"),
         ("compare", "suggestions"),
         ("pending_pods", "experiments", "mcp_server"),
         ("commands", "__main__"),
