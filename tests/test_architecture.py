@@ -27,10 +27,10 @@ LAYERS = {
         ("commands", "__main__"),
     ),
     "kubesched_ui": (
-        ("kubesched_ui", "runtime", "fields", "celery", "current_viewer"),
+        ("kubesched_ui", "runtime", "celery"),
         ("settings", "web", "work", "documentation"),
-        ("models", "templatetags"),
-        ("admin", "accounts", "observability", "offload", "ingest", "event_log"),
+        ("models",),
+        ("admin", "templatetags", "accounts", "observability", "offload", "ingest", "event_log"),
         ("backup", "housekeeping", "websockets", "__main__"),
         ("scenarios",),
         ("runs", "presenters"),
@@ -44,7 +44,7 @@ LAYERS = {
 ROOT_MODULES = {
     "scheduler_core": {"scheduler_core", "__main__", "errors", "simulation"},
     "kubesched_ui": {
-        "__main__", "admin", "asgi", "celery", "current_viewer", "fields", "kubesched_ui", "models", "settings", "urls",
+        "__main__", "admin", "asgi", "celery", "kubesched_ui", "settings", "urls",
     },
 }  # fmt: skip
 

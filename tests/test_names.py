@@ -41,7 +41,7 @@ OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.event_log.rows": {"told"},
     "kubesched_ui.live_classes.hub": {"room"},
     "kubesched_ui.live_classes.parts": {"asked"},
-    "kubesched_ui.models": {"told"},
+    "kubesched_ui.models.records": {"told"},
     "kubesched_ui.presenters.events_at": {"said", "told"},
     "kubesched_ui.views.context_processors": {"rooms"},
     "scheduler_core.search.claims": {"said"},

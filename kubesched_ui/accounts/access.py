@@ -12,9 +12,8 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts.models import Share
-from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson, current_viewer
 
 SEE, START, OWN = "see", "start", "own"
 SAMPLE = Scenario.Origin.SAMPLE

@@ -11,10 +11,10 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import resolve
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import tokens
 from kubesched_ui.accounts.middleware import enforce, viewer_of
 from kubesched_ui.accounts.permissions import OPEN, permission_of
+from kubesched_ui.models import current_viewer
 from kubesched_ui.web.client_address import address_of_scope
 
 

@@ -13,7 +13,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import ResolverMatch, reverse
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, audit, sessions, share_links, tokens
 from kubesched_ui.accounts.access import OWN, SEE, Viewer
 from kubesched_ui.accounts.models import named
@@ -27,6 +26,7 @@ from kubesched_ui.accounts.permissions import (
     objects_of,
     permission_of,
 )
+from kubesched_ui.models import current_viewer
 from kubesched_ui.web.client_address import address_of
 
 API = "/api/"

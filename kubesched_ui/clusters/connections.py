@@ -21,9 +21,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from kubesched_ui import current_viewer
 from kubesched_ui.clusters.models import Cluster
-from kubesched_ui.models import MAX_NAME
+from kubesched_ui.models import MAX_NAME, current_viewer
 from kubesched_ui.runtime import env
 from scheduler_core.errors import InputError
 from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace

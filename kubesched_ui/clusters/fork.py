@@ -11,15 +11,14 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from kubesched_ui import current_viewer
 from kubesched_ui.clusters import history
 from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.editor.try_runs import delete_temporary
-from kubesched_ui.fields import pack
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import chunked_store, preflight
 from kubesched_ui.ingest.kinds import KINDS
-from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.models import MAX_NAME, Run, Scenario, current_viewer
+from kubesched_ui.models.fields import pack
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.runs.services import RunSettings, create_run, defaults

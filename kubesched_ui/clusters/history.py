@@ -15,7 +15,7 @@ import msgspec
 from django.db.models import Max, Min, Q, QuerySet
 
 from kubesched_ui.clusters.models import ChangeBlock, Checkpoint, Cluster, HistoryGap
-from kubesched_ui.fields import pack, unpack
+from kubesched_ui.models.fields import pack, unpack
 from scheduler_core.api.objects import Object
 from scheduler_core.api.patches import merge_patch
 from scheduler_core.api.shared_parts import SharedParts

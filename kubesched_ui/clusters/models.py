@@ -19,8 +19,8 @@ from django.utils import timezone
 from kubesched_ui.accounts.access import VISIBLE, Viewer
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.accounts.permissions import MODELS
-from kubesched_ui.fields import PackedJSONField
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
+from kubesched_ui.models.fields import PackedJSONField
 from scheduler_core.api.text_checks import escaped
 from scheduler_core.errors import InputError
 from scheduler_core.releases import chosen_release

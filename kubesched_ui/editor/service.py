@@ -11,9 +11,9 @@ from typing import Any
 
 from django.conf import settings
 
-from kubesched_ui import current_viewer
 from kubesched_ui.editor import worker
 from kubesched_ui.editor.limits import MAX_BYTES, SMALL
+from kubesched_ui.models import current_viewer
 from kubesched_ui.offload.pool import Crashed, OutOfMemory, TaskCancelled, Ticket, TimedOut
 from kubesched_ui.offload.pools import get_pool
 from scheduler_core.errors import InputError

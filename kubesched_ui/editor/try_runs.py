@@ -11,13 +11,12 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from kubesched_ui import current_viewer
 from kubesched_ui.editor import service
 from kubesched_ui.editor.limits import MAX_BYTES
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, current_viewer
 from kubesched_ui.runs.services import RunSettings, create_run, defaults, own_release
 from kubesched_ui.scenarios import uploads
 from scheduler_core.errors import InputError

@@ -11,8 +11,8 @@ from django.db.models import Model
 from kubesched_ui.event_log.cycle_batches import batch_of, last_event_before
 from kubesched_ui.event_log.log import BATCH, insert
 from kubesched_ui.event_log.rows import COUNTS, TOTALS, CycleRow, GroupRow, ResultRow
-from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import Cycle, CycleBatch, EventBlock, GroupCycle, NodeList, PodResult, RecordingBlock, Run
+from kubesched_ui.models.fields import pack, unpack
 from kubesched_ui.work.models import LostClaim
 from scheduler_core.cycle.trace_batch import TraceBatch
 from scheduler_core.errors import InputError

@@ -42,7 +42,6 @@ from kubesched_ui.event_log.rows import (
     plain_result,
 )
 from kubesched_ui.event_log.timeline_markers import TimelineMark
-from kubesched_ui.fields import pack, unpack
 from kubesched_ui.models import (
     Cycle,
     CycleBatch,
@@ -56,6 +55,7 @@ from kubesched_ui.models import (
     Run,
     WorkloadAnswer,
 )
+from kubesched_ui.models.fields import pack, unpack
 from kubesched_ui.work.models import Cancelled
 from scheduler_core.cycle.trace_batch import deflate
 from scheduler_core.recording.cycle_index import PlainFacts, Refused

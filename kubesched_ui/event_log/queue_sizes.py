@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kubesched_ui.fields import pack, unpack
+from kubesched_ui.models.fields import pack, unpack
 
 LANES = ("active", "backoff", "unschedulable", "gated", "waiting", "bound", "gone")
 LANE = {name: code for code, name in enumerate(LANES)}

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from kubesched_ui.accounts.access import VISIBLE, shared_with_scenario
 from kubesched_ui.accounts.permissions import MODELS
-from kubesched_ui.fields import PackedJSONField
 from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, is_number, owned
+from kubesched_ui.models.fields import PackedJSONField
 from kubesched_ui.work.models import Work, WorkQuerySet, silent
 
 MAX_ADDRESS = 64  # hexadecimal characters

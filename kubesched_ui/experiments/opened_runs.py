@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 from django.dispatch import receiver
 
-from kubesched_ui import current_viewer
-from kubesched_ui.current_viewer import OwnerViewer
 from kubesched_ui.experiments.models import ExperimentCell
 from kubesched_ui.experiments.scenario_inputs import scenario_input
-from kubesched_ui.models import MAX_NAME, Run, Scenario
+from kubesched_ui.models import MAX_NAME, Run, Scenario, current_viewer
+from kubesched_ui.models.current_viewer import OwnerViewer
 from kubesched_ui.runs import fork_create, services, suggested_comparisons
 from kubesched_ui.runs.services import RunSettings, defaults
 from kubesched_ui.runtime.outages import ServiceUnavailable

@@ -12,8 +12,8 @@ import msgspec
 from django.conf import settings
 from django.db.models import BinaryField, ExpressionWrapper, F
 
-from kubesched_ui.fields import unpack
 from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models.fields import unpack
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.scenario_input import ScenarioInput
 

@@ -17,9 +17,17 @@ from django.db import models
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce, Length
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping.disk_space import size_text
-from kubesched_ui.models import ClusterObject, ClusterTable, Quota, Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.models import (
+    ClusterObject,
+    ClusterTable,
+    Quota,
+    Run,
+    Scenario,
+    Upgrade,
+    WrittenLesson,
+    current_viewer,
+)
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from kubesched_ui.work.models import Work
 from scheduler_core.errors import InputError

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.db import transaction
 
-from kubesched_ui.fields import pack
 from kubesched_ui.ingest import chunked_store, redact, unsupported_kinds
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.preflight import defaults_warning
 from kubesched_ui.ingest.result import IngestResult
 from kubesched_ui.models import MAX_NAME, Scenario
+from kubesched_ui.models.fields import pack
 from scheduler_core.api.scheduler_plugins import READS
 from scheduler_core.framework.plugin_kinds import kind_sentences
 

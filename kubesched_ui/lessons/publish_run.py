@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 from django.db import transaction
 from django.urls import reverse
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.ingest.store import store
 from kubesched_ui.ingest.yaml_writer import to_yaml
@@ -13,7 +12,7 @@ from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Played
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, current_viewer
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.services import defaults as run_defaults
 from scheduler_core.errors import InputError

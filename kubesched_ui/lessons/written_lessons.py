@@ -15,7 +15,6 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.ingest.errors import printable
 from kubesched_ui.ingest.formats import scenario_document
@@ -23,7 +22,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.lessons import parser
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError
-from kubesched_ui.models import MAX_NAME, Scenario, WrittenLesson
+from kubesched_ui.models import MAX_NAME, Scenario, WrittenLesson, current_viewer
 from kubesched_ui.scenarios import uploads
 from scheduler_core.errors import InputError
 

@@ -20,10 +20,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from kubesched_ui import current_viewer
 from kubesched_ui.live_classes import cluster_preview, impersonated_view, publisher
 from kubesched_ui.live_classes.impersonated_view import PageSection
 from kubesched_ui.live_classes.models import LiveClass, Rejected
+from kubesched_ui.models import current_viewer
 from kubesched_ui.offload import client
 from kubesched_ui.offload.middleware import LARGE
 from kubesched_ui.offload.pool import OffloadError

@@ -15,11 +15,10 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.urls import resolve
 from django.utils.safestring import SafeString, mark_safe
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.access import Viewer
 from kubesched_ui.live_classes.models import LiveClass, Rejected
-from kubesched_ui.models import Run
+from kubesched_ui.models import Run, current_viewer
 
 
 class ReadOnlyViewer(current_viewer.OwnerViewer):

@@ -12,14 +12,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import token_hash
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.lessons import written_lessons
 from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.live_classes import lesson_copies, parts, publisher
 from kubesched_ui.live_classes.models import CODE, LETTERS, OVER, WRITTEN, LessonCopy, LiveClass, Rejected
-from kubesched_ui.models import Run, WrittenLesson
+from kubesched_ui.models import Run, WrittenLesson, current_viewer
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
 from scheduler_core.cluster.formatting import count
 

@@ -2,14 +2,14 @@
 
 import django.db.models.deletion
 import django.utils.timezone
+import kubesched_ui.models.current_viewer
+import kubesched_ui.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
-import kubesched_ui.current_viewer
-import kubesched_ui.fields
-
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
@@ -18,740 +18,322 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="Retention",
+            name='Retention',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "owner",
-                    models.PositiveBigIntegerField(
-                        help_text="ID of the user; 0: all users without their own limit.", unique=True
-                    ),
-                ),
-                ("days", models.PositiveIntegerField()),
-                ("since", models.DateTimeField(default=django.utils.timezone.now)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('owner', models.PositiveBigIntegerField(help_text="ID of the user; 0: all users without their own limit.", unique=True)),
+                ('days', models.PositiveIntegerField()),
+                ('since', models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name="Quota",
+            name='Quota',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "size",
-                    models.PositiveBigIntegerField(
-                        blank=True, help_text="Stored bytes of scenarios and runs.", null=True, verbose_name="bytes"
-                    ),
-                ),
-                ("scenarios", models.PositiveIntegerField(blank=True, null=True)),
-                ("runs", models.PositiveIntegerField(blank=True, null=True)),
-                (
-                    "pods",
-                    models.PositiveIntegerField(blank=True, help_text="Maximum number of pods in one run.", null=True),
-                ),
-                (
-                    "running",
-                    models.PositiveIntegerField(blank=True, help_text="Maximum number of active runs.", null=True),
-                ),
-                (
-                    "days",
-                    models.PositiveIntegerField(
-                        blank=True, help_text="Days until scenarios and runs are deleted unless pinned.", null=True
-                    ),
-                ),
-                (
-                    "user",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="quota", to=settings.AUTH_USER_MODEL
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('size', models.PositiveBigIntegerField(blank=True, help_text='Stored bytes of scenarios and runs.', null=True, verbose_name='bytes')),
+                ('scenarios', models.PositiveIntegerField(blank=True, null=True)),
+                ('runs', models.PositiveIntegerField(blank=True, null=True)),
+                ('pods', models.PositiveIntegerField(blank=True, help_text='Maximum number of pods in one run.', null=True)),
+                ('running', models.PositiveIntegerField(blank=True, help_text='Maximum number of active runs.', null=True)),
+                ('days', models.PositiveIntegerField(blank=True, help_text='Days until scenarios and runs are deleted unless pinned.', null=True)),
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='quota', to=settings.AUTH_USER_MODEL)),
             ],
         ),
         migrations.CreateModel(
-            name="Scenario",
+            name='Scenario',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=200)),
-                ("description", models.TextField(blank=True, help_text="What the scenario demonstrates.")),
-                (
-                    "origin",
-                    models.CharField(
-                        choices=[
-                            ("upload", "Upload"),
-                            ("sample", "Sample"),
-                            ("edit", "Edit"),
-                            ("api", "Api"),
-                            ("composed", "Composed"),
-                        ],
-                        default="upload",
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "kubernetes",
-                    models.CharField(blank=True, help_text="Version of the cluster, if known.", max_length=40),
-                ),
-                (
-                    "config",
-                    models.TextField(blank=True, help_text="The KubeSchedulerConfiguration of the upload, if any."),
-                ),
-                ("counts", models.JSONField(default=dict, help_text="kind -> number of objects")),
-                (
-                    "pending",
-                    models.PositiveIntegerField(
-                        editable=False, help_text="Pods without a node; null: not counted.", null=True
-                    ),
-                ),
-                ("warnings", models.JSONField(default=list)),
-                (
-                    "time",
-                    kubesched_ui.fields.PackedJSONField(
-                        default=dict, help_text="Fields of a Scenario document other than objects; {} for a snapshot."
-                    ),
-                ),
-                ("created_at", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                (
-                    "storing_at",
-                    models.DateTimeField(
-                        editable=False,
-                        help_text="Last heartbeat while it is being stored; null once it is complete.",
-                        null=True,
-                    ),
-                ),
-                ("pinned", models.BooleanField(default=False, help_text="Exempt from automatic deletion.")),
-                (
-                    "stored_bytes",
-                    models.BigIntegerField(blank=True, editable=False, help_text="null: not measured yet.", null=True),
-                ),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        blank=True,
-                        default=kubesched_ui.current_viewer.owner_id,
-                        editable=False,
-                        help_text="Creator; null for samples and without accounts.",
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="scenarios",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "parent",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="edits",
-                        to="kubesched_ui.scenario",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=200)),
+                ('description', models.TextField(blank=True, help_text='What the scenario demonstrates.')),
+                ('origin', models.CharField(choices=[('upload', 'Upload'), ('sample', 'Sample'), ('edit', 'Edit'), ('api', 'Api'), ('composed', 'Composed')], default='upload', max_length=10)),
+                ('kubernetes', models.CharField(blank=True, help_text='Version of the cluster, if known.', max_length=40)),
+                ('config', models.TextField(blank=True, help_text='The KubeSchedulerConfiguration of the upload, if any.')),
+                ('counts', models.JSONField(default=dict, help_text='kind -> number of objects')),
+                ('pending', models.PositiveIntegerField(editable=False, help_text='Pods without a node; null: not counted.', null=True)),
+                ('warnings', models.JSONField(default=list)),
+                ('time', kubesched_ui.models.fields.PackedJSONField(default=dict, help_text='Fields of a Scenario document other than objects; {} for a snapshot.')),
+                ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
+                ('storing_at', models.DateTimeField(editable=False, help_text='Last heartbeat while it is being stored; null once it is complete.', null=True)),
+                ('pinned', models.BooleanField(default=False, help_text='Exempt from automatic deletion.')),
+                ('stored_bytes', models.BigIntegerField(blank=True, editable=False, help_text='null: not measured yet.', null=True)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scenarios', to=settings.AUTH_USER_MODEL)),
+                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='edits', to='kubesched_ui.scenario')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
+                'ordering': ['-created_at', '-id'],
             },
         ),
         migrations.CreateModel(
-            name="Run",
+            name='Run',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("queued", "Queued"),
-                            ("running", "Running"),
-                            ("done", "Done"),
-                            ("failed", "Failed"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        default="queued",
-                        max_length=10,
-                    ),
-                ),
-                ("cancel_requested", models.BooleanField(default=False)),
-                ("error", models.TextField(blank=True, help_text="Why it failed, as a sentence.")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("started_at", models.DateTimeField(blank=True, null=True)),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "heartbeat_at",
-                    models.DateTimeField(
-                        blank=True, help_text="Last heartbeat; for queued work, when it was sent.", null=True
-                    ),
-                ),
-                (
-                    "worker",
-                    models.CharField(blank=True, help_text="Lease token of the worker that may write.", max_length=200),
-                ),
-                (
-                    "starts",
-                    models.PositiveSmallIntegerField(default=0, help_text="Number of times a worker has started it."),
-                ),
-                ("name", models.CharField(blank=True, help_text="Name given by the user.", max_length=200)),
-                (
-                    "summary",
-                    models.TextField(blank=True, help_text="Differences from the default settings, one per line."),
-                ),
-                (
-                    "release",
-                    models.CharField(
-                        default="1.34", help_text="A release, optionally followed by feature gates.", max_length=1000
-                    ),
-                ),
-                ("config", models.TextField(blank=True, help_text="A KubeSchedulerConfiguration as YAML or JSON.")),
-                ("unknown_plugins", models.CharField(default="error", help_text="error or leave_out", max_length=9)),
-                ("seed", models.BigIntegerField(default=0)),
-                (
-                    "tie_break",
-                    models.CharField(choices=[("seed", "Seed"), ("name", "Name")], default="seed", max_length=4),
-                ),
-                ("preemption", models.BooleanField(default=True)),
-                (
-                    "percentage",
-                    models.PositiveSmallIntegerField(blank=True, help_text="percentageOfNodesToScore", null=True),
-                ),
-                (
-                    "pods",
-                    models.JSONField(
-                        blank=True, help_text='["ns/name", ...] in scheduling order; null: all pending pods', null=True
-                    ),
-                ),
-                ("unbind", models.JSONField(blank=True, default=list, help_text="Bound pods to schedule again.")),
-                (
-                    "template",
-                    models.TextField(
-                        blank=True,
-                        help_text="A Pod as YAML, of which `copies` are added; or a workload, whose pods are added.",
-                    ),
-                ),
-                ("copies", models.PositiveIntegerField(default=0)),
-                (
-                    "in_time",
-                    models.BooleanField(default=False, help_text="Pods wait, back off and retry on a virtual clock."),
-                ),
-                (
-                    "until",
-                    models.FloatField(
-                        blank=True, help_text="End of a run in virtual time, in virtual seconds.", null=True
-                    ),
-                ),
-                (
-                    "other_schedulers",
-                    models.CharField(
-                        choices=[("leave", "Leave"), ("take", "Take")],
-                        default="leave",
-                        help_text="Treatment of pods of schedulers that are not configured.",
-                        max_length=5,
-                    ),
-                ),
-                (
-                    "absent_claims",
-                    models.CharField(
-                        choices=[("error", "Error"), ("bound", "Bound")],
-                        default="error",
-                        help_text="Treatment of claims that are not in the snapshot.",
-                        max_length=5,
-                    ),
-                ),
-                ("notes", models.JSONField(blank=True, default=list, help_text="Warnings about the settings.")),
-                (
-                    "lane",
-                    models.CharField(
-                        blank=True, editable=False, help_text="short or long; empty until it is queued.", max_length=5
-                    ),
-                ),
-                ("low", models.BooleanField(default=False, help_text="Low priority: other waiting runs go first.")),
-                (
-                    "estimate_s",
-                    models.FloatField(editable=False, help_text="Estimated duration in seconds.", null=True),
-                ),
-                (
-                    "fork_at",
-                    models.PositiveIntegerField(
-                        blank=True, help_text="Number of the first cycle that is not copied from the parent.", null=True
-                    ),
-                ),
-                (
-                    "fork_t",
-                    models.FloatField(
-                        blank=True, help_text="Virtual second of the fork, if it was forked by time.", null=True
-                    ),
-                ),
-                (
-                    "changes",
-                    kubesched_ui.fields.PackedJSONField(
-                        default=list,
-                        help_text="Changes at the fork, in the format of scheduler_core/forks/mutations.py.",
-                    ),
-                ),
-                (
-                    "stages",
-                    kubesched_ui.fields.PackedJSONField(
-                        default=list, help_text="[{at, t, changes, settings}] of all ancestors and the fork itself."
-                    ),
-                ),
-                (
-                    "origin",
-                    kubesched_ui.fields.PackedJSONField(default=dict, help_text="Settings of the first ancestor."),
-                ),
-                (
-                    "remaining",
-                    kubesched_ui.fields.PackedJSONField(
-                        default=list, help_text="In a single pass: the pods that were not scheduled yet at the fork."
-                    ),
-                ),
-                (
-                    "imported",
-                    kubesched_ui.fields.PackedJSONField(
-                        default=dict,
-                        help_text="Of an imported run: {state, cycles, decisions}; once compared, the difference replaces decisions.",
-                    ),
-                ),
-                ("cycles_done", models.PositiveIntegerField(default=0)),
-                ("cycles_total", models.PositiveIntegerField(default=0)),
-                ("placed", models.PositiveIntegerField(default=0)),
-                ("unschedulable", models.PositiveIntegerField(default=0)),
-                ("gated", models.PositiveIntegerField(default=0)),
-                ("errors", models.PositiveIntegerField(default=0)),
-                ("pods_per_s", models.FloatField(default=0)),
-                ("clock", models.FloatField(default=0, help_text="Current virtual second of a run in virtual time.")),
-                ("last_seq", models.PositiveBigIntegerField(default=0)),
-                ("node_names", kubesched_ui.fields.PackedJSONField(blank=True, null=True)),
-                ("pinned", models.BooleanField(default=False, help_text="Exempt from automatic deletion.")),
-                (
-                    "stored_bytes",
-                    models.BigIntegerField(blank=True, editable=False, help_text="null: not measured yet.", null=True),
-                ),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        blank=True,
-                        default=kubesched_ui.current_viewer.owner_id,
-                        editable=False,
-                        help_text="Creator; null for samples and without accounts.",
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="runs",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "parent",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="forks",
-                        to="kubesched_ui.run",
-                    ),
-                ),
-                (
-                    "scenario",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="kubesched_ui.scenario"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
+                ('cancel_requested', models.BooleanField(default=False)),
+                ('error', models.TextField(blank=True, help_text='Why it failed, as a sentence.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('heartbeat_at', models.DateTimeField(blank=True, help_text='Last heartbeat; for queued work, when it was sent.', null=True)),
+                ('worker', models.CharField(blank=True, help_text='Lease token of the worker that may write.', max_length=200)),
+                ('starts', models.PositiveSmallIntegerField(default=0, help_text='Number of times a worker has started it.')),
+                ('name', models.CharField(blank=True, help_text='Name given by the user.', max_length=200)),
+                ('summary', models.TextField(blank=True, help_text='Differences from the default settings, one per line.')),
+                ('release', models.CharField(default='1.34', help_text='A release, optionally followed by feature gates.', max_length=1000)),
+                ('config', models.TextField(blank=True, help_text='A KubeSchedulerConfiguration as YAML or JSON.')),
+                ('unknown_plugins', models.CharField(default='error', help_text='error or leave_out', max_length=9)),
+                ('seed', models.BigIntegerField(default=0)),
+                ('tie_break', models.CharField(choices=[('seed', 'Seed'), ('name', 'Name')], default='seed', max_length=4)),
+                ('preemption', models.BooleanField(default=True)),
+                ('percentage', models.PositiveSmallIntegerField(blank=True, help_text='percentageOfNodesToScore', null=True)),
+                ('pods', models.JSONField(blank=True, help_text='["ns/name", ...] in scheduling order; null: all pending pods', null=True)),
+                ('unbind', models.JSONField(blank=True, default=list, help_text='Bound pods to schedule again.')),
+                ('template', models.TextField(blank=True, help_text='A Pod as YAML, of which `copies` are added; or a workload, whose pods are added.')),
+                ('copies', models.PositiveIntegerField(default=0)),
+                ('in_time', models.BooleanField(default=False, help_text='Pods wait, back off and retry on a virtual clock.')),
+                ('until', models.FloatField(blank=True, help_text='End of a run in virtual time, in virtual seconds.', null=True)),
+                ('other_schedulers', models.CharField(choices=[('leave', 'Leave'), ('take', 'Take')], default='leave', help_text='Treatment of pods of schedulers that are not configured.', max_length=5)),
+                ('absent_claims', models.CharField(choices=[('error', 'Error'), ('bound', 'Bound')], default='error', help_text='Treatment of claims that are not in the snapshot.', max_length=5)),
+                ('notes', models.JSONField(blank=True, default=list, help_text='Warnings about the settings.')),
+                ('lane', models.CharField(blank=True, editable=False, help_text='short or long; empty until it is queued.', max_length=5)),
+                ('low', models.BooleanField(default=False, help_text='Low priority: other waiting runs go first.')),
+                ('estimate_s', models.FloatField(editable=False, help_text='Estimated duration in seconds.', null=True)),
+                ('fork_at', models.PositiveIntegerField(blank=True, help_text="Number of the first cycle that is not copied from the parent.", null=True)),
+                ('fork_t', models.FloatField(blank=True, help_text='Virtual second of the fork, if it was forked by time.', null=True)),
+                ('changes', kubesched_ui.models.fields.PackedJSONField(default=list, help_text="Changes at the fork, in the format of scheduler_core/forks/mutations.py.")),
+                ('stages', kubesched_ui.models.fields.PackedJSONField(default=list, help_text="[{at, t, changes, settings}] of all ancestors and the fork itself.")),
+                ('origin', kubesched_ui.models.fields.PackedJSONField(default=dict, help_text='Settings of the first ancestor.')),
+                ('remaining', kubesched_ui.models.fields.PackedJSONField(default=list, help_text='In a single pass: the pods that were not scheduled yet at the fork.')),
+                ('imported', kubesched_ui.models.fields.PackedJSONField(default=dict, help_text='Of an imported run: {state, cycles, decisions}; once compared, the difference replaces decisions.')),
+                ('cycles_done', models.PositiveIntegerField(default=0)),
+                ('cycles_total', models.PositiveIntegerField(default=0)),
+                ('placed', models.PositiveIntegerField(default=0)),
+                ('unschedulable', models.PositiveIntegerField(default=0)),
+                ('gated', models.PositiveIntegerField(default=0)),
+                ('errors', models.PositiveIntegerField(default=0)),
+                ('pods_per_s', models.FloatField(default=0)),
+                ('clock', models.FloatField(default=0, help_text='Current virtual second of a run in virtual time.')),
+                ('last_seq', models.PositiveBigIntegerField(default=0)),
+                ('node_names', kubesched_ui.models.fields.PackedJSONField(blank=True, null=True)),
+                ('pinned', models.BooleanField(default=False, help_text='Exempt from automatic deletion.')),
+                ('stored_bytes', models.BigIntegerField(blank=True, editable=False, help_text='null: not measured yet.', null=True)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to=settings.AUTH_USER_MODEL)),
+                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='forks', to='kubesched_ui.run')),
+                ('scenario', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='kubesched_ui.scenario')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
+                'ordering': ['-created_at', '-id'],
             },
         ),
         migrations.CreateModel(
-            name="ClusterObject",
+            name='ClusterObject',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("position", models.PositiveIntegerField()),
-                ("kind", models.CharField(max_length=100)),
-                ("api_version", models.CharField(blank=True, max_length=200)),
-                ("namespace", models.CharField(blank=True, max_length=253)),
-                ("name", models.CharField(max_length=253)),
-                ("data", kubesched_ui.fields.PackedJSONField()),
-                (
-                    "scenario",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="cluster_objects",
-                        to="kubesched_ui.scenario",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('position', models.PositiveIntegerField()),
+                ('kind', models.CharField(max_length=100)),
+                ('api_version', models.CharField(blank=True, max_length=200)),
+                ('namespace', models.CharField(blank=True, max_length=253)),
+                ('name', models.CharField(max_length=253)),
+                ('data', kubesched_ui.models.fields.PackedJSONField()),
+                ('scenario', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cluster_objects', to='kubesched_ui.scenario')),
             ],
         ),
         migrations.CreateModel(
-            name="Upgrade",
+            name='Upgrade',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("queued", "Queued"),
-                            ("running", "Running"),
-                            ("done", "Done"),
-                            ("failed", "Failed"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        default="queued",
-                        max_length=10,
-                    ),
-                ),
-                ("cancel_requested", models.BooleanField(default=False)),
-                ("error", models.TextField(blank=True, help_text="Why it failed, as a sentence.")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("started_at", models.DateTimeField(blank=True, null=True)),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "heartbeat_at",
-                    models.DateTimeField(
-                        blank=True, help_text="Last heartbeat; for queued work, when it was sent.", null=True
-                    ),
-                ),
-                (
-                    "worker",
-                    models.CharField(blank=True, help_text="Lease token of the worker that may write.", max_length=200),
-                ),
-                (
-                    "starts",
-                    models.PositiveSmallIntegerField(default=0, help_text="Number of times a worker has started it."),
-                ),
-                ("releases", models.JSONField(help_text='["1.33", "1.34", ...], in the order of the upgrade')),
-                ("every", models.BooleanField(default=False, help_text="Whether bound pods are scheduled again.")),
-                (
-                    "done",
-                    models.PositiveIntegerField(default=0, help_text="Number of runs replayed to find the causes."),
-                ),
-                (
-                    "planned",
-                    models.PositiveIntegerField(default=0, help_text="Number of planned steps, as far as known."),
-                ),
-                ("steps", kubesched_ui.fields.PackedJSONField(default=list)),
-                (
-                    "owner",
-                    models.ForeignKey(
-                        blank=True,
-                        default=kubesched_ui.current_viewer.owner_id,
-                        editable=False,
-                        help_text="Creator; null for samples and without accounts.",
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="upgrades",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "runs",
-                    models.ManyToManyField(
-                        help_text="One run per release, with equal settings otherwise.",
-                        related_name="upgrades",
-                        to="kubesched_ui.run",
-                    ),
-                ),
-                (
-                    "scenario",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="upgrades", to="kubesched_ui.scenario"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
+                ('cancel_requested', models.BooleanField(default=False)),
+                ('error', models.TextField(blank=True, help_text='Why it failed, as a sentence.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('heartbeat_at', models.DateTimeField(blank=True, help_text='Last heartbeat; for queued work, when it was sent.', null=True)),
+                ('worker', models.CharField(blank=True, help_text='Lease token of the worker that may write.', max_length=200)),
+                ('starts', models.PositiveSmallIntegerField(default=0, help_text='Number of times a worker has started it.')),
+                ('releases', models.JSONField(help_text='["1.33", "1.34", ...], in the order of the upgrade')),
+                ('every', models.BooleanField(default=False, help_text='Whether bound pods are scheduled again.')),
+                ('done', models.PositiveIntegerField(default=0, help_text='Number of runs replayed to find the causes.')),
+                ('planned', models.PositiveIntegerField(default=0, help_text='Number of planned steps, as far as known.')),
+                ('steps', kubesched_ui.models.fields.PackedJSONField(default=list)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='upgrades', to=settings.AUTH_USER_MODEL)),
+                ('runs', models.ManyToManyField(help_text='One run per release, with equal settings otherwise.', related_name='upgrades', to='kubesched_ui.run')),
+                ('scenario', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='upgrades', to='kubesched_ui.scenario')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
+                'ordering': ['-created_at', '-id'],
             },
         ),
         migrations.CreateModel(
-            name="RecordingBlock",
+            name='RecordingBlock',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("part", models.CharField(help_text="moves, facts or objects", max_length=7)),
-                ("first", models.PositiveBigIntegerField()),
-                ("last", models.PositiveBigIntegerField()),
-                ("data", models.BinaryField()),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="recording_blocks",
-                        to="kubesched_ui.run",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('part', models.CharField(help_text='moves, facts or objects', max_length=7)),
+                ('first', models.PositiveBigIntegerField()),
+                ('last', models.PositiveBigIntegerField()),
+                ('data', models.BinaryField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='recording_blocks', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "part", "first"],
-                "constraints": [models.UniqueConstraint(fields=("run", "part", "first"), name="recording_block_once")],
+                'ordering': ['run', 'part', 'first'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'part', 'first'), name='recording_block_once')],
             },
         ),
         migrations.CreateModel(
-            name="PodResult",
+            name='PodResult',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("namespace", models.CharField(max_length=253)),
-                ("name", models.CharField(max_length=253)),
-                ("position", models.PositiveIntegerField()),
-                (
-                    "result",
-                    models.CharField(
-                        choices=[
-                            ("scheduled", "Scheduled"),
-                            ("unschedulable", "Unschedulable"),
-                            ("gated", "Gated"),
-                            ("error", "Error"),
-                            ("waiting", "Waiting"),
-                        ],
-                        max_length=15,
-                    ),
-                ),
-                ("node", models.CharField(blank=True, max_length=253)),
-                ("nominated_node", models.CharField(blank=True, max_length=253)),
-                ("score", models.BigIntegerField(blank=True, null=True)),
-                ("runner_up", models.CharField(blank=True, max_length=253)),
-                (
-                    "margin",
-                    models.BigIntegerField(
-                        blank=True, help_text="Score minus that of the second-best node.", null=True
-                    ),
-                ),
-                (
-                    "feasible",
-                    models.PositiveIntegerField(default=0, help_text="Number of feasible nodes in the last cycle."),
-                ),
-                ("attempts", models.PositiveIntegerField(default=1)),
-                ("message", models.TextField(blank=True)),
-                (
-                    "reasons",
-                    models.JSONField(
-                        default=list, help_text='[{"plugin", "reason", "nodes"}], decisive rejections, most nodes first'
-                    ),
-                ),
-                (
-                    "recorded_message",
-                    models.TextField(blank=True, help_text="Message of the real cluster about the pod."),
-                ),
-                (
-                    "evicted_by",
-                    models.CharField(
-                        blank=True, help_text="ns/name of the pod that preempted it later", max_length=507
-                    ),
-                ),
-                ("duration", models.FloatField(default=0, help_text="Duration of its last cycle in seconds.")),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="pod_results", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('namespace', models.CharField(max_length=253)),
+                ('name', models.CharField(max_length=253)),
+                ('position', models.PositiveIntegerField()),
+                ('result', models.CharField(choices=[('scheduled', 'Scheduled'), ('unschedulable', 'Unschedulable'), ('gated', 'Gated'), ('error', 'Error'), ('waiting', 'Waiting')], max_length=15)),
+                ('node', models.CharField(blank=True, max_length=253)),
+                ('nominated_node', models.CharField(blank=True, max_length=253)),
+                ('score', models.BigIntegerField(blank=True, null=True)),
+                ('runner_up', models.CharField(blank=True, max_length=253)),
+                ('margin', models.BigIntegerField(blank=True, help_text="Score minus that of the second-best node.", null=True)),
+                ('feasible', models.PositiveIntegerField(default=0, help_text='Number of feasible nodes in the last cycle.')),
+                ('attempts', models.PositiveIntegerField(default=1)),
+                ('message', models.TextField(blank=True)),
+                ('reasons', models.JSONField(default=list, help_text='[{"plugin", "reason", "nodes"}], decisive rejections, most nodes first')),
+                ('recorded_message', models.TextField(blank=True, help_text='Message of the real cluster about the pod.')),
+                ('evicted_by', models.CharField(blank=True, help_text='ns/name of the pod that preempted it later', max_length=507)),
+                ('duration', models.FloatField(default=0, help_text='Duration of its last cycle in seconds.')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pod_results', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "position"],
-                "indexes": [
-                    models.Index(fields=["run", "position"], name="kubesched_u_run_id_e60c2d_idx"),
-                    models.Index(fields=["run", "result", "position"], name="kubesched_u_run_id_9b1da3_idx"),
-                    models.Index(fields=["run", "node"], name="kubesched_u_run_id_7b1aeb_idx"),
-                    models.Index(fields=["run", "score"], name="kubesched_u_run_id_935887_idx"),
-                    models.Index(fields=["run", "margin"], name="kubesched_u_run_id_b25b45_idx"),
-                    models.Index(fields=["run", "attempts"], name="kubesched_u_run_id_68b74d_idx"),
-                    models.Index(fields=["run", "duration"], name="kubesched_u_run_id_4f1d36_idx"),
-                ],
-                "constraints": [models.UniqueConstraint(fields=("run", "namespace", "name"), name="pod_result_once")],
+                'ordering': ['run', 'position'],
+                'indexes': [models.Index(fields=['run', 'position'], name='kubesched_u_run_id_e60c2d_idx'), models.Index(fields=['run', 'result', 'position'], name='kubesched_u_run_id_9b1da3_idx'), models.Index(fields=['run', 'node'], name='kubesched_u_run_id_7b1aeb_idx'), models.Index(fields=['run', 'score'], name='kubesched_u_run_id_935887_idx'), models.Index(fields=['run', 'margin'], name='kubesched_u_run_id_b25b45_idx'), models.Index(fields=['run', 'attempts'], name='kubesched_u_run_id_68b74d_idx'), models.Index(fields=['run', 'duration'], name='kubesched_u_run_id_4f1d36_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'namespace', 'name'), name='pod_result_once')],
             },
         ),
         migrations.CreateModel(
-            name="NodeList",
+            name='NodeList',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("version", models.PositiveIntegerField()),
-                ("names", kubesched_ui.fields.PackedJSONField()),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="node_lists", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField()),
+                ('names', kubesched_ui.models.fields.PackedJSONField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='node_lists', to='kubesched_ui.run')),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "version"), name="node_list_once")],
+                'constraints': [models.UniqueConstraint(fields=('run', 'version'), name='node_list_once')],
             },
         ),
         migrations.CreateModel(
-            name="Moves",
+            name='Moves',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("first_seq", models.PositiveBigIntegerField()),
-                ("data", models.BinaryField()),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="moves", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('first_seq', models.PositiveBigIntegerField()),
+                ('data', models.BinaryField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='moves', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "first_seq"],
-                "constraints": [models.UniqueConstraint(fields=("run", "first_seq"), name="moves_once")],
+                'ordering': ['run', 'first_seq'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'first_seq'), name='moves_once')],
             },
         ),
         migrations.CreateModel(
-            name="Marks",
+            name='Marks',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("first_seq", models.PositiveBigIntegerField()),
-                (
-                    "data",
-                    kubesched_ui.fields.PackedJSONField(
-                        help_text="[[t, kind, pod, node, seq, text], ...], in the format of event_log/timeline_markers.py"
-                    ),
-                ),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="marks", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('first_seq', models.PositiveBigIntegerField()),
+                ('data', kubesched_ui.models.fields.PackedJSONField(help_text='[[t, kind, pod, node, seq, text], ...], in the format of event_log/timeline_markers.py')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='marks', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "first_seq"],
-                "constraints": [models.UniqueConstraint(fields=("run", "first_seq"), name="marks_once")],
+                'ordering': ['run', 'first_seq'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'first_seq'), name='marks_once')],
             },
         ),
         migrations.CreateModel(
-            name="GroupCycle",
+            name='GroupCycle',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("first", models.PositiveIntegerField(help_text="Number of the first member's cycle.")),
-                ("last", models.PositiveIntegerField()),
-                ("namespace", models.CharField(max_length=253)),
-                ("name", models.CharField(max_length=253)),
-                ("result", models.CharField(help_text="scheduled, waiting or unschedulable", max_length=15)),
-                ("members", models.PositiveIntegerField()),
-                ("bound", models.PositiveIntegerField()),
-                (
-                    "told",
-                    kubesched_ui.fields.PackedJSONField(
-                        help_text="In the format of scheduler_core/pod_groups/serialize.py."
-                    ),
-                ),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="group_cycles", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('first', models.PositiveIntegerField(help_text="Number of the first member's cycle.")),
+                ('last', models.PositiveIntegerField()),
+                ('namespace', models.CharField(max_length=253)),
+                ('name', models.CharField(max_length=253)),
+                ('result', models.CharField(help_text='scheduled, waiting or unschedulable', max_length=15)),
+                ('members', models.PositiveIntegerField()),
+                ('bound', models.PositiveIntegerField()),
+                ('told', kubesched_ui.models.fields.PackedJSONField(help_text="In the format of scheduler_core/pod_groups/serialize.py.")),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='group_cycles', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "first"],
-                "indexes": [
-                    models.Index(fields=["run", "namespace", "name", "first"], name="kubesched_u_run_id_754598_idx")
-                ],
-                "constraints": [models.UniqueConstraint(fields=("run", "first"), name="group_cycle_once")],
+                'ordering': ['run', 'first'],
+                'indexes': [models.Index(fields=['run', 'namespace', 'name', 'first'], name='kubesched_u_run_id_754598_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'first'), name='group_cycle_once')],
             },
         ),
         migrations.CreateModel(
-            name="EventBlock",
+            name='EventBlock',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("first_seq", models.PositiveBigIntegerField()),
-                ("last_seq", models.PositiveBigIntegerField()),
-                (
-                    "pod",
-                    models.CharField(
-                        blank=True, help_text="ns/name; empty for events of the run itself", max_length=507
-                    ),
-                ),
-                ("data", models.BinaryField()),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="event_blocks", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('first_seq', models.PositiveBigIntegerField()),
+                ('last_seq', models.PositiveBigIntegerField()),
+                ('pod', models.CharField(blank=True, help_text='ns/name; empty for events of the run itself', max_length=507)),
+                ('data', models.BinaryField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='event_blocks', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "first_seq"],
-                "indexes": [
-                    models.Index(fields=["run", "last_seq"], name="kubesched_u_run_id_cfb531_idx"),
-                    models.Index(fields=["run", "pod", "first_seq"], name="kubesched_u_run_id_2a5062_idx"),
-                ],
-                "constraints": [
-                    models.UniqueConstraint(fields=("run", "first_seq"), name="event_block_once"),
-                    models.CheckConstraint(
-                        condition=models.Q(("last_seq__gte", models.F("first_seq"))), name="event_block_not_empty"
-                    ),
-                ],
+                'ordering': ['run', 'first_seq'],
+                'indexes': [models.Index(fields=['run', 'last_seq'], name='kubesched_u_run_id_cfb531_idx'), models.Index(fields=['run', 'pod', 'first_seq'], name='kubesched_u_run_id_2a5062_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'first_seq'), name='event_block_once'), models.CheckConstraint(condition=models.Q(('last_seq__gte', models.F('first_seq'))), name='event_block_not_empty')],
             },
         ),
         migrations.CreateModel(
-            name="Cycle",
+            name='Cycle',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("number", models.PositiveIntegerField(help_text="1, 2, ... within the run")),
-                ("namespace", models.CharField(max_length=253)),
-                ("name", models.CharField(max_length=253)),
-                ("attempt", models.PositiveIntegerField(default=1)),
-                ("result", models.CharField(max_length=15)),
-                (
-                    "nodes_version",
-                    models.PositiveIntegerField(default=0, help_text="Version of the node list that its rows index."),
-                ),
-                ("trace", models.BinaryField()),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="cycles", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='1, 2, ... within the run')),
+                ('namespace', models.CharField(max_length=253)),
+                ('name', models.CharField(max_length=253)),
+                ('attempt', models.PositiveIntegerField(default=1)),
+                ('result', models.CharField(max_length=15)),
+                ('nodes_version', models.PositiveIntegerField(default=0, help_text='Version of the node list that its rows index.')),
+                ('trace', models.BinaryField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cycles', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "number"],
-                "indexes": [
-                    models.Index(fields=["run", "namespace", "name", "number"], name="kubesched_u_run_id_ab7e45_idx")
-                ],
-                "constraints": [models.UniqueConstraint(fields=("run", "number"), name="cycle_once")],
+                'ordering': ['run', 'number'],
+                'indexes': [models.Index(fields=['run', 'namespace', 'name', 'number'], name='kubesched_u_run_id_ab7e45_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'number'), name='cycle_once')],
             },
         ),
         migrations.CreateModel(
-            name="Breakpoint",
+            name='Breakpoint',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=200)),
-                ("where", models.TextField(help_text="A CEL expression over a cycle.")),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="breakpoints", to="kubesched_ui.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=200)),
+                ('where', models.TextField(help_text='A CEL expression over a cycle.')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='breakpoints', to='kubesched_ui.run')),
             ],
             options={
-                "ordering": ["run", "pk"],
-                "constraints": [models.UniqueConstraint(fields=("run", "name"), name="breakpoint_name_once")],
+                'ordering': ['run', 'pk'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'name'), name='breakpoint_name_once')],
             },
         ),
         migrations.AddIndex(
-            model_name="run",
-            index=models.Index(fields=["-created_at"], name="kubesched_u_created_40fa42_idx"),
+            model_name='run',
+            index=models.Index(fields=['-created_at'], name='kubesched_u_created_40fa42_idx'),
         ),
         migrations.AddIndex(
-            model_name="run",
-            index=models.Index(fields=["state", "heartbeat_at"], name="kubesched_u_state_d84c0c_idx"),
+            model_name='run',
+            index=models.Index(fields=['state', 'heartbeat_at'], name='kubesched_u_state_d84c0c_idx'),
         ),
         migrations.AddConstraint(
-            model_name="run",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("percentage", None), ("percentage__lte", 100), _connector="OR"),
-                name="percentage_is_a_percentage",
-            ),
+            model_name='run',
+            constraint=models.CheckConstraint(condition=models.Q(('percentage', None), ('percentage__lte', 100), _connector='OR'), name='percentage_is_a_percentage'),
         ),
         migrations.AddConstraint(
-            model_name="run",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "cancelled"])),
-                name="state_is_known",
-            ),
+            model_name='run',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'cancelled'])), name='state_is_known'),
         ),
         migrations.AddIndex(
-            model_name="clusterobject",
-            index=models.Index(fields=["scenario", "position"], name="kubesched_u_scenari_d3fe48_idx"),
+            model_name='clusterobject',
+            index=models.Index(fields=['scenario', 'position'], name='kubesched_u_scenari_d3fe48_idx'),
         ),
         migrations.AddConstraint(
-            model_name="clusterobject",
-            constraint=models.UniqueConstraint(
-                fields=("scenario", "kind", "namespace", "name"), name="object_once_per_scenario"
-            ),
+            model_name='clusterobject',
+            constraint=models.UniqueConstraint(fields=('scenario', 'kind', 'namespace', 'name'), name='object_once_per_scenario'),
         ),
     ]

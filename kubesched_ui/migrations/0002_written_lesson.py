@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.current_viewer
+import kubesched_ui.models.current_viewer
 from django.conf import settings
 from django.db import migrations, models
 
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('text', models.TextField(help_text='A lesson file without its scenario.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='lessons', to=settings.AUTH_USER_MODEL)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='lessons', to=settings.AUTH_USER_MODEL)),
                 ('scenario', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lessons', to='kubesched_ui.scenario')),
             ],
             options={

@@ -1,7 +1,7 @@
 """Adds WorkloadAnswer, and the best fixes of a run."""
 
 import django.db.models.deletion
-import kubesched_ui.fields
+import kubesched_ui.models.fields
 from django.db import migrations, models
 
 
@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="run",
             name="fixes",
-            field=kubesched_ui.fields.PackedJSONField(
+            field=kubesched_ui.models.fields.PackedJSONField(
                 editable=False,
                 help_text="The best fixes over all pods without a node; null: not searched.",
                 null=True,
@@ -30,10 +30,10 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=253)),
                 ('pod', models.CharField(help_text='ns/name of the pod that was explained.', max_length=507)),
                 ('number', models.PositiveIntegerField(help_text='Number of pods that are like it, itself included.')),
-                ('pods', kubesched_ui.fields.PackedJSONField(help_text='["ns/name", ...] of these pods.')),
+                ('pods', kubesched_ui.models.fields.PackedJSONField(help_text='["ns/name", ...] of these pods.')),
                 ('cause', models.CharField(help_text='A kind of docs/answers.md; empty if unknown.', max_length=40)),
                 ('sentence', models.TextField()),
-                ('answer', kubesched_ui.fields.PackedJSONField(help_text='scheduler_core.explain.Answer of the explained pod.')),
+                ('answer', kubesched_ui.models.fields.PackedJSONField(help_text='scheduler_core.explain.Answer of the explained pod.')),
                 ('fixed', models.BooleanField(default=False, help_text='Whether the fixes of the answer were searched.')),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='workload_answers', to='kubesched_ui.run')),
             ],

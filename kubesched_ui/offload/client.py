@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-from kubesched_ui import current_viewer
+from kubesched_ui.models import current_viewer
 from kubesched_ui.offload import request_worker
 from kubesched_ui.offload.pool import OffloadError, TaskCancelled, Ticket, TimedOut
 from kubesched_ui.offload.pools import get_pool

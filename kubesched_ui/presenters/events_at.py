@@ -10,8 +10,8 @@ from kubesched_ui.event_log.event_text import event_parts
 from kubesched_ui.event_log.events import Event
 from kubesched_ui.event_log.log import read_blocks
 from kubesched_ui.event_log.queue_sizes import LANE
-from kubesched_ui.fields import unpack
 from kubesched_ui.models import EventBlock, Run
+from kubesched_ui.models.fields import unpack
 from kubesched_ui.presenters.queue_timeline import Recording, recording_of
 
 SAME = 1e-9  # seconds; closer times count as equal

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from kubesched_ui import current_viewer
-from kubesched_ui.models import Run
+from kubesched_ui.models import Run, current_viewer
 from kubesched_ui.offload.pool import Crashed, OutOfMemory, Ticket, TimedOut, Worker
 from kubesched_ui.offload.pools import get_pool
 from kubesched_ui.queries import search_worker

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from django.conf import settings
 
-from kubesched_ui.fields import unpack
 from kubesched_ui.models import Run
+from kubesched_ui.models.fields import unpack
 from kubesched_ui.runs import pod_template
 from kubesched_ui.scenarios import virtual_time
 from scheduler_core.api.objects import Object, Pod

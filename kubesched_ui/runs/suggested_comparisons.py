@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kubesched_ui import current_viewer
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, current_viewer
 from kubesched_ui.runs import config_resolution, scoring
 from kubesched_ui.runs.release_choices import is_release, release_choices
 from kubesched_ui.runs.scoring import Scoring

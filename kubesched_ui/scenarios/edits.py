@@ -4,13 +4,13 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
-from kubesched_ui.fields import pack
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import IngestError, Limits, chunked_store, ingest_files, preflight
 from kubesched_ui.ingest.errors import Warn, Where
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.warnings import UNKNOWN_FIELD
 from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models.fields import pack
 from scheduler_core.api.fields import unknown_fields
 
 FILE = "the text"

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from kubesched_ui.fields import pack, unpack
 from kubesched_ui.ingest.result import Key, Record
+from kubesched_ui.models.fields import pack, unpack
 from kubesched_ui.scenarios.cluster_overview import (
     ClusterView,
     NodeLine,

@@ -60,7 +60,7 @@ def read_upload(job: UploadJob) -> Any:
     """Read and store an upload for its owner as `read_and_store` does. Also raises TooLargeForPool."""
     from django.db import connection
 
-    from kubesched_ui import current_viewer
+    from kubesched_ui.models import current_viewer
 
     if job.small:
         signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)

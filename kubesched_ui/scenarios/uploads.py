@@ -19,12 +19,11 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import connection
 from django.http import HttpRequest
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import IngestError, chunked_store
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.run_file import RunFile
-from kubesched_ui.models import Scenario
+from kubesched_ui.models import Scenario, current_viewer
 from kubesched_ui.offload.pool import Crashed, OffloadError, OutOfMemory, PoolBusy, Ticket, TimedOut
 from kubesched_ui.offload.pools import find_pool, get_pool
 from kubesched_ui.runtime.outages import Outage, ServiceUnavailable

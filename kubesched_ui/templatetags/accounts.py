@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from kubesched_ui import current_viewer
+from kubesched_ui.models import current_viewer
 
 register = template.Library()
 

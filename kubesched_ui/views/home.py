@@ -9,11 +9,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from kubesched_ui import current_viewer
 from kubesched_ui.clusters import connections, queries
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.ingest.kinds import DEVICE_KINDS, GROUP_KINDS
-from kubesched_ui.models import Run, Scenario, Upgrade, is_number
+from kubesched_ui.models import Run, Scenario, Upgrade, current_viewer, is_number
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults

@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, current_viewer
 from kubesched_ui.runs.config_summary import config_summary
 from scheduler_core.releases import NEWEST
 

@@ -9,13 +9,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.ingest import IngestError
 from kubesched_ui.lessons import catalog, written_lessons
 from kubesched_ui.lessons.catalog import Lesson
 from kubesched_ui.lessons.errors import LessonError, Unknown
-from kubesched_ui.models import WrittenLesson
+from kubesched_ui.models import WrittenLesson, current_viewer
 from kubesched_ui.offload.pool import OffloadError
 from kubesched_ui.views.embedding import embeddable
 from kubesched_ui.views.form_fields import named

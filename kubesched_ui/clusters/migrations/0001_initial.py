@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.fields
+import kubesched_ui.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('analysed_version', models.PositiveBigIntegerField(default=0, help_text='resourceVersion of view, counts, answers.')),
                 ('analysis_message', models.TextField(blank=True, help_text='A sentence if the analysis fails.')),
                 ('version', models.PositiveBigIntegerField(default=0, help_text='Grows whenever a page has something new to show.')),
-                ('view', kubesched_ui.fields.PackedJSONField(help_text='The cluster in the format of /api/scenarios/{id}/map; null: none yet.', null=True)),
+                ('view', kubesched_ui.models.fields.PackedJSONField(help_text='The cluster in the format of /api/scenarios/{id}/map; null: none yet.', null=True)),
                 ('counts', models.JSONField(default=dict, help_text='{nodes, pods, bound, pending, never, not now, not asked, kinds: {kind: number}}')),
                 ('report', models.JSONField(default=dict, help_text='Summary of the judge since the follower started to judge.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

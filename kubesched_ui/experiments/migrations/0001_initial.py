@@ -2,8 +2,8 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.current_viewer
-import kubesched_ui.fields
+import kubesched_ui.models.current_viewer
+import kubesched_ui.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -45,8 +45,8 @@ class Migration(migrations.Migration):
                 ('seconds', models.FloatField(default=0, help_text='Seconds of computation of all cells.')),
                 ('result_bytes', models.PositiveBigIntegerField(default=0, help_text='Bytes of the results as JSON.')),
                 ('claimed_at', models.DateTimeField(editable=False, help_text='When a worker last claimed a cell.', null=True)),
-                ('answer', kubesched_ui.fields.PackedJSONField(help_text='The summary of the question; null: not yet.', null=True)),
-                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='experiments', to=settings.AUTH_USER_MODEL)),
+                ('answer', kubesched_ui.models.fields.PackedJSONField(help_text='The summary of the question; null: not yet.', null=True)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='experiments', to=settings.AUTH_USER_MODEL)),
                 ('scenario', models.ForeignKey(help_text='The first one of the document.', on_delete=django.db.models.deletion.CASCADE, related_name='experiments', to='kubesched_ui.scenario')),
             ],
             options={
@@ -69,10 +69,10 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveIntegerField(help_text='1, 2, ... within the experiment, in the order of the plan.')),
                 ('round', models.PositiveIntegerField(default=1)),
                 ('address', models.CharField(help_text='Hash of all that the result depends on.', max_length=64)),
-                ('cell', kubesched_ui.fields.PackedJSONField(help_text='In the format of scheduler_core/experiments/cell.py.')),
-                ('labels', kubesched_ui.fields.PackedJSONField(default=dict, help_text='What distinguishes it, such as configuration and seed.')),
-                ('result', kubesched_ui.fields.PackedJSONField(null=True)),
-                ('metrics', kubesched_ui.fields.PackedJSONField(default=dict, help_text='Name -> number, of the result.')),
+                ('cell', kubesched_ui.models.fields.PackedJSONField(help_text='In the format of scheduler_core/experiments/cell.py.')),
+                ('labels', kubesched_ui.models.fields.PackedJSONField(default=dict, help_text='What distinguishes it, such as configuration and seed.')),
+                ('result', kubesched_ui.models.fields.PackedJSONField(null=True)),
+                ('metrics', kubesched_ui.models.fields.PackedJSONField(default=dict, help_text='Name -> number, of the result.')),
                 ('seconds', models.FloatField(default=0, help_text='Seconds of its computation.')),
                 ('reused', models.BooleanField(default=False, help_text="Whether the result is a copy of an equal cell's.")),
                 ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cells', to='experiments.experiment')),

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import kubesched_ui.current_viewer
+import kubesched_ui.models.current_viewer
 from django.conf import settings
 from django.db import migrations, models
 
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('expires_at', models.DateTimeField(db_index=True)),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='live_classes', to=settings.AUTH_USER_MODEL)),
+                ('owner', models.ForeignKey(blank=True, default=kubesched_ui.models.current_viewer.owner_id, editable=False, help_text='Creator; null for samples and without accounts.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='live_classes', to=settings.AUTH_USER_MODEL)),
                 ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='live_classes', to='kubesched_ui.run')),
                 ('share', models.ForeignKey(blank=True, help_text='Share through which students can view the run.', null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.share')),
             ],

@@ -11,13 +11,12 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.models import Group, Share
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.experiments.models import Experiment
 from kubesched_ui.lessons.written_lessons import START
-from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson
+from kubesched_ui.models import Run, Scenario, Upgrade, WrittenLesson, current_viewer
 from kubesched_ui.runs.services import RunSettings, create_run
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.uploads import store_upload

@@ -5,9 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import share_links
-from kubesched_ui.models import WrittenLesson
+from kubesched_ui.models import WrittenLesson, current_viewer
 from kubesched_ui.views import lessons
 from tests.examples import selection
 from tests.kubesched_ui.accounts.conftest import World, client_of

@@ -11,11 +11,10 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access, share_links
 from kubesched_ui.accounts.access import OWN, SEE, START, Viewer, can_view
 from kubesched_ui.accounts.models import Group, Share
-from kubesched_ui.models import Run, Scenario
+from kubesched_ui.models import Run, Scenario, current_viewer
 from kubesched_ui.runs import fork_create
 from kubesched_ui.scenarios.samples import load_samples
 from tests.examples import examples

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import share_links
 from kubesched_ui.accounts.models import Share
 from kubesched_ui.lessons import written_lessons
-from kubesched_ui.models import Scenario, WrittenLesson
+from kubesched_ui.models import Scenario, WrittenLesson, current_viewer
 from tests.kubesched_ui.accounts.conftest import World, client_of
 from tests.kubesched_ui.live_classes.conftest import opened_at
 

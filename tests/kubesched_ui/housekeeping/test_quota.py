@@ -12,12 +12,11 @@ from django.db.models import BinaryField
 from django.db.transaction import TransactionManagementError
 from django.test import Client
 
-from kubesched_ui import current_viewer
 from kubesched_ui.housekeeping import quota
 from kubesched_ui.housekeeping.quota import OverQuota
 from kubesched_ui.ingest import chunked_store
 from kubesched_ui.lessons import catalog, publish_run
-from kubesched_ui.models import Quota, Run, Scenario
+from kubesched_ui.models import Quota, Run, Scenario, current_viewer
 from kubesched_ui.runs import services
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.upgrades.services import create_upgrade

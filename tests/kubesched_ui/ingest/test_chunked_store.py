@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from kubesched_ui.fields import pack
 from kubesched_ui.ingest import IngestError, chunked_store
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models.fields import pack
 from kubesched_ui.runs import tasks
 from kubesched_ui.scenarios import edits
 from tests.kubesched_ui.clusters import ingested, node, pod

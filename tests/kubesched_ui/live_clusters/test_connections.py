@@ -17,13 +17,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from kubesched_ui import current_viewer
 from kubesched_ui.accounts import access
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.clusters import connections, leases, queries, supervisor
 from kubesched_ui.clusters.connections import CannotConnect
 from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.clusters.supervisor import FollowerSupervisor
+from kubesched_ui.models import current_viewer
 from kubesched_ui.runtime.env import InvalidEnvironment
 from scheduler_core.errors import InputError
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kubesched_ui import current_viewer
 from kubesched_ui.ingest import IngestError
-from kubesched_ui.models import ClusterObject, Scenario
+from kubesched_ui.models import ClusterObject, Scenario, current_viewer
 from kubesched_ui.offload import pool as pools_module
 from kubesched_ui.offload.pool import Pool, Ticket
 from kubesched_ui.offload.pools import configs, get_pool, stop_pools

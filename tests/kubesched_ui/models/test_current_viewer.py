@@ -8,8 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from kubesched_ui import current_viewer
-from kubesched_ui.models import Run, Scenario, Upgrade
+from kubesched_ui.models import Run, Scenario, Upgrade, current_viewer
 from kubesched_ui.runs.tasks import execute_run
 from kubesched_ui.scenarios.samples import load_samples
 from kubesched_ui.scenarios.upload_worker import UploadJob, read_upload
