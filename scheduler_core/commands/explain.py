@@ -20,10 +20,12 @@ from scheduler_core.commands.console import (
     release_of,
     snapshot_of,
 )
+from scheduler_core.commands.event_report import write_events
 from scheduler_core.commands.progress import shown
 from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
+from scheduler_core.evidence import events
 from scheduler_core.explain.answer import Answer
 from scheduler_core.explain.explain import explain
 from scheduler_core.explain.render import render
@@ -39,9 +41,21 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
 
     Pods are tried in queue order, each after the earlier pods are placed; so the given pod has the same answer as among
     all. If it is bound, it is first removed from its node, unless no scheduler placed it there. Raises InputError.
+
+    Of a file with events alone, their messages are explained.
     """
+    data = read_bytes(args.snapshot)
+    try:
+        return _explain(args, data, out)
+    except InputError:
+        if (report := events.read(data, args.snapshot)) is None:
+            raise
+        return write_events(args, report, out)
+
+
+def _explain(args: argparse.Namespace, data: bytes, out: IO[str]) -> int:
     registry = with_plugins(args.plugins, PLUGINS)
-    snapshot = snapshot_of(args, read_bytes(args.snapshot), args.snapshot)
+    snapshot = snapshot_of(args, data, args.snapshot)
     raws, release = snapshot.objects, release_of(args, snapshot)
     read = partial(load, release=release, registry=registry, unknown=args.unknown_plugins)
     enabled = None if args.config else enabling(name for name in registry if name not in PLUGINS)

@@ -28,11 +28,12 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         if args.json:
             print_json(answer, out)
         else:
-            print("\n".join([*([""] if number else []), *_lines(answer)]), file=out)
+            print("\n".join([*([""] if number else []), *message_lines(answer)]), file=out)
     return 0
 
 
-def _lines(answer: MessageAnswer) -> Iterator[str]:
+def message_lines(answer: MessageAnswer) -> Iterator[str]:
+    """Yield the lines of the answer to a message."""
     who = f"{some(answer.pods, 3)}: " if answer.pods else ""
     yield f"{who}{answer.sentence}"
     yield from (f"  {line}" for reason in answer.reasons for line in _reason(reason, answer.nodes))

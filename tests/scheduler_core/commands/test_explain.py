@@ -12,6 +12,7 @@ from tests.clusters import CLUSTERS, cluster_id
 from tests.examples import sample
 from tests.scheduler_core.build import node, pod, static_pod
 from tests.scheduler_core.commands.conftest import ROOT
+from tests.scheduler_core.evidence.test_events import LIFE as LIFE_OF_EVENTS
 
 pytestmark = pytest.mark.slow
 
@@ -258,3 +259,12 @@ def test_an_error_of_the_configuration_names_its_file(cli):
     error = cli.error("explain", cli.snapshot(node("n1"), pod("a")), "--config", config)
     assert f"explain: {config}: " in error
     assert "profilez" in error
+
+
+def test_events_without_a_cluster(cli):
+    path = cli.snapshot(*LIFE_OF_EVENTS)
+    found = cli.out("explain", path, code=1)
+    assert found.startswith("By 5 events, 1 pod waits for a node, 1 were bound")
+    assert "\n1 pod, 2 messages: shop/b\n  shop/b: None of 3 nodes takes the pod: 3 lack cpu.\n" in found
+    assert cli.out("explain", path, "--pod", "shop/a") == "shop/a: bound to n1\n"
+    assert "Pod shop/x: has no event about scheduling" in cli.error("explain", path, "--pod", "shop/x")
