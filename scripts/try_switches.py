@@ -29,8 +29,8 @@ from scheduler_core.commands import replay, replay_time  # noqa: E402
 from scheduler_core.config.loader import load  # noqa: E402
 from scheduler_core.errors import InputError  # noqa: E402
 from scheduler_core.releases import RELEASES, Release, get_release  # noqa: E402
-from scheduler_core.releases.behaviors import apply_differences, differences  # noqa: E402
 from scheduler_core.releases.conformance import UNNOTICED  # noqa: E402
+from scheduler_core.releases.differences import apply_differences, differences  # noqa: E402
 from scheduler_core.releases.release import BEHAVIORS  # noqa: E402
 from tests.conformance import GOLDEN, golden_cases, golden_sets  # noqa: E402
 

@@ -149,7 +149,7 @@ def test_the_lists_add_a_working_plugin_and_release(tmp_path: Path) -> None:
     edit(catalog, others, f'    "OddNodes": ("{number}", ""),\n{others}')
     edit(catalog, "RELEASES: dict[str, Release]", f"{made}RELEASES: dict[str, Release]")
     edit(catalog, f"{newest}),\n", f"{newest}, {added}),\n")
-    edit("releases/release.py", "    # Pod groups.\n", f"    {field}\n\n    # Pod groups.\n")
+    edit("releases/behaviors/pod_groups.py", "class PodGroupBehaviors:\n", f"class PodGroupBehaviors:\n    {field}\n")
     run = subprocess.run([sys.executable, "-c", CHECK], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.stderr == ""
     decided, node, older, newer = run.stdout.splitlines()

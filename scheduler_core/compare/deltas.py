@@ -13,7 +13,7 @@ from scheduler_core.api.objects import describe
 from scheduler_core.api.profile import Profile
 from scheduler_core.compare.inputs import Inputs, Item
 from scheduler_core.releases import Release, get_release
-from scheduler_core.releases.behaviors import apply_differences, differences
+from scheduler_core.releases.differences import apply_differences, differences
 
 SETTINGS = ("seed", "tie_break", "preemption", "percentage", "until", "choices", "only", "pods")
 LISTS = ("timeline", "arrivals")  # parts of a scenario's spec that are compared entry by entry

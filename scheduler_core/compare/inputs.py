@@ -20,7 +20,7 @@ from scheduler_core.forks.reconfigure import SETTINGS
 from scheduler_core.forks.stages import Stage, plan_single_pass, plan_virtual_time
 from scheduler_core.recording.objects import objects_at
 from scheduler_core.releases import Release, get_release
-from scheduler_core.releases.behaviors import apply_differences
+from scheduler_core.releases.differences import apply_differences
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import AS_UPSTREAM, Choices
 from scheduler_core.virtual_time.scenario import API_VERSION, KIND, Scenario

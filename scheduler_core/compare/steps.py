@@ -22,7 +22,7 @@ from scheduler_core.compare.run_side import RunCycle
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.ladder import of_one_node, phrase_of
 from scheduler_core.framework.interface import PASSES, Int64, Status, Verdict
-from scheduler_core.releases.behaviors import merged
+from scheduler_core.releases.differences import merged
 from scheduler_core.search.cycle_steps import span_text
 
 Rows = npt.NDArray[np.intp]

@@ -1,6 +1,6 @@
 """The releases, each with its default feature gates: versions of configurations, default plugins, points.
 
-The metadata in release.py determine the values of behaviours.
+The metadata in behaviors/ determine the values of behaviours.
 """
 
 from collections.abc import Mapping

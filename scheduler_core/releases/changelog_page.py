@@ -1,13 +1,13 @@
 """The page of changes by release: `python -m scheduler_core releases` prints docs/releases.md."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scheduler_core.releases import FRAMEWORK, RELEASES
+from scheduler_core.releases.behaviors.behavior import UPSTREAM, Behavior
 from scheduler_core.releases.conformance import CASES, RECORDED_WITH, UNNOTICED, Cases, state
-from scheduler_core.releases.release import BEHAVIORS, UPSTREAM, Behavior, Release
+from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.releases.versions import minor_of, numbered, splits
 
 ORDER = sorted(RELEASES, key=numbered)
@@ -200,7 +200,7 @@ def _unnoticed() -> Iterator[str]:
 
 
 def _changed() -> Iterator[str]:
-    names = [field.name for field in fields(Release)]
+    names = ["default_plugins", *BEHAVIORS]
     for release in reversed(ORDER[1:]):
         found = [(change, _words(change)) for name in names for change in changes(name) if change.release == release]
         yield from ("", f"### {release}", "")

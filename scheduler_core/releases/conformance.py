@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.behaviors import differences
+from scheduler_core.releases.differences import differences
 from scheduler_core.releases.versions import minor_of
 
 VERIFIED, BY_SOURCES = "verified", "by sources"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.behaviors import BehaviorDifference, differences
 from scheduler_core.releases.catalog import PATCHES
 from scheduler_core.releases.conformance import CASES, is_verified
+from scheduler_core.releases.differences import BehaviorDifference, differences
 from scheduler_core.releases.release import BEHAVIORS, Release
 from scheduler_core.releases.versions import minor_of, numbered
 

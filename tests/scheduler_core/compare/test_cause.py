@@ -18,7 +18,7 @@ from scheduler_core.compare.root_cause import RootCause, cause_of
 from scheduler_core.errors import InputError
 from scheduler_core.forks.mutations import read_changes
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.behaviors import apply_differences, differences
+from scheduler_core.releases.differences import apply_differences, differences
 from tests.conformance import golden_cases
 from tests.examples import sample
 from tests.scheduler_core.build import Raw, node, pod

@@ -7,9 +7,9 @@ import pytest
 
 from scheduler_core.__main__ import main
 from scheduler_core.releases import FRAMEWORK, RELEASES, conformance
-from scheduler_core.releases.behaviors import differences
 from scheduler_core.releases.changelog_page import ORDER, changes
 from scheduler_core.releases.conformance import BY_SOURCES, CASES, Cases, is_verified, state, verification
+from scheduler_core.releases.differences import differences
 from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.releases.versions import is_within
 from tests.conformance import cycle_counts, golden_sets, known_differences

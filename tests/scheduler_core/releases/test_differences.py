@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from scheduler_core.releases import FRAMEWORK, RELEASES, get_release
-from scheduler_core.releases.behaviors import apply_differences, differences
+from scheduler_core.releases.differences import apply_differences, differences
 
 
 def test_since_is_the_release_that_changed_the_behavior() -> None:

@@ -1,6 +1,6 @@
 """Behaviours that patch releases change: a case on both sides of each patch release.
 
-The clusters are those of the pull requests that releases/release.py names, or of their tests.
+The clusters are those of the pull requests that releases/behaviors/ names, or of their tests.
 """
 
 import re

@@ -5,8 +5,8 @@ import pytest
 from scheduler_core.config.known_out_of_tree import closest, what_is
 from scheduler_core.errors import InputError
 from scheduler_core.releases import RELEASES, get_release
-from scheduler_core.releases.behaviors import apply_differences, differences
 from scheduler_core.releases.catalog import PATCHES, PLUGIN_RELEASES
+from scheduler_core.releases.differences import apply_differences, differences
 from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.releases.versions import is_within, minor_of, numbered
 

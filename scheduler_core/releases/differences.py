@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.behaviors.behavior import changelog_link
 from scheduler_core.releases.catalog import patch_release
-from scheduler_core.releases.release import BEHAVIORS, DefaultPoints, PluginWeights, Release, changelog_link
+from scheduler_core.releases.release import BEHAVIORS, DefaultPoints, PluginWeights, Release
 from scheduler_core.releases.versions import numbered
 
 # The configuration versions that a release supports, and their meaning. They change together.
