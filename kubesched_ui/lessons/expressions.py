@@ -4,7 +4,8 @@ them.
     score("web-1", "n2", "NodeResourcesFit") >= 3 * free("n1", "cpu")
 
 There are no attributes, no powers, and no names other than those of functions. Strings can only be compared.
-`in_run("then", X)` evaluates X in another run of the lesson.
+`in_run("then", X)` evaluates X in another run of the lesson, `what_if("Pod/web spec.priority", "5", X)` in the runs
+with a changed field.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ class Functions(Protocol):
 
     def in_run(self, name: str) -> Functions:
         """Return the facts of another run. Raises Unknown."""
+
+    def what_if(self, field: str, text: str) -> Functions:
+        """Return the facts of the runs with a changed field. Raises Unknown."""
 
 
 def evaluate(text: str, facts: Functions) -> Any:
@@ -96,6 +100,8 @@ def _value(part: ast.expr, facts: Functions) -> Any:
             return [_value(one, facts) for one in part.elts]
         case ast.Call(func=ast.Name(id="in_run")):
             return _elsewhere(part, facts)
+        case ast.Call(func=ast.Name(id="what_if")):
+            return _tried(part, facts)
         case ast.Call(func=ast.Name(id=name)):
             args = [_value(one, facts) for one in part.args]
             return facts.call(name, args, {str(one.arg): _value(one.value, facts) for one in part.keywords})
@@ -118,6 +124,15 @@ def _elsewhere(part: ast.Call, facts: Functions) -> Any:
     if len(part.args) != 2 or part.keywords:
         raise Unknown('in_run takes the name of a run and an expression: in_run("then", node_of("web"))')
     return _value(part.args[1], facts.in_run(str(_value(part.args[0], facts))))
+
+
+def _tried(part: ast.Call, facts: Functions) -> Any:
+    if len(part.args) != 3 or part.keywords:
+        raise Unknown(
+            'what_if takes a field, its value and an expression: what_if("Pod/a spec.priority", "5", victims("b"))'
+        )
+    field, text, expression = part.args
+    return _value(expression, facts.what_if(str(_value(field, facts)), str(_value(text, facts))))
 
 
 def _operation(part: ast.BinOp, facts: Functions) -> Any:

@@ -7,7 +7,7 @@ focus to the attempt in focus. Functions about the cluster use the timepoint bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from kubesched_ui.lessons import event_recorder
 from kubesched_ui.lessons.constants import CONSTANTS
@@ -23,6 +23,8 @@ from scheduler_core.errors import InputError
 from scheduler_core.provenance.tree import Tree
 from scheduler_core.queue.queued_pod import BACKOFF, POPPED, UNSCHEDULABLE
 from scheduler_core.releases import RELEASES, get_release
+from scheduler_core.releases.feature_gates import GATES, gates_of
+from scheduler_core.releases.release import BEHAVIORS
 from scheduler_core.search.provenance import Question
 from scheduler_core.search.queue_times import Move
 
@@ -51,10 +53,13 @@ class Lookups:
         except InputError as problem:
             raise Unknown(f"{name}: {problem}") from None
 
-    def in_run(self, name: str) -> Facts:
+    def in_run(self, name: str) -> Self:
         if name not in self.runs:
             raise Unknown(f"the lesson has no run {name[:60]!r}")
-        return Facts(self.runs, Focus(run=name))
+        return type(self)(self.runs, Focus(run=name))
+
+    def what_if(self, field: str, text: str) -> Facts:
+        raise Unknown("what_if is only for the claims of a lesson")
 
     # ---- lookups
 
@@ -541,6 +546,31 @@ class Facts(Lookups):
         if name not in RELEASES:
             raise Unknown(f"there is no release {name[:60]!r}")
         return name
+
+    def does(self, behavior: str, release: str) -> bool | str:
+        """What a release does: the value of a behaviour of `scheduler_core/releases/release.py`."""
+        if behavior not in BEHAVIORS:
+            raise Unknown(f"there is no behaviour {behavior[:60]!r}")
+        return getattr(get_release(release), behavior)
+
+    def since(self, behavior: str) -> str:
+        """The first release from which on all releases behave as the newest one."""
+        names = list(RELEASES)
+        others = [i for i, name in enumerate(names) if self.does(behavior, name) != self.does(behavior, names[-1])]
+        return names[others[-1] + 1] if others else names[0]
+
+    def until(self, behavior: str) -> str:
+        """The last release up to which all releases behave as the oldest one."""
+        names = list(RELEASES)
+        others = [i for i, name in enumerate(names) if self.does(behavior, name) != self.does(behavior, names[0])]
+        return names[others[0] - 1] if others else names[-1]
+
+    def gate(self, name: str, release: str) -> str:
+        """Whether a feature gate is `on` or `off` by default in a release; `none` if the release does not have it."""
+        if name not in GATES:
+            raise Unknown(f"there is no feature gate {name[:60]!r}")
+        found = gates_of(get_release(release))
+        return "none" if name not in found else "on" if found[name] else "off"
 
     def default_weight(self, plugin: str, release: str) -> int:
         """The weight of a plugin in a release's default profile."""

@@ -1,9 +1,11 @@
 """Lesson linter: checks every figure, every answer and the link of every focus, and rejects numbers that are not
 computed."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from django.urls import NoReverseMatch, resolve
 from django.utils.html import strip_tags
 
-from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, step_state
+from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, statements, step_state
 from kubesched_ui.lessons.catalog import COURSE, Lesson, course, paths
 from kubesched_ui.lessons.decisive_fields import hidden_fields
 from kubesched_ui.lessons.errors import LessonError, Unknown
@@ -27,6 +29,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.search.provenance import DISAGREES, UNEXPLAINED
 
 MIN_QUESTIONS = 3  # per lesson
+KINDS = ("computed", "by release", "by source")  # what a statement can rest on
 VERBATIM = RESOURCES / "docs" / "writing-plugins.md"
 
 
@@ -37,10 +40,14 @@ class Checked:
     lessons: int = 0
     questions: int = 0
     figures: int = 0
+    sentences: Counter[str] = dataclass_field(default_factory=Counter)
 
     def __str__(self) -> str:
-        counts = (count(number, name.removesuffix("s")) for name, number in vars(self).items())
-        return f"{', '.join(counts)}: all hold"
+        named = {"lesson": self.lessons, "question": self.questions, "figure": self.figures}
+        counts = [count(number, name) for name, number in named.items()]
+        kinds = [f"{self.sentences[kind]} {kind}" for kind in KINDS]
+        statements = sum(self.sentences[kind] for kind in KINDS)
+        return f"{', '.join(counts)}, {count(statements, 'statement')} ({', '.join(kinds)}): all hold"
 
 
 def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Checked:
@@ -52,7 +59,7 @@ def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Che
         if names and not path.stem.startswith(tuple(names)):
             continue
         lesson = Lesson(parser.read(path))
-        checked = check_lesson(lesson)
+        checked = _Check(lesson, complete=True).run()
         if searches:
             check_hidden_fields(lesson)
         last = lesson.steps[-1].ask
@@ -66,6 +73,7 @@ def check(folder: Path, names: Sequence[str] = (), searches: bool = True) -> Che
         found.lessons += 1
         found.questions += checked.questions
         found.figures += checked.figures
+        found.sentences += checked.sentences
     return found
 
 
@@ -112,8 +120,11 @@ def problems(lesson: Lesson) -> list[LessonError]:
 
 
 class _Check:
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson, self.file = lesson, lesson.file
+    """The check of a lesson. `complete`: every statement must rest on something."""
+
+    def __init__(self, lesson: Lesson, complete: bool = False) -> None:
+        self.lesson, self.file, self.complete = lesson, lesson.file, complete
+        self.used: set[str] = set()
         self.words = {word for run in lesson.runs.values() for word in run.words} | set(lesson.runs)
         self.words |= {
             path
@@ -129,6 +140,10 @@ class _Check:
         self.head()
         for number in range(1, len(self.lesson.steps) + 1):
             self.step(number)
+        head = self.lesson.head
+        for kind, names in (("claims", head.claims), ("sources", head.sources)):
+            if unused := [name for name in names if name not in self.used]:
+                raise self.file.error(f"{kind}.{unused[0]}", "no sentence names it")
         return self.found
 
     def head(self) -> None:
@@ -136,6 +151,9 @@ class _Check:
         opening = Facts(self.lesson.runs)
         for field in ("title", "summary"):
             self._line(field, getattr(self.lesson.head, field), opening)
+        for name, source in self.lesson.head.sources.items():
+            if problem := statements.source_problem(source):
+                raise self.file.error(f"sources.{name}", problem)
 
     @contextmanager
     def _at(self, path: str) -> Iterator[None]:
@@ -174,6 +192,7 @@ class _Check:
         self._line(f"{path}.title", step.title, Facts(lesson.runs))
         self._prose(section.before, lesson.facts(number, hides=True))
         self._prose(section.after, lesson.facts(number))
+        self._statements([section.before, section.after], lesson.facts(number))
         for index, expression in enumerate(step.holds):
             with self._at(f"{path}.holds[{index}]"):
                 if evaluate(expression, lesson.facts(number)) is not True:
@@ -185,6 +204,29 @@ class _Check:
         with self._at(path):
             for revealed in (False, True):
                 step_state.shows(lesson, number, revealed)
+
+    def _statements(self, texts: Sequence[Prose], facts: Facts) -> None:
+        """Check what the statements of a section rest on."""
+        claims, sources = self.lesson.head.claims, self.lesson.head.sources
+        name, marks = f"{self.file.name}.md", set[str]()
+        for text in texts:
+            for found in markdown.MARK.finditer(text.text):
+                if found[1] not in claims and found[1] not in sources:
+                    line = text.line + text.text.count("\n", 0, found.start())
+                    raise LessonError(name, line, f"{found[0]} is neither a claim nor a source of the head")
+            for one in statements.sentences(text.text):
+                line = text.line + one.line
+                with self._at("claims"):
+                    kind = statements.kind_of(one, claims)
+                if not kind and self.complete:
+                    raise LessonError(name, line, f"this statement rests on nothing: {one.text[:80]}")
+                self.found.sentences[kind] += 1
+                marks.update(one.marks)
+        self.used |= marks
+        for mark in sorted(marks & claims.keys()):
+            with self._at(f"claims.{mark}"):
+                if evaluate(claims[mark], statements.ClaimFacts(facts.runs, facts.focus)) is not True:
+                    raise Unknown(f"{claims[mark]} is not true")
 
     def _focus(self, number: int) -> None:
         """Check that what is in focus exists and has an address."""

@@ -14,6 +14,7 @@ from kubesched_ui.lessons.expressions import Functions, evaluate, parse
 from kubesched_ui.lessons.formatting import WORDS, shown
 
 FIGURE = re.compile(r"\{\{(.{0,1000}?)\}\}", re.S)  # bounded: the time for unclosed braces
+MARK = re.compile(r"\[\^([a-z0-9-]{1,40})\]")  # what a sentence rests on, see statements.py; not shown
 _HOLDER = re.compile("\ue000(\\d+)\ue001")
 _CODE = re.compile(r"```.*?```|`([^`]*)`", re.S)
 # Digits that belong to names and are not figures.
@@ -40,6 +41,11 @@ def figures(text: str) -> list[tuple[str, int]]:
     return [(found[1].strip(), text.count("\n", 0, found.start())) for found in FIGURE.finditer(text)]
 
 
+def without_marks(text: str) -> str:
+    """Return the text as learners see it."""
+    return MARK.sub("", text)
+
+
 def render(text: str, facts: Functions) -> SafeString:
     """Render the text as HTML. Raises Unknown."""
     return _render(text, facts, _markdown.render)
@@ -52,7 +58,7 @@ def render_line(text: str, facts: Functions) -> SafeString:
 
 def plain(text: str, facts: Functions) -> str:
     """Return the text with its figures filled in, without rendering Markdown. Raises Unknown."""
-    return FIGURE.sub(lambda found: shown(evaluate(found[1], facts)), text)
+    return FIGURE.sub(lambda found: shown(evaluate(found[1], facts)), without_marks(text))
 
 
 def _render(text: str, facts: Functions, markdown: Callable[[str], str]) -> SafeString:
@@ -62,14 +68,14 @@ def _render(text: str, facts: Functions, markdown: Callable[[str], str]) -> Safe
         found.append(shown(evaluate(figure[1], facts)))
         return f"\ue000{len(found) - 1}\ue001"
 
-    made = markdown(FIGURE.sub(hold, re.sub("[\ue000\ue001]", "", text)))
+    made = markdown(FIGURE.sub(hold, re.sub("[\ue000\ue001]", "", without_marks(text))))
     return mark_safe(_HOLDER.sub(lambda at: f'<span class="figure">{escape(found[int(at[1])])}</span>', made))
 
 
 def problems(text: str, words: set[str], verbatim: str = "") -> list[MarkdownProblem]:
     """Find numbers that are not computed. `words`: names that may appear as code. `verbatim`: the text that every code
     block must be a part of."""
-    rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    rest = FIGURE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), without_marks(text))
     found: list[MarkdownProblem] = []
 
     def look(code: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from kubesched_ui.lessons.errors import LessonError
 from kubesched_ui.lessons.machine import LABELS
 from scheduler_core.config.document import line_of
 
-MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS = 200_000, 20, 4, 12
+MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS, MAX_CLAIMS = 200_000, 20, 4, 12, 60
 MAX_MARKUP = 5_000  # characters with a meaning in Markdown; rendering takes about 60 µs for each
 REVEALED = "### Revealed"
 _MARKUP = re.compile(r"[\[\]*_`|<&!]")
@@ -127,13 +127,15 @@ class Step(Strict, kw_only=True):
 
 class Head(Strict, kw_only=True):
     """The head of a lesson. `lights`: parts of machine.py. `scenario`: name of a sample file, or the spec of a Scenario
-    document."""
+    document. `claims` and `sources`: what marked sentences rest on, by name: expressions, and files with a release."""
 
     title: str
     summary: str
     lights: list[str] = []
     scenario: str | dict[str, Any] = ""
     runs: dict[str, Settings] = {}
+    claims: dict[str, str] = {}
+    sources: dict[str, str] = {}
     steps: list[Step]
 
 
@@ -292,6 +294,10 @@ def _check(lesson: LessonFile) -> None:
         raise lesson.error("steps", f"must be 1 to {MAX_STEPS}, got {len(head.steps)}")
     if len(head.runs) > MAX_RUNS:
         raise lesson.error("runs", f"must be at most {MAX_RUNS}, got {len(head.runs)}")
+    if len(head.claims) > MAX_CLAIMS or len(head.sources) > MAX_CLAIMS:
+        raise lesson.error("claims", f"and sources must be at most {MAX_CLAIMS} each")
+    if both := sorted(head.claims.keys() & head.sources.keys()):
+        raise lesson.error(f"sources.{both[0]}", "is also the name of a claim")
     for number, part in enumerate(head.lights):
         if part not in LABELS:
             problem = f"{part[:60]!r} is not a part of the picture; the parts are {', '.join(LABELS)}"

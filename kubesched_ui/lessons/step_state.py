@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kubesched_ui.lessons import changes, diagram, feedback, markdown, questions
+from kubesched_ui.lessons import changes, diagram, feedback, markdown, questions, statements
 from kubesched_ui.lessons.catalog import Lesson, lock
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.questions import Question, Verdict
@@ -42,6 +42,8 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
             if change := given or (question.ask.solution if revealed else None):
                 facts = found = questions.changed(question, change)
                 view["changed"] = joined(question, change)
+        shown_texts = [section.before.text, *([section.after.text] if "after" in view else [])]
+        view["sources"] = list(statements.shown_references(shown_texts, lesson.head.sources))
         view["given"] = diagram.given(facts)
         whole = not has_later_question(lesson, number)
         view["stages"] = diagram.stages(facts, found is not None, whole)

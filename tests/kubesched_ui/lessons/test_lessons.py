@@ -61,7 +61,8 @@ def test_all_lessons_are_valid() -> None:
 def test_all_lessons_show_the_decisive_fields(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("lessons", "--check")
     message = capsys.readouterr().out.strip()
-    assert re.fullmatch(r"(\d+) lessons, (\d+) questions, (\d+) figures: all hold", message), message
+    counts = r"(\d+) lessons, (\d+) questions, ([\d,]+) figures, ([\d,]+) statements"
+    assert re.fullmatch(rf"{counts} \(\d+ computed, \d+ by release, \d+ by source\): all hold", message), message
 
 
 TERM = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}"
@@ -103,7 +104,13 @@ CHANGE = """  - title: Now break it
 @pytest.mark.parametrize(
     ("name", "questions", "lights", "change", "message"),
     [
-        ("small", 3, True, CHANGE, "1 lesson, 4 questions, 6 figures: all hold"),
+        (
+            "small",
+            3,
+            True,
+            CHANGE,
+            "1 lesson, 4 questions, 6 figures, 6 statements (6 computed, 0 by release, 0 by source): all hold",
+        ),
         ("small", 1, True, CHANGE, "small.md, line 1: asks 2 questions; a lesson asks at least 3"),
         ("small", 3, True, "", "small.md, line 1: must end with a step that asks for a change"),
         ("other", 3, True, CHANGE, "course.txt, line 2: small.md is listed, but there is no such file"),
@@ -285,3 +292,50 @@ def test_the_object_flow_matches_the_run() -> None:
     assert by["20 s", "Node n1"].steps[-1].endswith("moves no pods.")
     assert "confirms the assumed pod on n2" in by["40 s", "Pod fresh"].steps[-1]
     assert [one.wakes for one in last[2:5]] == [True, False, True]
+
+
+MARKED = LESSON.replace("steps:\n", "claims: {CLAIM}\nsources: {SOURCE}\nsteps:\n", 1).replace(
+    "CPUs.\n", "CPUs.\nTEXT\n", 1
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "text", "message"),
+    [
+        ("", "", "The pod waits.", "line 21: this statement rests on nothing: The pod waits."),
+        ("", "", "The pod waits.[^a]", "line 21: [^a] is neither a claim nor a source of the head"),
+        ("""a: "node_of('web') == 'n1'" """, "", "It is placed. This is so.[^a] Read it.", ""),
+        (
+            """a: "node_of('web') == 'n2'" """,
+            "",
+            "It is placed.[^a]",
+            "line 9: claims.a: node_of('web') == 'n2' is not true",
+        ),
+        ("""a: "what_if('Pod/web spec.priority', '5', priority('web')) == 5" """, "", "It could be important.[^a]", ""),
+        ("""a: "since('pop_from_backoff') == '1.33'" """, "", "From {{ release('1.33') }} on, it is popped.[^a]", ""),
+        ("""a: "gate('GenericWorkload', '1.37') == 'on'" """, "", "It is on.[^a]", "line 9: claims.a: gate"),
+        ("", "a: pkg/scheduler/schedule_one.go 1.36", "* one of them\n* another[^a]", ""),
+        ("", "a: pkg/scheduler/schedule_one.go 1.7", "It is.[^a]", "line 10: sources.a: '1.7' is no release"),
+        ("", "a: docs/nothing.md", "It is.[^a]", "line 10: sources.a: 'docs/nothing.md' is no file of KubeSched"),
+        ("", "a: docs/lessons.md", "Read it.", "line 10: sources.a: no sentence names it"),
+    ],
+)
+def test_each_statement_rests_on_something(tmp_path: Path, claim: str, source: str, text: str, message: str) -> None:
+    written = MARKED.replace("CLAIM", claim).replace("SOURCE", source).replace("TEXT", text)
+    (tmp_path / "small.md").write_text(written)
+    (tmp_path / "course.txt").write_text("# Small\nsmall\n")
+    with pytest.raises(LessonError) as raised:
+        lint.check(tmp_path, searches=False)
+    found = str(raised.value).removeprefix("small.md, ")
+    assert found.startswith(message or "line 1: must end with a step")
+
+
+def test_markers_are_not_shown() -> None:
+    text = MARKED.replace("CLAIM", "").replace("SOURCE", "a: pkg/scheduler/schedule_one.go 1.36")
+    lesson = Lesson(parser.parsed("small", text.replace("TEXT", "It is so.[^a]").encode()))
+    view = step_state.shows(lesson, 1)
+    assert "It is so." in view["text"]
+    assert "[^" not in view["text"]
+    assert [one.link for one in view["sources"]] == [
+        "https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/scheduler/schedule_one.go"
+    ]
