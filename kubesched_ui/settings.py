@@ -202,9 +202,9 @@ EXPERIMENT_MAX_BYTES = env.number("EXPERIMENT_MAX_BYTES", 200_000_000)  # JSON o
 
 # Expensive requests, which separate worker processes answer (kubesched_ui/offload)
 OFFLOAD = True
-OFFLOAD_PROCESSES = env.number("BESIDE_PROCESSES", 2)  # processes for queries, and twice as many for exports
-OFFLOAD_MAX_MEMORY = env.number("BESIDE_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
-OFFLOAD_MAX_SECONDS = env.number("BESIDE_MAX_SECONDS", 120)  # for a response, or for the next part of an export
+OFFLOAD_PROCESSES = env.number("OFFLOAD_PROCESSES", 2)  # processes for queries, and twice as many for exports
+OFFLOAD_MAX_MEMORY = env.number("OFFLOAD_MAX_MEMORY", 2 * 1024**3)  # bytes of one process
+OFFLOAD_MAX_SECONDS = env.number("OFFLOAD_MAX_SECONDS", 120)  # for a response, or for the next part of an export
 EXPORTS_MAX_BYTES = env.number("EXPORTS_MAX_BYTES", 4 * 1024**3)  # on disk, of exports that are not read yet
 # Larger texts of the editor (kubesched_ui/editor/service.py), as many at once as there are query processes
 COMPOSE_MAX_MEMORY = env.number("COMPOSE_MAX_MEMORY", 512 * 1024**2)  # bytes of one process
@@ -214,10 +214,10 @@ COMPOSE_MAX_SECONDS = env.number("COMPOSE_MAX_SECONDS", 10)  # for one text
 SOCKETS_MAX = env.number("SOCKETS_MAX", 2000)  # per web process
 
 # Live classes (docs/live-classes.md)
-LIVE_CLASS_HOURS = env.number("ROOM_HOURS", 12)  # hours in which students may join and answer
-LIVE_CLASS_KEEP_DAYS = env.number("ROOM_KEEP_DAYS", 7)  # days for which names and answers are then stored
-LIVE_CLASS_STUDENTS_MAX = env.number("ROOM_STUDENTS_MAX", 500)
-LIVE_CLASSES_MAX = env.number("ROOMS_MAX", 200)  # open at the same time
+LIVE_CLASS_HOURS = env.number("LIVE_CLASS_HOURS", 12)  # hours in which students may join and answer
+LIVE_CLASS_KEEP_DAYS = env.number("LIVE_CLASS_KEEP_DAYS", 7)  # days for which names and answers are then stored
+LIVE_CLASS_STUDENTS_MAX = env.number("LIVE_CLASS_STUDENTS_MAX", 500)
+LIVE_CLASSES_MAX = env.number("LIVE_CLASSES_MAX", 200)  # open at the same time
 
 # Live clusters (docs/live.md)
 CLUSTERS = env.names("CLUSTERS")

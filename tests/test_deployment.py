@@ -199,15 +199,18 @@ def test_the_table_has_the_defaults(checkout: Path, read_settings: Reader) -> No
             assert str(values[setting]) == default, name
 
 
-def test_deprecated_names_work_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEEP_DAYS", "3")
+@pytest.mark.parametrize(
+    ("old", "new"), [("KEEP_DAYS", "KEEP_DAYS"), ("KUBESCHED_ROOM_HOURS", "LIVE_CLASS_HOURS")], ids=["prefix", "word"]
+)
+def test_deprecated_names_work_with_a_warning(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    monkeypatch.setenv(old, "3")
     monkeypatch.setenv("KUBESCHED_NO_SUCH_THING", "3")
-    assert env.number("KEEP_DAYS", 90) == 3
-    assert "KEEP_DAYS was renamed to KUBESCHED_KEEP_DAYS" in env.warnings()[0]
+    assert env.number(new, 90) == 3
+    assert f"{old} was renamed to KUBESCHED_{new}" in env.warnings()[0]
     assert "KUBESCHED_NO_SUCH_THING" in env.warnings()[-1]
-    monkeypatch.setenv("KUBESCHED_KEEP_DAYS", "4")
-    assert env.number("KEEP_DAYS", 90) == 4
-    assert not any("KEEP_DAYS" in warning for warning in env.warnings())
+    monkeypatch.setenv(f"KUBESCHED_{new}", "4")
+    assert env.number(new, 90) == 4
+    assert not any(new in warning for warning in env.warnings())
 
 
 @pytest.mark.long

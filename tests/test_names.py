@@ -28,16 +28,11 @@ OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 # Names outside of the code, by module: in the JSON of the HTTP API and of websockets (resolvers are named after
 # fields), of a column of stored rows, of URLs, and of environment variables.
 OUTER_NAMES: dict[str, set[str]] = {
-    "benchmarks.large_stages": {"BESIDE_MAX_MEMORY"},
     "kubesched_ui.api.groups": {"said"},
     "kubesched_ui.api.provenance": {"said"},
     "kubesched_ui.api.runs": {"told"},
     "kubesched_ui.api.time": {"said", "told"},
     "kubesched_ui.documentation.markdown_pages": {"room"},
-    "kubesched_ui.runtime.env": {
-        *("BESIDE_MAX_MEMORY", "BESIDE_MAX_SECONDS", "BESIDE_PROCESSES"),
-        *("ROOMS_MAX", "ROOM_HOURS", "ROOM_KEEP_DAYS", "ROOM_STUDENTS_MAX"),
-    },
     "kubesched_ui.event_log.rows": {"told"},
     "kubesched_ui.live_classes.hub": {"room"},
     "kubesched_ui.live_classes.parts": {"asked"},

@@ -55,7 +55,7 @@ def store(
 
 
 def scenario_warnings(result: IngestResult) -> list[dict[str, Any]]:
-    """Return the messages about an upload: about the cluster, about kinds that are missing or not read (`beside`),
+    """Return the messages about an upload: about the cluster, about kinds that are missing or not read (`unsupported`),
     warnings, defaults that were set (`filled`), removed data (`dropped`) and kinds that are not stored (`unknown`)."""
     more_there, others = unsupported_kinds.split(result.unknown, result.counts)
     enabled = [plugin for plugin in READS if plugin in result.config]

@@ -9,7 +9,7 @@ from kubesched_ui.ingest.kinds import POD_GROUP
 from scheduler_core.cluster.formatting import some
 from scheduler_core.releases import NEWEST
 
-CODE = "beside"
+CODE = "unsupported"
 _UNKNOWN = f". The newest release that is simulated is {NEWEST}"
 KINDS_SHOWN = 6
 

@@ -89,9 +89,9 @@ VARIABLES: Mapping[str, Variable] = {
     "SOCKETS_MAX": Variable("2000", "WebSockets of one web process."),
     "WEB_MAX_MEMORY": Variable("629145600", "Bytes of a web process above which it is replaced."),
     "DRAIN_S": Variable("3", "Seconds that a stopping web process has for requests. With Docker Compose: 30."),
-    "BESIDE_PROCESSES": Variable("2", "Processes for expensive requests, and twice as many for exports."),
-    "BESIDE_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
-    "BESIDE_MAX_SECONDS": Variable("120", "Seconds for a response, or for the next part of an export."),
+    "OFFLOAD_PROCESSES": Variable("2", "Processes for expensive requests, and twice as many for exports."),
+    "OFFLOAD_MAX_MEMORY": Variable("2147483648", "Bytes of one such process."),
+    "OFFLOAD_MAX_SECONDS": Variable("120", "Seconds for a response, or for the next part of an export."),
     "EXPORTS_MAX_BYTES": Variable("4294967296", "Bytes on disk of exports that a web process has not sent yet."),
     "COMPOSE_MAX_MEMORY": Variable("536870912", "Bytes of a process that checks a text of the editor."),
     "COMPOSE_MAX_SECONDS": Variable("10", "Seconds for one text of the editor."),
@@ -111,10 +111,10 @@ VARIABLES: Mapping[str, Variable] = {
     "UPLOADS_AT_ONCE": Variable("40", "Large request bodies that a web process receives at once."),
     "UPLOADS_MAX_BYTES": Variable("4294967296", "Bytes of all request bodies that a web process receives at once."),
     # Live classes
-    "ROOM_HOURS": Variable("12", "Hours that students may join and answer."),
-    "ROOM_KEEP_DAYS": Variable("7", "Days that names and answers stay after that."),
-    "ROOM_STUDENTS_MAX": Variable("500", "Students of one live class."),
-    "ROOMS_MAX": Variable("200", "Live classes that are open at once."),
+    "LIVE_CLASS_HOURS": Variable("12", "Hours that students may join and answer."),
+    "LIVE_CLASS_KEEP_DAYS": Variable("7", "Days that names and answers stay after that."),
+    "LIVE_CLASS_STUDENTS_MAX": Variable("500", "Students of one live class."),
+    "LIVE_CLASSES_MAX": Variable("200", "Live classes that are open at once."),
     # Live clusters
     "CLUSTERS": Variable("", "Live clusters, comma-separated: `NAME` or `NAME=CONTEXT`; CONTEXT may be `in-cluster`."),
     "CLUSTERS_ALWAYS": Variable("", "Names of the clusters that are followed even without an open page."),
@@ -124,25 +124,31 @@ VARIABLES: Mapping[str, Variable] = {
     "HISTORY_MAX_BYTES": Variable("1000000000", "Bytes of history of each live cluster."),
 }
 
+EARLIER = {
+    **{f"OFFLOAD_{name}": f"BESIDE_{name}" for name in ("PROCESSES", "MAX_MEMORY", "MAX_SECONDS")},
+    **{f"LIVE_CLASS_{name}": f"ROOM_{name}" for name in ("HOURS", "KEEP_DAYS", "STUDENTS_MAX")},
+    "LIVE_CLASSES_MAX": "ROOMS_MAX",
+}
+"""Variable -> its name in version 1.0, which is read if the new one is not set."""
+
 
 class InvalidEnvironment(ValueError):
     """Raised if an environment variable has a value that cannot be used."""
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable, or `default` if it is unset or empty. If the variable is not set, the name without the
-    prefix is read, which earlier versions used."""
+    """Return the variable, or `default` if it is unset or empty. If it is not set, the name of earlier versions is
+    read."""
     return raw(name) or default
 
 
 def raw(name: str) -> str | None:
-    value = os.environ.get(PREFIX + name)
-    return os.environ.get(name) if value is None else value
+    return next((os.environ[known] for known in (PREFIX + name, *_old_names(name)) if known in os.environ), None)
 
 
-def old_names() -> list[str]:
-    """Return the variables that are set only by the name without the prefix."""
-    return [name for name in VARIABLES if os.environ.get(name) and PREFIX + name not in os.environ]
+def _old_names(name: str) -> tuple[str, ...]:
+    """Return the names of a variable in earlier versions, and the name without the prefix."""
+    return (f"{PREFIX}{EARLIER[name]}",) if name in EARLIER else (name,)
 
 
 def table() -> str:
@@ -259,10 +265,13 @@ def private_folder(path: Path) -> None:
 def warnings() -> list[str]:
     """Return warnings about the environment, for the log of a process that starts."""
     found = [
-        f"The environment variable {name} was renamed to {PREFIX}{name}. The next version will not read {name}."
-        for name in old_names()
+        f"The environment variable {old} was renamed to {PREFIX}{name}. The next version will not read {old}."
+        for name in VARIABLES
+        for old in _old_names(name)
+        if os.environ.get(old) and PREFIX + name not in os.environ
     ]
-    unknown = [name for name in os.environ if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in VARIABLES]
+    known = {PREFIX + name for name in (*VARIABLES, *EARLIER.values())}
+    unknown = [name for name in os.environ if name.startswith(PREFIX) and name not in known]
     found += [f"There is no setting {name}; see docs/operations.md." for name in sorted(unknown)]
     if "*" in names("ALLOWED_HOSTS"):
         found.append(

@@ -51,7 +51,7 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
 )
 def test_a_warning_names_the_kind_and_its_effect(kind: str, named: str, change: str) -> None:
     found = warnings_of(kind)
-    (message,) = found["beside"]
+    (message,) = found["unsupported"]
     assert message.startswith(f"The upload contains {named}: ")
     assert change in message
     assert "unknown" not in found  # no warning that the scheduler ignores the kind
@@ -76,7 +76,7 @@ def test_objects_without_a_name_count_one_by_one() -> None:
 
 
 def test_related_kinds_give_one_warning() -> None:
-    (message,) = warnings_of("kueue.x-k8s.io/v1beta1/ClusterQueue", "kueue.x-k8s.io/v1beta1/LocalQueue")["beside"]
+    (message,) = warnings_of("kueue.x-k8s.io/v1beta1/ClusterQueue", "kueue.x-k8s.io/v1beta1/LocalQueue")["unsupported"]
     assert "1 ClusterQueue, 1 LocalQueue: " in message
 
 
@@ -97,12 +97,14 @@ def configuration(*plugins: str) -> dict[str, Any]:
 def test_kinds_that_plugins_read_and_the_upload_lacks_are_named_with_the_command() -> None:
     (missing,) = warnings_of(
         "scheduling.x-k8s.io/v1alpha1/PodGroup", more=[configuration("Coscheduling", "CapacityScheduling")]
-    )["beside"]
+    )["unsupported"]
     assert missing == (
         "The configuration enables CapacityScheduling, which reads ElasticQuota objects: there are none here. If the "
         "cluster has them, add the output of `kubectl get elasticquotas.scheduling.x-k8s.io -A -o json`."
     )
-    assert "beside" not in warnings_of("scheduling.x-k8s.io/v1alpha1/PodGroup", more=[configuration("Coscheduling")])
+    assert "unsupported" not in warnings_of(
+        "scheduling.x-k8s.io/v1alpha1/PodGroup", more=[configuration("Coscheduling")]
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,6 @@ def test_kinds_that_plugins_read_are_stored(kind: str) -> None:
     found = ingested(NODE, obj)
     assert found.counts == {"Node": 1, name: 1}
     assert found.unknown == {}
-    (warning,) = warnings_of(kind)["beside"]
+    (warning,) = warnings_of(kind)["unsupported"]
     assert warning.startswith(f"The cluster has 1 {name}, which only ")
     assert "The configuration does not enable" in warning
