@@ -32,7 +32,7 @@ from scheduler_core.cycle.column_packing import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, SmallColumn, StaticColumn, UsageColumn
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 1  # a cycle as one document
@@ -685,7 +685,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         """Return the keyframe of scores that were not read yet, and the number of its patches that precede the cycle;
         (None, 0) if there is none."""
         made = self.made_scores
-        return (made.keyframe, made.count) if isinstance(made, ClassScores) and made.usage else (None, 0)
+        return (made.keyframe, made.count) if isinstance(made, ClassScores) else (None, 0)
 
     def has_layout_of(self, other: CycleTrace) -> bool:
         """Return whether `shared_parts` of two cycles of a class have the same layout, and neither has columns of its
@@ -734,23 +734,29 @@ class CycleTrace(msgspec.Struct, eq=False):
                 ]
             )
         made, (keyframe, patch_count) = self.made_scores, self.keyframe()
-        # A cycle with one feasible node has no scores, so it does not share the layout of a scored cycle.
-        of_class = isinstance(made, ClassScores)
         scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
-        key = of_class, tuple(self.skipped_filter), tuple(self.skipped_score), tuple(scores), outcome.plugins
-        layout = layouts.get(key)
-        if layout is None:
-            data = _ENCODE(self._layout())  # classes that differ in labels often have the same
-            layout = layouts[key] = (_deflate_once if len(data) < _LONG else _deflate)(data)
         varying: list[tuple[Packed | None, Packed | None]] = []
-        for score in scores.values():
+        names: list[str] = []
+        for name, score in scores.items():
             raw, normalized = score.raw_source, score.normalized_source
             if isinstance(raw, UsageColumn):
                 keyframe, patch_count = raw.keyframe, raw.count
+                continue
+            if isinstance(raw, SmallColumn):
+                varying.append((pack_small(raw.column), None))
             elif not isinstance(raw, StaticColumn):
                 varying.append((pack(score.raw), None if normalized is raw else pack(score.normalized)))
             elif not isinstance(normalized, StaticColumn):
                 varying.append((None, pack(score.normalized)))
+            else:
+                continue
+            names.append(name)
+        # A cycle with one feasible node has no scores, so it does not share the layout of a scored cycle.
+        key = bool(made), tuple(self.skipped_filter), tuple(self.skipped_score), tuple(names), outcome.plugins
+        layout = layouts.get(key)
+        if layout is None:
+            data = _ENCODE(self._layout())  # classes that differ in labels often have the same
+            layout = layouts[key] = (_deflate_once if len(data) < _LONG else _deflate)(data)
         derived = self.feasible is outcome.rows and not self.nominated and self.looked is None and self.subset is None
         columns = None
         if varying or not derived or self.placement is not None:

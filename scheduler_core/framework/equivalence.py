@@ -43,7 +43,7 @@ _MAX_CELLS = 1 << 23  # of all sets of columns of a cache, unless it has fewer s
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
 _MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
-_FEW_CHANGED = 16  # rows that are always computed apart, and added to the sum of the scores
+_FEW_CHANGED = 16  # rows whose scores are always computed apart, and added to the sum of the scores
 _PATCHES = 48  # changed rows after which a column is copied
 
 _ENCODE = msgspec.msgpack.Encoder().encode
@@ -82,14 +82,16 @@ class UsagePlugins:
 class UsageColumns:
     """The results of plugins that depend on the usage of each node, for pods with equal requests.
 
-    `codes` and `scores` (integers over nodes, in the smallest type that holds them): row i belongs to the i-th Filter
-    or Score plugin.
+    `codes`, `scores` (integers over nodes, in the smallest type that holds them): row i belongs to the i-th Filter or
+    Score plugin. `scores` is None if so many rows change between the cycles that each cycle computes those of its
+    feasible nodes.
     """
 
     def __init__(self, nodes: NodeTable, plugins: UsagePlugins) -> None:
         self._nodes, self.plugins = nodes, plugins
         self.codes: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
-        self.scores: npt.NDArray[Any] = np.zeros((0, 0), np.uint8)
+        self.scores: npt.NDArray[Any] | None = None
+        self._recurs = False  # whether few rows changed before the last update
         # the weighted sums of the scores, as long as updates change few rows
         self._total: npt.NDArray[Any] | None = None
         self._keyframe: Keyframe | None = None
@@ -100,94 +102,120 @@ class UsageColumns:
         self._merged: dict[tuple[tuple[str, int], ...], dict[str, fwk.Verdict]] = {}
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
-        """Compute the rows that changed since the last update."""
+        """Compute the rows that changed since the last update. Scores that are not kept are computed when needed."""
         log = self._nodes.usage
         if self._position == log.position:
             return
-        rows, first = log.since(self._position), self._position < 0
+        rows, first, size = log.since(self._position), self._position < 0, len(self._nodes)
         self._position = log.position
-        if first or len(rows) > _FEW_CHANGED + len(self._nodes) // 4:
-            codes = self.codes
-            self.codes, self.scores = self._compute(state, pod, slice(None), len(self._nodes))
-            self._total = None
-            self._known.clear()  # its values may not fit into the types of now
-            self._keyframe = None
+        number = len(rows)
+        self._recurs = not first and number <= max(_FEW_CHANGED, min(size // 64, _PATCHES))
+        if not self._recurs:
+            self._forget_scores()
+        if first or number > _FEW_CHANGED + size // 4:
+            codes, self.codes = self.codes, self._compute_codes(state, pod, slice(None), size)
             if codes.dtype != self.codes.dtype or codes.tobytes() != self.codes.tobytes():
                 self._verdicts = None
             return
-        if len(rows) == 1:
-            self._update_row(state, pod, int(rows[0]))
+        if number == 1 and self.scores is not None:
+            self._update_row(state, pod, int(rows[0]), self.scores)
             return
         at = np.asarray(rows, np.intp)
-        codes, scores = self._compute(state, pod, at, len(at))
-        keyframe = self._keyframe_to_patch(len(at))
-        self._widen(codes, scores)
+        codes = self._compute_codes(state, pod, at, number)
+        if self.scores is not None:
+            self._update_scores(state, pod, at, self.scores)
+        self._update_codes(codes, at)
+
+    def _forget_scores(self) -> None:
+        self.scores = self._total = self._keyframe = None
+        self._known.clear()  # its values may not fit into the types of later ones
+
+    def _update_codes(self, codes: npt.NDArray[Any], at: npt.NDArray[np.intp]) -> None:
+        if codes.dtype.itemsize > self.codes.dtype.itemsize:
+            self.codes = self.codes.astype(codes.dtype)
         if self._verdicts is not None and (on_rows(self.codes, at) != codes).any():
             self._verdicts = None
+        for column, some in zip(self.codes, codes, strict=True):
+            column[at] = some
+
+    def _update_scores(
+        self, state: fwk.CycleState, pod: PodInfo, at: npt.NDArray[np.intp], columns: npt.NDArray[Any]
+    ) -> None:
+        """Compute the kept scores, `columns`, of these rows."""
+        scores = self._compute_scores(state, pod, at, len(at))
+        keyframe, columns = self._columns_to_change(columns, scores, len(at))
         if len(at) > _FEW_CHANGED:
             self._total = None
         elif self._total is not None:
             self._total[at] = self._sum(scores)
-        for columns, values in ((self.codes, codes), (self.scores, scores)):
-            for column, some in zip(columns, values, strict=True):
-                column[at] = some
+        for column, some in zip(columns, scores, strict=True):
+            column[at] = some
         if self._total is None and len(at) <= _FEW_CHANGED:
-            self._total = self._sum(self.scores)
+            self._total = self._sum(columns)
         if keyframe is not None:
             keyframe.patches.extend(zip(at.tolist(), scores.T, strict=True))
 
-    def _update_row(self, state: fwk.CycleState, pod: PodInfo, row: int) -> None:
-        """Do the same for one row. Equal pods often leave nodes with equal usage."""
+    def _update_row(self, state: fwk.CycleState, pod: PodInfo, row: int, columns: npt.NDArray[Any]) -> None:
+        """Do the same for one row, and its codes. Equal pods often leave nodes with equal usage."""
         usage, known = self._nodes.usage_of(row), self._known
         values = known.get(usage)
         if values is None:
             if len(known) >= _MAX_USAGES:
                 known.clear()
-            codes, scores = self._compute(state, pod, np.array([row], np.intp), 1)
-            self._widen(codes, scores)
+            at = np.array([row], np.intp)
+            codes, scores = self._compute_codes(state, pod, at, 1), self._compute_scores(state, pod, at, 1)
+            if codes.dtype.itemsize > self.codes.dtype.itemsize:
+                self.codes = self.codes.astype(codes.dtype)
             values = known[usage] = tuple(codes[:, 0].tolist()), scores[:, 0], int(self._sum(scores)[0])
-        keyframe = self._keyframe_to_patch(1)
+        codes_of_row, scores_of_row, total = values
+        keyframe, columns = self._columns_to_change(columns, scores_of_row, 1)
         if self._total is None:
-            self._total = self._sum(self.scores)
-        codes_of_row, scores_of_row, self._total[row] = values
+            self._total = self._sum(columns)
+        self._total[row] = total
         for i, code in enumerate(codes_of_row):
             if self.codes[i, row] != code:
                 self.codes[i, row] = code
                 self._verdicts = None
-        self.scores[:, row] = scores_of_row
+        columns[:, row] = scores_of_row
         if keyframe is not None:
             keyframe.patches.append((row, scores_of_row))
 
-    def _keyframe_to_patch(self, rows: int) -> Keyframe | None:
-        """Prepare the columns for a change of this number of rows. Return the keyframe, if it can have more patches."""
+    def _columns_to_change(
+        self, columns: npt.NDArray[Any], scores: npt.NDArray[Any], number: int
+    ) -> tuple[Keyframe | None, npt.NDArray[Any]]:
+        """Prepare the scores for a change of this number of rows to values of this type. Return the keyframe, if it can
+        have more patches, and the columns."""
         keyframe = self._keyframe
         if keyframe is not None:
-            if keyframe.columns is self.scores:
-                self.scores = self.scores.copy()
-            if len(keyframe.patches) + rows > _PATCHES:
+            if keyframe.columns is columns:
+                columns = columns.copy()
+            if len(keyframe.patches) + number > _PATCHES:
                 keyframe = self._keyframe = None
-        return keyframe
+        if scores.dtype.itemsize > columns.dtype.itemsize:
+            columns, self._total = columns.astype(scores.dtype), None
+        self.scores = columns
+        return keyframe, columns
 
-    def _widen(self, codes: npt.NDArray[Any], scores: npt.NDArray[Any]) -> None:
-        """Use the types of these values if the present ones do not hold them."""
-        if codes.dtype.itemsize > self.codes.dtype.itemsize:
-            self.codes = self.codes.astype(codes.dtype)
-        if scores.dtype.itemsize > self.scores.dtype.itemsize:
-            self.scores, self._total = self.scores.astype(scores.dtype), None
+    def _compute_codes(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int) -> npt.NDArray[Any]:
+        """Return the codes on the rows, of which there are `size`."""
+        return compact([plugin.usage_codes(state, pod, rows) for plugin in self.plugins.filters], size)
 
-    def _compute(
-        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the codes and scores on the rows, of which there are `size`."""
-        codes = compact([plugin.usage_codes(state, pod, rows) for plugin in self.plugins.filters], size)
-        scores = compact([plugin.score(state, pod, rows) for plugin, _ in self.plugins.scores], size)
-        return codes, scores
+    def _compute_scores(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int) -> npt.NDArray[Any]:
+        return compact([plugin.score(state, pod, rows) for plugin, _ in self.plugins.scores], size)
 
-    def total(self, rows: fwk.Rows) -> npt.NDArray[Any]:
-        """Return the weighted sum of the scores over the rows; it changes with the next update."""
+    def of_cycle(
+        self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
+    ) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any]]:
+        """Return the scores on the feasible rows, None if they are kept, and their weighted sum, which changes with the
+        next update. Call it after `update`."""
+        if self.scores is None and (self._recurs or isinstance(rows, slice)):
+            self.scores = self._compute_scores(state, pod, slice(None), len(self._nodes))
+        if self.scores is None:
+            scores = self._compute_scores(state, pod, rows, len(rows))  # type: ignore[arg-type]
+            return scores, self._sum(scores)
         if self._total is not None:
-            return self._total[rows]
-        return self._sum(on_rows(self.scores, rows))
+            return None, self._total[rows]
+        return None, self._sum(on_rows(self.scores, rows))
 
     def _sum(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the weighted sum of columns of scores."""
@@ -213,9 +241,10 @@ class UsageColumns:
         return self._merged.setdefault(tuple([(name, id(one)) for name, one in verdicts.items()]), verdicts)
 
     def snapshot(self) -> tuple[Keyframe, int]:
-        """Return a keyframe and the number of its patches that give the scores of now."""
+        """Return a keyframe and the number of its patches that give the kept scores of now."""
         keyframe = self._keyframe
         if keyframe is None:
+            assert self.scores is not None
             keyframe = self._keyframe = Keyframe(self.scores)
         return keyframe, len(keyframe.patches)
 
@@ -227,11 +256,13 @@ class ClassPlugins:
     `skip_filter`, `skip_score`: the plugins that are skipped. `skipped_filter`, `skipped_score`: the same, sorted.
     `verdicts`: the Filter plugins with verdicts, in order. `settled`: those of a cycle in which none of `filter` runs.
     `scorers`: (name, weight) of the Score plugins that are not skipped. `varying_scorers`: (plugin, weight) of those
-    whose scores or normalized scores do not stay. `usage`: the plugins whose results depend on usage.
+    whose scores or normalized scores do not stay, `of_cycle`: also of those whose results depend on usage. `usage`: the
+    plugins whose results depend on usage.
     """
 
     __slots__ = (
-        *("filter", "filter_names", "pre_filter", "pre_score", "scorers", "settled", "skip_filter", "skip_score"),
+        *("filter", "filter_names", "of_cycle", "pre_filter", "pre_score", "scorers", "settled", "skip_filter"),
+        "skip_score",
         *("skipped_filter", "skipped_score", "usage", "varying_scorers", "verdicts"),
     )
 
@@ -256,7 +287,8 @@ class ClassPlugins:
         active = [(p, framework.weights[p.name]) for p in framework.score if p.name not in self.skip_score]
         self.scorers = [(scorer.name, weight) for scorer, weight in active]
         final = {name for form in forms for name in form.final}
-        self.varying_scorers = [one for one in active if one[0].name not in by_usage and one[0].name not in final]
+        self.of_cycle = [one for one in active if one[0].name not in final]
+        self.varying_scorers = [one for one in self.of_cycle if one[0].name not in by_usage]
         self.usage = UsagePlugins(of_usage, [one for one in active if one[0].name in by_usage])
 
 
@@ -344,11 +376,12 @@ class EquivalenceClass:
         """Return the scores of a cycle by plugin."""
         scores: dict[str, Score] = {}
         for name, weight in self.plugins.scorers:
-            if (index := self.plugins.usage.index.get(name)) is not None:
+            if name in cycle.varying:
+                scores[name] = cycle.varying[name]
+            elif (index := self.plugins.usage.index.get(name)) is not None:
+                assert cycle.keyframe is not None
                 column = UsageColumn(cycle.keyframe, cycle.count, index, cycle.rows)
                 scores[name] = Score(weight, column, column)
-            elif name in cycle.varying:
-                scores[name] = cycle.varying[name]
             elif (found := self.columns.get(name)) is not None:  # else PreScore of the cycle skipped it
                 raw, normalized = found
                 static = StaticColumn(raw, cycle.rows)

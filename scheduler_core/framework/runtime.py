@@ -18,7 +18,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
 from scheduler_core.framework.repeated_scores import check_repeated, normalizing
-from scheduler_core.framework.score_columns import ClassScores, Score, StaticColumn
+from scheduler_core.framework.score_columns import ClassScores, Score, SmallColumn, StaticColumn
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -351,13 +351,18 @@ class Framework:
     ) -> dict[str, Score] | ClassScores:
         usage, skipped = equivalent.usage, state.skip_score
         usage.update(state, pod)
-        keyframe, count = usage.snapshot()
-        total = usage.total(rows)
+        own, total = usage.of_cycle(state, pod, rows)
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
-        varying: dict[str, Score] = {}
-        for plugin, weight in equivalent.plugins.varying_scorers:
+        by_usage, varying = usage.plugins.index, dict[str, Score]()
+        plugins = equivalent.plugins
+        for plugin, weight in plugins.varying_scorers if own is None else plugins.of_cycle:
             name = plugin.name
+            if own is not None and name in by_usage:
+                column = own[by_usage[name]]
+                raw = SmallColumn(column) if column.dtype == np.uint8 else column
+                varying[name] = Score(weight, raw, raw)
+                continue
             if name in skipped:
                 continue
             if name not in equivalent.columns:
@@ -372,11 +377,11 @@ class Framework:
                 )
             varying[name] = score
             total = total + score.normalized * weight
-        by_usage = bool(usage.plugins.index)
         if not (by_usage or equivalent.columns or varying):
             return {}
         state.ranking, state.ranking_offset = total, equivalent.constant_total
-        return ClassScores(equivalent.scores, varying, rows, keyframe, count, by_usage)
+        keyframe, count = usage.snapshot() if own is None and by_usage else (None, 0)
+        return ClassScores(equivalent.scores, varying, rows, keyframe, count)
 
     # ---- Reserve to PostBind
 

@@ -84,7 +84,19 @@ class StaticColumn:
         return self.column[self.rows].astype(np.int64, copy=False)
 
 
-Column = Int64 | UsageColumn | StaticColumn
+class SmallColumn:
+    """A column over the feasible rows that a cycle does not share."""
+
+    __slots__ = ("column",)
+
+    def __init__(self, column: npt.NDArray[np.uint8]) -> None:
+        self.column = column
+
+    def read(self) -> Int64:
+        return self.column.astype(np.int64)
+
+
+Column = Int64 | UsageColumn | StaticColumn | SmallColumn
 
 
 class Score:
@@ -120,23 +132,22 @@ class Score:
 class ClassScores:
     """The scores of a cycle of equal pods. `of_class` makes the Score of each plugin from this object.
 
-    `varying`: plugin -> scores that the pods do not have in common. `usage`: whether there are columns of the keyframe;
-    the cycle's are those after the first `count` patches.
+    `varying`: plugin -> scores that the pods do not have in common. `keyframe`: None without columns of one; the
+    cycle's are those after the first `count` patches.
     """
 
-    __slots__ = ("_of_class", "count", "keyframe", "rows", "usage", "varying")
+    __slots__ = ("_of_class", "count", "keyframe", "rows", "varying")
 
     def __init__(
         self,
         of_class: Callable[[ClassScores], dict[str, Score]],
         varying: Mapping[str, Score],
         rows: Rows,
-        keyframe: Keyframe,
+        keyframe: Keyframe | None,
         count: int,
-        usage: bool,
     ) -> None:
         self._of_class = of_class
-        self.varying, self.rows, self.keyframe, self.count, self.usage = varying, rows, keyframe, count, usage
+        self.varying, self.rows, self.keyframe, self.count = varying, rows, keyframe, count
 
     def by_plugin(self) -> dict[str, Score]:
         """Return plugin -> its scores."""
