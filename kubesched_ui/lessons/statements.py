@@ -14,7 +14,7 @@ from kubesched_ui.lessons.changes import ChangedRuns
 from kubesched_ui.lessons.expressions import parse
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.markdown import FIGURE, MARK, without_marks
-from kubesched_ui.paths import RESOURCES
+from kubesched_ui.runtime.paths import RESOURCES
 from scheduler_core.releases import RELEASES
 
 Kind = Literal["computed", "by release", "by source", "instruction", ""]
