@@ -21,8 +21,8 @@ class AnswerOut(Answer):
     """Why a pod was placed on its node, or is pending. Fields that are empty are left out.
 
     `ladder`: nodes by the number of changes that they need, fewest first. `fixes`: simulated for all pods of the
-    `workload`. `groups`: decisive reasons, most nodes first. `closest`: the nearest nodes with all objections. `top`:
-    the best nodes with their scores. `message`: of the FailedScheduling event.
+    `workload`. `groups` are decisive reasons, most nodes first; `closest` the nearest nodes with all objections; `top`
+    the best nodes with their scores; `message` is that of the FailedScheduling event.
     """
 
     node: str | None = None  # type: ignore[assignment]

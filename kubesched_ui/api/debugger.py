@@ -193,7 +193,7 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
     """Return every plugin's verdicts in one cycle, in order, with totals and preemption victims
     (scheduler_core/search/cycle_steps.py).
 
-    `names`: the nodes of the rows. `before`, `after`: the pod's previous and next cycle.
+    `names`: the nodes of the rows. `before` and `after` are the pod's previous and next cycle.
     """
     run = find(Run, run_id)
     row = run.cycles.filter(number=number).first() if number <= MAX_ID else None

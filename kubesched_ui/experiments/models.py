@@ -145,7 +145,7 @@ class ExperimentCellQuerySet(WorkQuerySet["ExperimentCell"]):
 
 
 class ExperimentCell(Work):
-    """One computation of an experiment. `starts`: the number of attempts. Equal addresses have equal results."""
+    """One computation of an experiment; `starts` counts its attempts. Equal addresses have equal results."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="cells")
     number = models.PositiveIntegerField(help_text="1, 2, ... within the experiment, in the order of the plan.")

@@ -25,7 +25,7 @@ class RunPosition(NamedTuple):
     """A position in a run.
 
     `page`: URL name of the page. `cycles`: cycle numbers that the buttons step through. `at`: index of the shown
-    cycle, -1 if unknown. `told`: the position in words. `between`: whether the page shows a timepoint before that
+    cycle, -1 if unknown. `text`: the position in words. `between`: whether the page shows a timepoint before that
     cycle.
     """
 

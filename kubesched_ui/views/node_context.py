@@ -37,7 +37,8 @@ class PodOnNode(NamedTuple):
 
 
 def context(run: Run, name: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the context of node.html, or None if the cluster has no such node. Raises WrongMoment, InputError."""
+    """Return the context of node.html, or None if the cluster has no such node. Raises InvalidTimepoint,
+    InputError."""
     versions = {0: run.node_names or []} | dict(run.node_lists.values_list("version", "names"))
     then = about_then(run, name, query) or about_now(run, name, any(name in names for names in versions.values()))
     if then is None:

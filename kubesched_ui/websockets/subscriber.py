@@ -20,8 +20,8 @@ AGAIN_S = 1.0  # until the next attempt to reach the broker; polling continues i
 
 
 class Notices:
-    """Receives notices. `heard(run)` is called for each notice, with None if the notice does not name a run. `of`: the
-    kind of watched object."""
+    """Receives notices: `on_notice(run)` is called for each notice, with None if the notice does not name a run.
+    `kind`: that of the watched objects."""
 
     def __init__(self, on_notice: Callable[[int | None], None], kind: str = "run") -> None:
         self.on_notice, self.kind = on_notice, kind

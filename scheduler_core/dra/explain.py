@@ -40,8 +40,8 @@ class DeviceReport(msgspec.Struct, frozen=True):
 
 
 class RequestReport(msgspec.Struct, frozen=True):
-    """Devices for one request or one alternative of a prioritized list. `wanted`: the number of devices it needs (for
-    `All`: as many as it selects). `fitting`: the number it could get if it were the only request."""
+    """Devices for one request or one alternative of a prioritized list. `wanted`: the number of devices it needs (as
+    many as it selects with mode All). `fitting`: the number it could get if it were the only request."""
 
     name: str
     device_class: str

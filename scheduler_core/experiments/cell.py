@@ -11,8 +11,8 @@ Check = Callable[[], None]
 """Called between the steps of a computation, at least once a second; it raises to stop it. It is cheap."""
 
 Result = dict[str, Any]
-"""The result of a cell, as JSON data. `metrics`: name -> number, as in docs/experiments.md; the other keys are those of
-the question."""
+"""The result of a cell, as JSON data. Its `metrics` are name -> number, as in docs/experiments.md; the other keys are
+those of the question."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -47,7 +47,7 @@ class ExperimentQuestion(ABC):
 
     @abstractmethod
     def summarise(self, experiment: Experiment, done: Sequence[Done]) -> Result:
-        """Return the answer. `answer`: one sentence; the other keys are those of the question."""
+        """Return the answer, with one sentence as `answer`; the other keys are those of the question."""
 
 
 def not_answered(done: Sequence[Done]) -> str:

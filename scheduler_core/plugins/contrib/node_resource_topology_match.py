@@ -53,7 +53,7 @@ class NumaScoringStrategy(Strict, frozen=True, kw_only=True):
 
 
 class TopologyCache(Strict, frozen=True, kw_only=True):
-    """`foreignPodsDetect`: which pods of other schedulers make a node's data invalid. The others are accepted only."""
+    """`foreign_pods_detect`: which pods of other schedulers make a node's data invalid. Others are accepted only."""
 
     foreign_pods_detect: str = "All"
     resync_method: str = "Autodetect"
