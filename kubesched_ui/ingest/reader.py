@@ -34,6 +34,7 @@ from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot.described import described, has_described_node, is_described_pod
 from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
 from scheduler_core.snapshot.wrong_input_hints import (
     KUBECONFIG,
@@ -93,6 +94,7 @@ class _Reading:
         self.misspelt = UnknownFields()
         self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
+        self.described: list[tuple[Where, bytes]] = []  # texts of `kubectl describe`
         self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
 
     # ---- files
@@ -132,6 +134,9 @@ class _Reading:
         text = to_utf8(data, where)
         if member and can_skip(text, self._count):
             return
+        if has_described_node(text) or (is_described_pod(text) and (self.described or self._has_nodes())):
+            self.described.append((where, text))
+            return
         if what := wrong_input_hint(text):
             raise IngestError(where, what)
         self.text = text
@@ -152,6 +157,21 @@ class _Reading:
             raise IngestError(where, error.problem) from None
         for note in notes:
             self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
+
+    def _has_nodes(self) -> bool:
+        return any(kind == "Node" for kind, _, _ in self.result.records)
+
+    def _keep_described(self) -> None:
+        """Keep the objects that `kubectl describe` prints and no other file has."""
+        for where, text in self.described:
+            raws, notes = described(text)
+            for raw in raws:
+                metadata = raw["metadata"]
+                if (raw["kind"], metadata.get("namespace", ""), metadata["name"]) not in self.result.records:
+                    for found in objects(msgspec.json.encode(raw), where, self.limits):
+                        self._found(found)
+            for note in notes:
+                self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 
     # ---- objects
 
@@ -371,6 +391,7 @@ class _Reading:
     # ---- remarks
 
     def finish(self) -> IngestResult:
+        self._keep_described()
         result = self.result
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():

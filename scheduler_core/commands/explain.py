@@ -32,6 +32,7 @@ from scheduler_core.explain.render import render
 from scheduler_core.framework.out_of_tree import enabling, with_plugins
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
+from scheduler_core.snapshot.described import described, is_described_pod
 from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.suggestions.answers import AlikePods, answers_of
 
@@ -42,13 +43,18 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     Pods are tried in queue order, each after the earlier pods are placed; so the given pod has the same answer as among
     all. If it is bound, it is first removed from its node, unless no scheduler placed it there. Raises InputError.
 
-    Of a file with events alone, their messages are explained.
+    Of a file with events alone, or with pods of `kubectl describe` without nodes, the messages are explained.
     """
     data = read_bytes(args.snapshot)
     try:
         return _explain(args, data, out)
     except InputError:
-        if (report := events.read(data, args.snapshot)) is None:
+        if is_described_pod(data):
+            raws, _ = described(data)
+            report = events.report_of(raws)
+        else:
+            report = events.read(data, args.snapshot)
+        if report is None:
             raise
         return write_events(args, report, out)
 

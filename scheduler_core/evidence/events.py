@@ -94,15 +94,22 @@ def read(data: bytes, path: str) -> EventReport | None:
     """Return what a file of events says; None if it is none, if it holds other objects too, or if its events say
     nothing about scheduling. Raises InputError."""
     if is_table(data):
-        found = list(_of_table(data))
-    else:
-        objects = _objects(data, path)
-        if not objects or any(obj.get("kind") != "Event" or _is_audit(obj) for obj in objects):
-            return None
-        if len(objects) > MAX_EVENTS:
-            raise InputError(path, "", f"has more than {MAX_EVENTS:,} events")
-        found = [event for obj in objects if (event := _event(obj)) is not None]
-    answer = report(found)
+        return _with_content(report(_of_table(data)))
+    objects = _objects(data, path)
+    if not objects or any(obj.get("kind") != "Event" or _is_audit(obj) for obj in objects):
+        return None
+    if len(objects) > MAX_EVENTS:
+        raise InputError(path, "", f"has more than {MAX_EVENTS:,} events")
+    return report_of(objects)
+
+
+def report_of(objects: Iterable[dict[str, Any]]) -> EventReport | None:
+    """Return what the events among the objects say; None if they say nothing about scheduling."""
+    found = (_event(obj) for obj in objects if obj.get("kind") == "Event")
+    return _with_content(report(event for event in found if event is not None))
+
+
+def _with_content(answer: EventReport) -> EventReport | None:
     says = answer.waiting or answer.bound or answer.evicted or answer.never_created or answer.others
     return answer if says else None
 

@@ -16,6 +16,7 @@ from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects
 from scheduler_core.releases.remarks import is_newer
+from scheduler_core.snapshot.described import described, has_described_node
 from scheduler_core.snapshot.field_notes import field_notes
 from scheduler_core.snapshot.wrong_input_hints import (
     binary_input_hint,
@@ -45,12 +46,15 @@ Reader = Callable[[bytes, str], Snapshot]
 
 
 def read_snapshot(data: bytes, path: str) -> Snapshot:
-    """Return the content of a file: JSON, YAML, or a database of etcd.
+    """Return the content of a file: JSON, YAML, a database of etcd, or nodes and pods that `kubectl describe` prints.
 
     The file is a List, an object or several documents. Items of a typed list (`PodList`) get its kind. A scenario
     document is replaced by its objects and its configuration. The cluster's version is that of a scenario, that of
     `kubectl version -o json`, or that of most kubelets. Raises InputError naming the file and the place in it.
     """
+    if has_described_node(data):
+        raws, notes = described(data)
+        return Snapshot(raws, kubelet_version(raws), notes)
     if what := binary_input_hint(data[:HEAD]) or wrong_input_hint(data):
         raise InputError(path, "", what)
     if is_database(data[:HEAD]):

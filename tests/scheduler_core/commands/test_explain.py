@@ -13,6 +13,8 @@ from tests.examples import sample
 from tests.scheduler_core.build import node, pod, static_pod
 from tests.scheduler_core.commands.conftest import ROOT
 from tests.scheduler_core.evidence.test_events import LIFE as LIFE_OF_EVENTS
+from tests.scheduler_core.snapshot.test_described import NODE as DESCRIBED_NODE
+from tests.scheduler_core.snapshot.test_described import POD as DESCRIBED_POD
 
 pytestmark = pytest.mark.slow
 
@@ -268,3 +270,12 @@ def test_events_without_a_cluster(cli):
     assert "\n1 pod, 2 messages: shop/b\n  shop/b: None of 3 nodes takes the pod: 3 lack cpu.\n" in found
     assert cli.out("explain", path, "--pod", "shop/a") == "shop/a: bound to n1\n"
     assert "Pod shop/x: has no event about scheduling" in cli.error("explain", path, "--pod", "shop/x")
+
+
+def test_descriptions(cli):
+    found = cli.out("explain", cli.file("pod.txt", DESCRIBED_POD), code=1)
+    assert "  shop/a: The only node does not take the pod: it lacks cpu." in found
+    path = cli.file("both.txt", DESCRIBED_NODE + "\n" + DESCRIBED_POD.replace("n1/10.0.0.1", "<none>"))
+    out, notes = cli.run("explain", path, "--absent-claims", "bound", code=1)
+    assert "n1" in out
+    assert "does not print affinity" in notes
