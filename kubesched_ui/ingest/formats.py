@@ -4,7 +4,7 @@ format."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,8 +135,17 @@ class Time:
     where: Where
 
 
+@dataclass(slots=True)
+class KnownObject:
+    """An object of a List that was not examined. `found`: what the caller's `known` says about it."""
+
+    found: Any
+    where: Where
+
+
 # An error stands for a value that should be an object.
-Part = UploadedObject | ClusterInfo | Config | Time | RunFile | IngestError
+Part = UploadedObject | KnownObject | ClusterInfo | Config | Time | RunFile | IngestError
+Known = Callable[[Json], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +166,17 @@ class Hint:
 NO_HINT = Hint()
 
 
-def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0) -> Iterator[Part]:
-    """Yield the parts of a JSON document in order. Raises LimitError if Lists are nested too deeply."""
+def objects(
+    value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nesting: int = 0, known: Known | None = None
+) -> Iterator[Part]:
+    """Yield the parts of a JSON document in order. Raises LimitError if Lists are nested too deeply.
+
+    `known`: says about the text of an element of the outermost List what the caller knows of it; None if nothing.
+    """
     if nesting > limits.max_nesting + 1:
         raise LimitError(where, f"Lists are nested more than {limits.max_nesting} deep")
     if is_array(value):
-        yield from _each(value, where, limits, hint, nesting)
+        yield from _each(value, where, limits, hint, nesting, known)
         return
     try:
         head = _head(value, where)
@@ -173,7 +187,7 @@ def objects(value: Json, where: Where, limits: Limits, hint: Hint = NO_HINT, nes
     if head.items is not UNSET and (not kind or kind.endswith("List")):
         inner = Hint(kind[:-4], head.api_version or "", True) if kind not in ("", "List") else hint
         yield from _of_list(head, where)
-        yield from _each(head.items, where, limits, inner, nesting)
+        yield from _each(head.items, where, limits, inner, nesting, known)
     elif head.internal_items is not UNSET and not kind.removesuffix("List"):
         yield from _each(head.internal_items, where, limits, Hint(hint.kind, "", True), nesting)
     elif kind == "List":
@@ -245,7 +259,9 @@ def _by_key(value: Json, where: Where) -> dict[str, memoryview]:
     return {key: part for key, part in fields.items() if is_array(part) or is_object(part)}
 
 
-def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int) -> Iterator[Part]:
+def _each(
+    raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: int, known: Known | None = None
+) -> Iterator[Part]:
     array = memoryview(raw)
     if bytes(array[:8]).strip() == b"null":
         return  # Go writes an empty list as null
@@ -254,7 +270,10 @@ def _each(raw: Json | Raw, where: Where, limits: Limits, hint: Hint, nesting: in
         return
     for number, element in enumerate(elements(array), 1):
         place = Where(*where[:2], number, *where[3:])  # `at` takes twice as long, for each object
-        yield from objects(element, place, limits, hint, nesting + 1)
+        if known is not None and (found := known(element)) is not None:
+            yield KnownObject(found, place)
+        else:
+            yield from objects(element, place, limits, hint, nesting + 1)
 
 
 def _ours(value: Json, head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Iterator[Part]:

@@ -16,6 +16,7 @@ Json = bytes | memoryview
 _BLANKS = (b" ", b"\t", b"\r", b"\n")
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _WHITE = re.compile(rb"[ \t\r\n]*")
+_COMMA = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 # msgspec reports how far it read if more text follows. A test checks this message for the installed version.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
 _AT = re.compile(r" \(byte (\d+)\)$")
@@ -51,9 +52,7 @@ def elements(array: Json) -> Iterator[memoryview]:
     while position < len(text) and text[position] != ord("]"):
         value, length = next_value(text[position:])
         yield value
-        position = _skip_white(text, position + length)
-        if position < len(text) and text[position] == ord(","):
-            position = _skip_white(text, position + 1)
+        position = _COMMA.match(text, position + length).end()  # type: ignore[union-attr]
 
 
 def _skip_white(text: memoryview, position: int) -> int:

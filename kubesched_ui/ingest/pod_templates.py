@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from kubesched_ui.ingest.formats import UploadedObject
+from kubesched_ui.ingest.json_values import Json
 from kubesched_ui.ingest.result import Record
 from scheduler_core.snapshot.defaults import Note
 
@@ -26,101 +27,154 @@ _CONTAINER = rb"[a-z-]+://[0-9a-f]{64}"
 _ADDRESS = rb"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}"
 
 
-def _values(**forms: bytes) -> re.Pattern[bytes]:
-    """Return a pattern for members with these keys, separated by `_`, and forms: (the text before the value, the
-    value)."""
-    members = [rb'"(?:%s)"\s*:\s*"(?=%s")' % (keys.replace("_", "|").encode(), form) for keys, form in forms.items()]
-    return re.compile(rb'(%s)([^"]+)' % b"|".join(members))
-
-
-# The parts of a pod, and the values in which the pods of a template differ.
-_PARTS = {
-    "metadata": _values(name_uid_resourceVersion=_NAME, creationTimestamp=_TIME),
-    "spec": _values(nodeName=_NAME),
-    "status": _values(
-        startTime_lastTransitionTime_startedAt_finishedAt=_TIME, podIP_hostIP_ip=_ADDRESS, containerID=_CONTAINER
-    ),
+_OWN: dict[str, dict[str, bytes]] = {
+    "metadata": {"name": _NAME, "uid": _NAME, "resourceVersion": _NAME, "creationTimestamp": _TIME},
+    "spec": {"nodeName": _NAME},
+    "status": {
+        **dict.fromkeys(("startTime", "lastTransitionTime", "startedAt", "finishedAt"), _TIME),
+        **dict.fromkeys(("podIP", "hostIP", "ip"), _ADDRESS),
+        "containerID": _CONTAINER,
+    },
 }
+"""The parts of a pod, and the values in which the pods of a template differ: key -> its form."""
+
+
+def _values(forms: dict[str, bytes]) -> re.Pattern[bytes]:
+    """Return a pattern for members with these keys and forms: (the text before the value, the value)."""
+    keys: dict[bytes, list[str]] = {}
+    for key, form in forms.items():
+        keys.setdefault(form, []).append(key)
+    members = [rb'(?:%s)"\s*:\s*"(?=%s")' % ("|".join(some).encode(), form) for form, some in keys.items()]
+    return re.compile(rb'("(?:%s))([^"]+)' % b"|".join(members))
+
+
+_OF_PART = {part: _values(forms) for part, forms in _OWN.items()}
+# Also finds values that the pods of a template have in common, such as the names of containers.
+_ANYWHERE = _values({key: form for forms in _OWN.values() for key, form in forms.items()})
 
 
 class PodText(NamedTuple):
-    """The text of a pod. `template`: without the values of its own. `values`: these, of each part."""
+    """The text of a pod. `frame`: without the values of _ANYWHERE. `values`: these, in order."""
 
-    template: bytes
-    values: list[list[bytes]]
+    frame: bytes
+    values: list[bytes]
 
 
 class PodTemplate(NamedTuple):
-    """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `name`: the index of
-    its name among the values. `model`: its first pod. `notes`: about defaults. `dropped`: the data that is not
-    stored, by the keys of redact.NOTES."""
+    """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `own`: the indices
+    of these values in a PodText. `name`, `node`: the index of the pod's name, and of its node or None. `model`: its
+    first pod. `says_kind`: whether the text says that it is a pod, and not only where it is. `notes`: about defaults.
+    `dropped`: the data that is not stored, by the keys of redact.NOTES."""
 
     pieces: list[bytes]
+    own: list[int]
     name: int
+    node: int | None
     model: Record
+    says_kind: bool
     notes: list[Note]
     dropped: Counter[str]
 
-    def pod(self, text: PodText) -> Record:
+    def pod(self, values: list[bytes]) -> Record:
         """Return a pod of this template."""
-        metadata, spec, status = text.values
         pieces = self.pieces.copy()
-        pieces[1::2] = metadata + spec + status
-        name, node, model = metadata[self.name].decode(), spec[0].decode() if spec else "", self.model
+        pieces[1::2] = [values[index] for index in self.own]
+        name, node = values[self.name].decode(), "" if self.node is None else values[self.node].decode()
+        model = self.model
         return Record(model.kind, model.api_version, model.namespace, name, b"".join(pieces), node, model)
 
 
-class PodTemplates:
-    """The templates of an upload. A template is kept when it is read for the second time."""
+class KnownPod(NamedTuple):
+    """A pod of a template. `values`: as in PodText."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, PodTemplate] = {}
+    values: list[bytes]
+    template: PodTemplate
+
+
+class _TemplatesOfFrame(NamedTuple):
+    """The templates of a frame, by the values that their pods have in common. `common`: the indices of these."""
+
+    common: list[int]
+    templates: dict[tuple[bytes, ...], PodTemplate]
+
+
+class PodTemplates:
+    """The templates of an upload. A template is kept when its frame is read for the second time."""
+
+    def __init__(self, largest: int) -> None:
+        """`largest`: bytes of the largest object that is read."""
+        self._largest = largest
+        self._last: tuple[Json, PodText] = b"", PodText(b"", [])  # text of the element that `known` saw last
+        self._frames: dict[bytes, _TemplatesOfFrame] = {}
         self._bytes = 0
         self._seen: set[int] = set()
 
-    def text_of(self, found: UploadedObject) -> PodText | None:
-        """Return the text of a pod; None if its template was not read before."""
-        head = found.head
-        if head.metadata is UNSET or head.spec is UNSET:
+    def known(self, value: Json) -> KnownPod | None:
+        """Return what is known about an element of a List from its text alone; None if nothing is."""
+        if not self._frames or len(value) > self._largest or b'"Pod"' not in (data := bytes(value)):
             return None
-        text, pieces, values = bytes(found.value), list[bytes](), list[list[bytes]]()
-        for part, pattern in _PARTS.items():
-            raw = getattr(head, part)
-            mine = b"" if raw is UNSET else bytes(memoryview(raw))
-            if mine:
-                text = text.replace(mine, b"\0%s" % part.encode(), 1)
-            split = pattern.split(mine)
-            values.append(split[2::3])
-            del split[2::3]
-            pieces += split
-        template = b"\0".join([text, *pieces])
-        found_before = hash(template)
+        text = self._split(data)
+        self._last = value, text
+        template = self.get(text)
+        return KnownPod(text.values, template) if template is not None and template.says_kind else None
+
+    def text_of(self, found: UploadedObject) -> PodText | None:
+        """Return the text of a pod; None if its frame was not read before."""
+        if found.head.metadata is UNSET or found.head.spec is UNSET:
+            return None
+        before, text = self._last
+        if found.value is not before:
+            text = self._split(found.value)
+        if text.frame in self._frames:
+            return text
+        found_before = hash(text.frame)
         if found_before not in self._seen:
             if len(self._seen) >= MAX_SEEN:
                 self._seen.clear()
             self._seen.add(found_before)
             return None
-        return PodText(template, values)
+        return text
+
+    @staticmethod
+    def _split(value: Json) -> PodText:
+        split = _ANYWHERE.split(value)
+        values = split[2::3]
+        del split[2::3]
+        return PodText(b"\0".join(split), values)  # JSON contains no NUL
 
     def get(self, text: PodText) -> PodTemplate | None:
-        return self._known.get(text.template)
+        frame = self._frames.get(text.frame)
+        return frame and frame.templates.get(tuple([text.values[index] for index in frame.common]))
 
     def add(
-        self, text: PodText, pod: dict[str, Any], model: Record, notes: Collection[Note], dropped: Counter[str]
+        self,
+        found: UploadedObject,
+        text: PodText,
+        pod: dict[str, Any],
+        model: Record,
+        notes: Collection[Note],
+        dropped: Counter[str],
     ) -> None:
         """Keep the template of a pod that was read without a warning. `pod`, `model`: as it is stored."""
-        fields = ["apiVersion", "kind", *(part for part in _PARTS if part in pod)]
-        if list(pod) != fields or text.values[1] not in ([], [pod["spec"].get("nodeName", "").encode()]):
+        if list(pod) != ["apiVersion", "kind", *(part for part in _OWN if part in pod)]:
             return
-        if not text.values[1] and pod["spec"].get("nodeName"):
+        own, common, index = {part: list[int]() for part in _OWN}, list[int](), 0
+        for part, raw in msgspec.json.decode(found.value, type=dict[str, msgspec.Raw]).items():
+            for before, _ in _ANYWHERE.findall(raw):
+                key = before.split(b'"', 2)[1].decode()
+                (own[part] if key in _OWN.get(part, ()) else common).append(index)
+                index += 1
+        values = text.values
+        names = [place for place in own["metadata"] if values[place].decode() == pod["metadata"]["name"]]
+        node = pod["spec"].get("nodeName", "").encode()
+        if index != len(values) or len(names) != 1 or [values[place] for place in own["spec"]] != [node] * bool(node):
             return
-        names = [n for n, value in enumerate(text.values[0]) if value.decode() == pod["metadata"]["name"]]
         joined = b'{"apiVersion":"v1","kind":"Pod"'
         pieces = list[bytes]()
-        for (part, pattern), values in zip(_PARTS.items(), text.values, strict=True):
+        for part, pattern in _OF_PART.items():
             if part in pod:
                 split = pattern.split(msgspec.json.encode(pod[part]))
-                if split[2::3] != values:
+                if split[2::3] != [values[index] for index in own[part]]:
                     return
                 split[0] = b'%s,"%s":%s' % (joined, part.encode(), split[0])
                 pieces += [split[0]]
@@ -129,9 +183,12 @@ class PodTemplates:
                     pieces += [value, after]
                 joined = pieces.pop()
         pieces.append(joined + b"}")
-        if len(names) != 1:
-            return
-        self._bytes += len(text.template) + sum(map(len, pieces))
+        self._bytes += len(text.frame) + sum(map(len, pieces))
         if self._bytes > MAX_BYTES:
-            self._known, self._bytes = {}, 0
-        self._known[text.template] = PodTemplate(pieces, names[0], model, list(notes), dropped)
+            self._frames, self._bytes = {}, 0
+        places = [index for indices in own.values() for index in indices]
+        frame = self._frames.setdefault(text.frame, _TemplatesOfFrame(common, {}))
+        key = tuple([values[index] for index in common])
+        node_at = own["spec"][0] if node else None
+        says_kind = bool(found.head.kind)
+        frame.templates[key] = PodTemplate(pieces, places, names[0], node_at, model, says_kind, list(notes), dropped)

@@ -16,11 +16,11 @@ from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Warn, Where, printable, shown
 from kubesched_ui.ingest.fast_skip import can_skip
-from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, Part, Time, UploadedObject, objects
-from kubesched_ui.ingest.json_values import read_object
+from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, KnownObject, Part, Time, UploadedObject, objects
+from kubesched_ui.ingest.json_values import Json, read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
-from kubesched_ui.ingest.pod_templates import PodTemplates, PodText
+from kubesched_ui.ingest.pod_templates import KnownPod, PodTemplates
 from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
 from kubesched_ui.ingest.result import IngestResult, Record
 from kubesched_ui.ingest.run_file import ALONE, RunFile
@@ -90,7 +90,7 @@ class _Reading:
         self.written = False  # written as a Scenario document, not printed by kubectl
         self.configs = Configs(limits.max_depth)
         self.admission = True  # unless a Scenario document disables admission
-        self.templates = PodTemplates()
+        self.templates = PodTemplates(limits.max_object_bytes)
         self.misspelt = UnknownFields()
         self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
@@ -143,7 +143,7 @@ class _Reading:
         hint = Hint.from_path(where.file)
         self.member = member
         for number, document in documents(text, where, self.limits, self.result.dropped):
-            for found in objects(document, where.at(document=number), self.limits, hint):
+            for found in objects(document, where.at(document=number), self.limits, hint, known=self._known):
                 self._found(found)
 
     def _database(self, where: Where, data: bytes) -> None:
@@ -175,9 +175,15 @@ class _Reading:
 
     # ---- objects
 
+    def _known(self, value: Json) -> KnownPod | None:
+        return self.templates.known(value)
+
     def _found(self, found: Part) -> None:
         self._check_alone(found)
         match found:
+            case KnownObject():
+                self.budget.take("max_objects", found.where)
+                self._known_pod(found.found, found.where)
             case RunFile():
                 self.result.run = found
             case UploadedObject():
@@ -216,6 +222,11 @@ class _Reading:
             raise LimitError(found.where, ALONE)
 
     def _object(self, found: UploadedObject) -> None:
+        kind = lookup(found.kind, found.api_version) if found.kind else None
+        text = self.templates.text_of(found) if kind is not None and kind.name == "Pod" and self._fits(found) else None
+        if text is not None and (template := self.templates.get(text)) is not None:
+            self._known_pod(KnownPod(text.values, template), found.where)
+            return
         where = found.where.at(kind=found.kind)
         if not found.kind:
             if what := useless_input_hint(fields=_fields(found)):
@@ -223,7 +234,6 @@ class _Reading:
             problem = "is missing, and the names of file and folder do not suggest a kind"
             wrong = NoObjectError if found.head.metadata is msgspec.UNSET else IngestError
             raise wrong(where, problem, "kind")
-        kind = lookup(found.kind, found.api_version)
         if kind is None:
             self._other(found)
             return
@@ -232,9 +242,6 @@ class _Reading:
             return
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
-        text = self.templates.text_of(found) if kind.name == "Pod" else None
-        if text is not None and self._known_pod(text, where):
-            return
         obj = read_object(found.value, where, self.limits.max_depth)
         if is_internal(obj):
             obj = external(obj)
@@ -260,18 +267,15 @@ class _Reading:
         if kind.name == "Node":
             self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
         if not self.misspelt.look(kind.name, obj, where) and text is not None and not generated and not odds:
-            self.templates.add(text, obj, record, notes, dropped)
+            self.templates.add(found, text, obj, record, notes, dropped)
 
-    def _known_pod(self, text: PodText, where: Where) -> bool:
-        """Keep a pod if its template is known; return whether it is."""
-        template = self.templates.get(text)
-        if template is None:
-            return False
+    def _known_pod(self, pod: KnownPod, where: Where) -> None:
+        template = pod.template
         if template.dropped:
             self.result.dropped.update(template.dropped)
         self.result.filled.add(template.notes, "pod")
-        self._keep(template.pod(text), where)
-        return True
+        # `at` takes twice as long, for each pod
+        self._keep(template.pod(pod.values), Where(*where[:3], template.model.kind, *where[4:]))
 
     def _identity(self, obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str, bool]:
         """Return the position of the object, its namespace, its name, and whether the name was made from generateName.
@@ -379,7 +383,7 @@ class _Reading:
         for odd in clean(spec) if may_need_cleaning(found.value) else ():
             self.warnings.add("cleaned", IngestError(where, odd.problem, f"spec.{odd.path}"))
         self.admission = (spec.get("controllers") or {}).get("admission") is not False
-        self.templates = PodTemplates()  # their defaults depend on admission
+        self.templates = PodTemplates(self.limits.max_object_bytes)  # their defaults depend on admission
         scenario_time.redact(spec, self.result.dropped, self.result.unknown)
         if not spec.keys() - scenario_time.SCHEDULER:
             return

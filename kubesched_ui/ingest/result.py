@@ -16,7 +16,7 @@ from scheduler_core.snapshot.defaults import Filled
 Key = tuple[str, str, str]  # kind, namespace, name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none. `model`: the
     first pod of its template; the two differ in the values that pod_templates.py names."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_ui.ingest import IngestResult, ingest_files
+from kubesched_ui.ingest import IngestResult, Limits, ingest_files
 from kubesched_ui.ingest.pod_templates import PodTemplates
 
 Pod = dict[str, Any]
@@ -99,6 +99,10 @@ CHANGES: dict[str, Change] = {
     "letters beyond ASCII": change("metadata.annotations", {"owner": "Zoë"}),
     "a NUL": change("metadata.annotations", {"owner": "\0"}),
     "an empty spec": change("spec", {}),
+    "another container": change("spec.containers.0.name", "other"),
+    "a container named like the pod": lambda one: change("spec.containers.0.name", one["metadata"]["name"])(one),
+    "a label with a key of the spec": change("metadata.labels.nodeName", "x"),
+    "a variable without a value": change("spec.containers.0.env", [{"name": "PASSWORD"}]),
     "no namespace": lambda one: one["metadata"].pop("namespace"),
 }
 
@@ -174,6 +178,27 @@ def test_the_last_of_two_pods_with_a_name_counts() -> None:
     result = read(*pods, pods[0], again)
     assert [record.node for record in result.records.values()] == ["node-1", "node-3", "elsewhere"]
     assert sum(w.code == "duplicate" for w in result.warnings) == 1
+
+
+def test_a_text_that_does_not_say_its_kind_is_of_the_list_around_it() -> None:
+    def items(kind: str, *numbers: int) -> tuple[str, bytes]:
+        pods = [{key: value for key, value in pod(number).items() if key != "kind"} for number in numbers]
+        for one in pods:
+            one["metadata"]["annotations"] = {"about": "Pod"}
+        return f"{kind}.json", json.dumps({"apiVersion": "v1", "kind": f"{kind}List", "items": pods}).encode()
+
+    result = ingest_files([items("Pod", 1, 2, 3, 4), items("Service", 5, 6)])
+    assert [record.kind for record in result.records.values()] == ["Pod"] * 4 + ["Service"] * 2
+
+
+def test_a_pod_of_a_template_may_be_too_large() -> None:
+    texts = [json.dumps(written(number)) for number in (11, 12, 13, 140_000)]
+    upload = f'{{"kind": "List", "items": [{",".join(texts)}]}}'.encode()
+    result = ingest_files([("pods.json", upload)], Limits(max_object_bytes=len(texts[0])))
+    assert len(result.records) == 3
+    assert [w.code for w in result.warnings] == ["broken", "no-nodes"]
+    assert "item 4 (Pod)" in result.warnings[0].message
+    assert "is larger than" in result.warnings[0].message
 
 
 def test_templates_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
