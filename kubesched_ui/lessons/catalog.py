@@ -18,9 +18,11 @@ from kubesched_ui.lessons.questions import Question
 from kubesched_ui.lessons.runner import Played, TooLarge
 from kubesched_ui.scenarios import samples
 from scheduler_core.errors import InputError
+from scheduler_core.releases import NEWEST
+from scheduler_core.releases.versions import minor_of
 
 FOLDER = Path(__file__).parent / "content"
-COURSE = "course.txt"  # the names of the lessons in course order, below the titles of their chapters: "# Preemption"
+COURSE = "course.txt"  # the names of the lessons in course order, below the titles of their parts: "# B. Scores"
 KEPT = 40  # lessons cached with their runs; each takes some hundred kB
 
 # The estimate of a lesson's time: a guess, to be corrected by the times of a class.
@@ -62,6 +64,13 @@ class Lesson:
         words = sum(len(prose.text.split()) for step in self.file.sections for prose in (step.before, step.after))
         answering = sum(MINUTES.get(step.ask.kind, USUAL) for step in self.steps if step.ask is not None)
         return max(1, round(words / WORDS_A_MINUTE + answering))
+
+    @cached_property
+    def releases(self) -> list[str]:
+        """The releases of its runs, without their feature gates."""
+        default = self.spec.get("kubernetes") or NEWEST
+        runs = self.head.runs.values() or [Settings()]
+        return list(dict.fromkeys(minor_of((run.release or default).split()[0]) for run in runs))
 
     @cached_property
     def document(self) -> tuple[str, bytes]:
@@ -127,6 +136,11 @@ class Chapter(NamedTuple):
     def minutes(self) -> int:
         """An estimate of its time, in steps of five minutes."""
         return max(5, 5 * round(sum(lesson.minutes for lesson in self.lessons) / 5))
+
+    @property
+    def lights(self) -> list[str]:
+        """The parts of the picture that its lessons light."""
+        return list(dict.fromkeys(light for lesson in self.lessons for light in lesson.head.lights))
 
 
 class InvalidLesson(NamedTuple):

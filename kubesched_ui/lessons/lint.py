@@ -86,6 +86,11 @@ def check_course(folder: Path) -> None:
             problem = "is listed twice" if one.name in files else "is listed, but there is no such file"
             raise LessonError(COURSE, one.line, f"{one.name}.md {problem}")
         known.add(one.name)
+    for part in dict.fromkeys(one.chapter for one in listed if one.chapter):
+        inside = [one for one in listed if one.chapter == part]
+        exams = [one.name for one in inside if parser.read(folder / f"{one.name}.md").head.exam]
+        if exams != [inside[-1].name]:
+            raise LessonError(COURSE, inside[-1].line, f"{part!r} must end with an exam, and have no other one")
     if missing := sorted(files.difference(known)):
         raise LessonError(COURSE, listed[-1].line + 1 if listed else 1, f"must list {missing[0]}.md")
 

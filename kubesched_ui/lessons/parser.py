@@ -126,12 +126,18 @@ class Step(Strict, kw_only=True):
 
 
 class Head(Strict, kw_only=True):
-    """The head of a lesson. `lights`: parts of machine.py. `scenario`: name of a sample file, or the spec of a Scenario
-    document. `claims` and `sources`: what marked sentences rest on, by name: expressions, and files with a release."""
+    """The head of a lesson.
+
+    `lights`: parts of machine.py. `extra`: what the lesson needs that kube-scheduler does not have by default. `exam`:
+    whether it ends a part. `scenario`: name of a sample file, or the spec of a Scenario document. `claims` and
+    `sources`: what marked sentences rest on, by name: expressions, and files with a release.
+    """
 
     title: str
     summary: str
     lights: list[str] = []
+    extra: str = ""
+    exam: bool = False
     scenario: str | dict[str, Any] = ""
     runs: dict[str, Settings] = {}
     claims: dict[str, str] = {}

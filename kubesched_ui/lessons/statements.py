@@ -29,8 +29,8 @@ _ITEM = re.compile(r"^\s*([*-]|\d+\.)\s+")
 _SENTENCE = re.compile(r"\S.*?[.!?][*)\"”]*(?:\[\^[a-z0-9-]+\])*(?=\s|$)|\S.*$", re.S)
 # Imperatives tell the reader what to do, so they state nothing.
 _INSTRUCTION = re.compile(
-    r"(Adapt|Add|Answer|Begin|Change|Check|Choose|Compare|Correct|Count|Find|Follow|For each \w+, read|Go back|Look"
-    r"|Open|Read|Remember|Repair|Then, for each \w+, take|Therefore, check|Try|Use)\b"
+    r"(Adapt|Add|Answer|Begin|Change|Check|Choose|Compare|Compute|Correct|Count|Find|Follow|For each \w+, read|Go back"
+    r"|Look|Open|Read|Remember|Repair|Then, for each \w+, take|Therefore, check|Try|Use)\b"
 )
 
 # Functions of the expression language whose value depends on a release or a constant of upstream alone.

@@ -114,14 +114,16 @@ CHANGE = """  - title: Now break it
         ("small", 1, True, CHANGE, "small.md, line 1: asks 2 questions; a lesson asks at least 3"),
         ("small", 3, True, "", "small.md, line 1: must end with a step that asks for a change"),
         ("other", 3, True, CHANGE, "course.txt, line 2: small.md is listed, but there is no such file"),
+        ("small", 3, None, CHANGE, "course.txt, line 2: 'Small' must end with an exam, and have no other one"),
         ("small", 3, False, CHANGE, "small.md, line 1: must name the parts of the picture that it lights"),
     ],
 )
 def test_a_lesson_passes_lint(
-    tmp_path: Path, name: str, questions: int, lights: bool, change: str, message: str
+    tmp_path: Path, name: str, questions: int, lights: bool | None, change: str, message: str
 ) -> None:
     head, step, text = re.split(r"(?<=steps:\n)|(?=---\n\n)", LESSON)
     head = head.replace("scenario:", "lights: [filter]\nscenario:", 1) if lights else head
+    head = head.replace("scenario:", "exam: true\nscenario:", 1) if lights is not None else head
     steps = "".join(step.replace("Where", f"Where {'again ' * i}") for i in range(questions))
     texts = "".join(text[4:].replace("Where", f"Where {'again ' * i}") for i in range(questions))
     texts += "\n## Now break it\n" if change else ""
@@ -294,7 +296,7 @@ def test_the_object_flow_matches_the_run() -> None:
     assert [one.wakes for one in last[2:5]] == [True, False, True]
 
 
-MARKED = LESSON.replace("steps:\n", "claims: {CLAIM}\nsources: {SOURCE}\nsteps:\n", 1).replace(
+MARKED = LESSON.replace("steps:\n", "claims: {CLAIM}\nsources: {SOURCE}\nexam: true\nsteps:\n", 1).replace(
     "CPUs.\n", "CPUs.\nTEXT\n", 1
 )
 
@@ -302,8 +304,8 @@ MARKED = LESSON.replace("steps:\n", "claims: {CLAIM}\nsources: {SOURCE}\nsteps:\
 @pytest.mark.parametrize(
     ("claim", "source", "text", "message"),
     [
-        ("", "", "The pod waits.", "line 21: this statement rests on nothing: The pod waits."),
-        ("", "", "The pod waits.[^a]", "line 21: [^a] is neither a claim nor a source of the head"),
+        ("", "", "The pod waits.", "line 22: this statement rests on nothing: The pod waits."),
+        ("", "", "The pod waits.[^a]", "line 22: [^a] is neither a claim nor a source of the head"),
         ("""a: "node_of('web') == 'n1'" """, "", "It is placed. This is so.[^a] Read it.", ""),
         (
             """a: "node_of('web') == 'n2'" """,
