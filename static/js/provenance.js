@@ -70,7 +70,7 @@ function links(tree) {
     const query = new URLSearchParams({ ...source, ...then });
     const title = `${source.kind} ${source.namespace ? `${source.namespace}/` : ""}${source.name}: ${source.path}`;
     const name = `${source.kind} ${source.name} · ${source.path}`;
-    found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: name, title, class: "field" }));
+    found.push(el("a", { href: `${panel.dataset.object}?${query}#queried`, text: name, title, class: "field" }));
   }
   const chip = (href, text) => found.push(el("a", { href: `${base}/${href}`, text, class: "chip" }));
   if (cycle && !source) chip(`cycles/${cycle}/`, `cycle ${cycle}`);
@@ -83,7 +83,7 @@ function links(tree) {
     const { plugin = "", profile = "", path } = tree;
     const query = new URLSearchParams({ kind: "KubeSchedulerConfiguration", plugin, profile, path });
     const title = plugin ? `${plugin}, profile ${profile}` : "configuration";
-    found.push(el("a", { href: `${panel.dataset.object}?${query}#asked`, text: path, title }));
+    found.push(el("a", { href: `${panel.dataset.object}?${query}#queried`, text: path, title }));
     if (tree.default) found.push(el("span", { class: "chip", text: "default" }));
   }
   if (tree.op === "over" && tree.node) chip(`nodes/${encodeURIComponent(tree.node)}/`, tree.node);

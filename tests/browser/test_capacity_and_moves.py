@@ -35,7 +35,7 @@ def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
     page.get_by_role("button", name="Start the experiment").click()
     sentence = page.locator(".experiment-answer")
     expect(sentence).to_contain_text("5 more of 1 cpu fit, then the next one stays pending.", timeout=ANSWERED)
-    small = page.locator(".vessel").filter(has_text="small")
+    small = page.locator(".capacity-bar").filter(has_text="small")
     expect(small).to_contain_text("2 more")
     expect(page.get_by_role("row").filter(has_text="Whole cluster")).to_contain_text("No node has 1 cpu free")
 
@@ -44,6 +44,6 @@ def test_capacity_and_moves(quiet_page: Page, site: Instance) -> None:
     expect(page.get_by_role("combobox", name="Pending pod or group", exact=True)).to_have_value("default/big")
     page.get_by_role("button", name="Start the experiment").click()
     expect(sentence).to_contain_text("default/big fits after 1 move, and fewer do not suffice.", timeout=ANSWERED)
-    expect(page.locator(".vessel.made")).to_contain_text("small → c")
-    expect(page.locator(".vessel.chosen")).to_contain_text("big fits")
+    expect(page.locator(".capacity-bar.made")).to_contain_text("small → c")
+    expect(page.locator(".capacity-bar.chosen")).to_contain_text("big fits")
     expect(page.get_by_role("row").filter(has_text="default/small")).to_contain_text("ReplicaSet small")

@@ -133,5 +133,5 @@ def test_a_sentence_opens_what_decided(page: Page, recorded: dict[str, Any]) -> 
     page.go_back()
     expect(page.locator("#point-postfilter")).to_be_visible()
     page.goto(f"/runs/{recorded['run']}/nodes/delta/")
-    page.locator("#said").get_by_role("link", name=re.compile("TaintToleration")).first.click()
+    page.locator("#pod-verdicts").get_by_role("link", name=re.compile("TaintToleration")).first.click()
     expect(page.locator("#from-tree .lead")).to_contain_text("delta")

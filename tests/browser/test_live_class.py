@@ -25,7 +25,7 @@ def students(browser: Browser, site: Instance) -> Iterator[list[Page]]:
 
 def join(student: Page, teacher: Page, name: str) -> None:
     """Join by the code."""
-    code = teacher.locator(".room-code").inner_text()
+    code = teacher.locator(".live-class-code").inner_text()
     student.goto("/join/")
     student.get_by_label("The code that the teacher shows").fill(code.lower())
     student.keyboard.press("Enter")
@@ -104,7 +104,7 @@ def test_a_class_at_a_run(page: Page, students: list[Page], recorded: dict[str, 
     for one in (page, ada):
         expect(one.locator("#seen h1")).to_contain_text("search-1")
         expect(one.locator("#seen [data-section=why]")).to_contain_text("Add 1 node")  # loaded without an action
-        expect(one.locator("#seen [data-section=map] .vessel.out").first).to_be_visible()
+        expect(one.locator("#seen [data-section=map] .capacity-bar.out").first).to_be_visible()
     assert serious_findings(page) == []
     assert serious_findings(ada) == []
     page.locator("#seen #stepper a").nth(2).click()

@@ -87,7 +87,7 @@ def expect_good_looks(page: Page, *looks: tuple[Theme, int]) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         expect_readable(page)
-    headings = page.locator("h1:not(body:has(.room-code) #seen h1)")  # a teacher also sees the page of students
+    headings = page.locator("h1:not(body:has(.live-class-code) #seen h1)")  # a teacher also sees the page of students
     expect(headings).to_have_count(1)
 
 

@@ -261,7 +261,7 @@ def _teach(page: Page, address: str) -> None:
 def _follow(page: Page, address: str) -> None:
     """Open the same as a student sees it."""
     _teach(page, address)
-    page.goto(f"/join/{page.locator('.room-code').inner_text().replace(' ', '')}/")
+    page.goto(f"/join/{page.locator('.live-class-code').inner_text().replace(' ', '')}/")
     page.get_by_label("Your nickname").fill("Ada")
     page.keyboard.press("Enter")
     _see(page)
@@ -270,12 +270,12 @@ def _follow(page: Page, address: str) -> None:
 def _projector(page: Page, address: str) -> None:
     """Open the projector page of the same class."""
     _teach(page, address)
-    page.goto(f"/wall/{page.locator('.room-code').inner_text().replace(' ', '')}/")
+    page.goto(f"/wall/{page.locator('.live-class-code').inner_text().replace(' ', '')}/")
     _see(page)
 
 
 def _see(page: Page) -> None:
-    expect(page.locator("[data-section=map] .vessel").first).to_be_visible()
+    expect(page.locator("[data-section=map] .capacity-bar").first).to_be_visible()
     expect(page.get_by_text("Simulating fixes")).to_have_count(0)
 
 

@@ -60,7 +60,7 @@ function receive({ room: state, counts, over }) {
   if (counts) count(counts);
 }
 
-page.querySelector(".room-run").addEventListener("click", (event) => {
+page.querySelector(".live-class-run").addEventListener("click", (event) => {
   const to = event.target.closest("a[href]");
   if (!to || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   const address = new URL(to.href);

@@ -2,7 +2,7 @@
 import { counted } from "../format.js";
 import { connect } from "../socket.js";
 
-export const page = document.getElementById("room");
+export const page = document.getElementById("live-class");
 
 // `known()`: version that the page shows; `receive(message)`: called for each message.
 export function link(path, { known, receive }) {

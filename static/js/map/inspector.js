@@ -13,7 +13,7 @@ import { whatIf } from "./what_if.js";
 
 const PODS = 14; // pods of a node listed initially
 const BEFORE = ["preenqueue", "prefilter"]; // points that reject a pod before Filter
-const ASKED = 6; // pods without a node for which a node is explained
+const EXPLAINED = 6; // pods without a node for which a node is explained
 const TONES = { scheduled: "ok", unschedulable: "bad", gated: "held", error: "odd" };
 
 export class Aside {
@@ -194,7 +194,7 @@ export class Aside {
     }
     const pending = [...document.querySelectorAll("#together a[data-last]")].filter(({ dataset }) => +dataset.last);
     if (!pending.length) return [];
-    const items = pending.slice(0, ASKED).map(({ dataset: { pod, last } }) => {
+    const items = pending.slice(0, EXPLAINED).map(({ dataset: { pod, last } }) => {
       return el("li", {}, el("a", { href: why(pod, last), text: pod, class: "name" }));
     });
     return [heading("Why not here?"), el("ul", {}, ...items)];

@@ -4,7 +4,7 @@ import { counted, number } from "../format.js";
 import { clock } from "../timeline/clock.js";
 import { MoveSteps } from "./moves.js";
 import { CALM, due, FASTEST, isCandidate, next, played, stages } from "./stepper.js";
-import { Reel } from "./stream_loader.js";
+import { StreamLoader } from "./stream_loader.js";
 import { focusIn, stepOf, withFocus } from "./url_state.js";
 import { pictured } from "./verdicts.js";
 
@@ -16,7 +16,7 @@ const TICKS = 30; // steps per second during playback of the clock
 const CALM_TICKS = 1.5; // ... for users who prefer reduced motion
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-export class Player extends Reel {
+export class Player extends StreamLoader {
   // `shown`: called after another timepoint or step is shown. `failed`: called with an error. `also`: called first
   // with the options, so that another map can follow. `home`: focus if the URL names none. `quiet`: do not change the
   // URL. `decisions`: those of an active run, which is followed.

@@ -265,8 +265,8 @@ export class Painter {
     const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : leveled ? `level-${level}` : "ground";
     this.add(ground, box.x, box.y, box.width, box.height);
     const strip = pitch >= NAMED ? STRIP * (pitch >= DETAILED ? 2 : 1) : 0;
-    const beside = leveled && pitch < LETTERED ? 0 : Math.max(2, Math.round(box.width * 0.3));
-    const column = heat || leveled ? beside : box.width;
+    const aside = leveled && pitch < LETTERED ? 0 : Math.max(2, Math.round(box.width * 0.3));
+    const column = heat || leveled ? aside : box.width;
     if (leveled) this.level(box, verdict, strip, column);
     if (column)
       this.blocks(scene.box(name), box.x + box.width - column, box.y + strip, column, box.height - strip, refused);

@@ -7,7 +7,7 @@ const LEAST_REST = 400; // milliseconds
 const RESTS = 3; // the rest as a multiple of the time that a response took
 const AHEAD = 600; // timepoints of the stream that are prefetched during playback
 
-export class Reel {
+export class StreamLoader {
   constructor(source) {
     this.source = source;
     this.world = null;

@@ -71,7 +71,7 @@ def test_a_large_cluster_is_shown_when_drawn(live_class: ClassClient, monkeypatc
     monkeypatch.setattr(async_parts, "LARGE", 1)
     ada = live_class.join("Ada")
     assert "Drawing the cluster" in live_class.part(ada)["parts"]["map"]
-    assert 'class="vessel out"' in wait_for_part(live_class, "map", "t-room-map")
+    assert 'class="capacity-bar out"' in wait_for_part(live_class, "map", "t-live-class-map")
 
 
 @pytest.mark.long

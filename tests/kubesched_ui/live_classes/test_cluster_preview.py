@@ -86,13 +86,13 @@ def test_a_node_card_shows_the_moment_of_the_attempt() -> None:
     assert first.count("4 of 4 free") == 2
     assert second.count("4 of 4 free") == 1
     assert "Cycle 1 of 3" in first
-    assert 'class="vessel chosen"' in second
+    assert 'class="capacity-bar chosen"' in second
     assert "is tried" not in end
     assert end.count("1 of 4 free") == 2
     pending = card(run, reverse("pod", args=[run.pk, "default", "big"]))
-    assert pending.count('class="vessel out"') == 2
+    assert pending.count('class="capacity-bar out"') == 2
     at_plugin = card(run, f"{reverse('pod', args=[run.pk, 'default', 'big'])}?point=filter&plugin=NodeResourcesFit")
-    assert 'class="vessel refused"' in at_plugin
+    assert 'class="capacity-bar refused"' in at_plugin
     assert "Insufficient cpu" in at_plugin
     for odd in ("?cycle=99", "?cycle=x", "?t=nan", "?seq=-5", "?t=1e400", "?seq=" + "9" * 30, "?t=x&cycle="):
         assert "<script" not in card(run, f"{page}{odd}")

@@ -104,8 +104,8 @@ def test_students_see_the_cluster_and_suggested_fixes(run: Run) -> None:
     live_class = opened_on_run(run, f"/runs/{run.pk}/pods/default/big/")
     ada = live_class.join("Ada")
     for page in (live_class.page(ada), live_class.teacher_page()):
-        assert 'id="t-room-map"' in page
-        assert page.count('class="vessel out"') == 2
+        assert 'id="t-live-class-map"' in page
+        assert page.count('class="capacity-bar out"') == 2
         assert "What places it" in page
         assert "Simulating fixes" not in page
     parts = live_class.part(ada)["parts"]
@@ -117,7 +117,7 @@ def test_students_see_the_cluster_and_suggested_fixes(run: Run) -> None:
     assert set(parts) - {"together"} == {"run", "map"}  # without the fixes if all are stored
     assert "The cluster at the end" in parts["map"]
     live_class.move(address=f"/runs/{run.pk}/pods/default/a/")
-    assert 'class="vessel chosen"' in live_class.part(ada)["parts"]["map"]
+    assert 'class="capacity-bar chosen"' in live_class.part(ada)["parts"]["map"]
     assert "pod-map" not in live_class.page(ada), "a class has its own map"
 
 

@@ -57,7 +57,7 @@ def test_another_pod_of_the_example(client: Client) -> None:
 def test_the_page_has_one_primary_action(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    places = [page.source.index(one) for one in ('id="upload"', 'id="example"', 'id="message"', 'class="doors"')]
+    places = [page.source.index(one) for one in ('id="upload"', 'id="example"', 'id="message"', 'class="entries"')]
     assert places == sorted(places)
     first = page.source.partition("<main")[2].partition("<details")[0]
     assert first.count("primary") == 1  # without scripts; the browser's own button for files otherwise
@@ -192,7 +192,7 @@ def test_a_large_run_or_one_without_pending_pods_is_no_example() -> None:
 def test_links_lead_to_the_main_tasks(client: Client) -> None:
     load_samples()
     page = get(client, "/")
-    links = page.flat.partition('class="doors"')[2].partition('id="samples"')[0]
+    links = page.flat.partition('class="entries"')[2].partition('id="samples"')[0]
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", links) == [
         "I plan an upgrade", "I tune the scheduler", "I teach or learn",
     ]  # fmt: skip

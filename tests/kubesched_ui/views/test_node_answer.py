@@ -59,7 +59,7 @@ def test_sentences_of_the_pod_page_link_to_what_decided(client: Client, run: Run
 
 
 def test_each_reason_on_a_node_page_links_to_its_verdict(client: Client, run: Run) -> None:
-    answer = get(client, f"/runs/{run.pk}/nodes/n3/").flat.partition('id="said"')[2]
+    answer = get(client, f"/runs/{run.pk}/nodes/n3/").flat.partition('id="pod-verdicts"')[2]
     addresses = [html.unescape(found) for found in re.findall(r'<a data-plain href="([^"]*point=[^"]*)"', answer)]
     assert addresses == [
         f"/runs/{run.pk}/pods/default/web/?cycle=1&point=filter&plugin=TaintToleration&node=n3",
