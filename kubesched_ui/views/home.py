@@ -18,6 +18,7 @@ from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.runs.services import RunSettings, create_run, defaults
 from kubesched_ui.runtime.outages import ServiceUnavailable
 from kubesched_ui.scenarios import progress, uploads
+from kubesched_ui.scenarios.evidence_files import evidence_from_request
 from kubesched_ui.scenarios.samples import grouped
 from kubesched_ui.views import cluster_context, home_example
 from kubesched_ui.views.scenarios import find as find_scenario
@@ -118,6 +119,10 @@ def upload(request: HttpRequest) -> HttpResponse:
         made = uploads.upload_from_request(request)
         run = import_run.create_imported_run(made)
     except (IngestError, InputError) as error:
+        if (found := evidence_from_request(request)) is not None:
+            answer = render(request, "evidence.html", {"evidence": found})
+            answer["X-Evidence"] = "1"  # upload.js then sends the form itself, since the page has no address
+            return answer
         return front(request, str(error), request.POST.get("text", "")[:200_000], status=400)
     except ServiceUnavailable as error:
         answer = front(request, str(error), request.POST.get("text", "")[:200_000], status=503)

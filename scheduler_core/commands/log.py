@@ -20,29 +20,13 @@ from scheduler_core.commands.console import (
 )
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.evidence.scheduler_log import (
-    Attempt,
-    LoggedPod,
-    NodeScores,
-    Occurrence,
-    SchedulerLog,
-    is_scheduler_log,
-    read,
-)
+from scheduler_core.evidence.log_sentences import end_lines, entries, head_lines, timeline_lines
+from scheduler_core.evidence.scheduler_log import Attempt, LoggedPod, SchedulerLog, is_scheduler_log, read
 from scheduler_core.explain.answer import Part
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases.remarks import default_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.files import read_bytes
-
-SHOWN_NODES = 5  # of the scores of an attempt
-_WHAT = {
-    "added": "added to the queue",
-    "gated": "gated",
-    "preempted": "evicted",
-    "rejected": "rejected",
-    "deleted": "deleted",
-}
 
 
 class Compared(Part):
@@ -75,11 +59,14 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         compared = [one for one in compared if one.pod == key]
         if not log.pods:
             raise InputError(f"Pod {key}", "", "is not in the log")
-    for line in _json(log, compared) if args.json else _text(log, compared, bool(args.pod), bool(args.cluster)):
-        if isinstance(line, str):
-            print(line, file=out)
-        else:
+    if args.json:
+        for line in _json(log, compared):
             print_json(line, out)
+    else:
+        for text in (*head_lines(log), *timeline_lines(log, bool(args.pod)), "", *end_lines(log)):
+            print(text, file=out)
+        for text in _differences(compared) if args.cluster else ():
+            print(text, file=out)
     return int(any(one.outcome.endswith("differs") for one in compared))
 
 
@@ -135,7 +122,7 @@ def _outcome(logged: LoggedPod, pod: Pod | None, messages: dict[str, str]) -> Co
 
 def _json(log: SchedulerLog, compared: list[Compared]) -> Iterator[object]:
     yield {"kind": "log", **_fields(replace(log, attempts=[], occurrences=[], pods=[]))}
-    for entry in _entries(log):
+    for entry in entries(log):
         yield {"kind": "attempt" if isinstance(entry, Attempt) else "occurrence", **_fields(entry)}
     yield from ({"kind": "pod", **_fields(pod)} for pod in log.pods)
     yield from ({"kind": "compared", **_fields(one)} for one in compared)
@@ -143,76 +130,6 @@ def _json(log: SchedulerLog, compared: list[Compared]) -> Iterator[object]:
 
 def _fields(part: Part) -> dict[str, object]:
     return {name: getattr(part, name) for name in part.__struct_fields__ if getattr(part, name) not in ("", None, [])}
-
-
-def _entries(log: SchedulerLog) -> list[Attempt | Occurrence]:
-    return sorted([*log.attempts, *log.occurrences], key=lambda one: one.line)
-
-
-def _text(log: SchedulerLog, compared: list[Compared], one_pod: bool, judged: bool) -> Iterator[str]:
-    version = f" {log.version}" if log.version else ""
-    level = f" at -v={log.level}" if log.level else ""
-    results = [attempt.result for attempt in log.attempts]
-    yield f"kube-scheduler{version}{level}: {count(log.lines, 'line')} from {log.started} on."
-    yield (
-        f"{count(len(results), 'attempt')}: {results.count('scheduled'):,} bound, "
-        f"{results.count('unschedulable'):,} refused, {results.count('error'):,} failed."
-    )
-    for entry in _entries(log):
-        if isinstance(entry, Attempt):
-            yield f"{entry.at}  {entry.pod}  {_sentence(entry)}"
-            yield from (f"    {line}" for line in _scores(entry.scores, one_pod))
-        elif one_pod or entry.what != "queued":
-            yield f"{entry.at}  {entry.pod}  {_occurrence(entry)}"
-    yield ""
-    for state in ("pending", "gated", "waiting", "unknown"):
-        messages: dict[str, list[str]] = {}
-        for pod in log.pods:
-            if pod.state == state:
-                messages.setdefault(pod.message, []).append(pod.pod)
-        for message, pods in messages.items():
-            yield f"At the end {state}: {some(pods, 5)}{f': {message}' if message else ''}"
-    states = [pod.state for pod in log.pods]
-    yield f"At the end {states.count('bound'):,} bound, {states.count('gone'):,} gone."
-    if judged:
-        yield from _differences(compared)
-
-
-def _sentence(attempt: Attempt) -> str:
-    group = f" (group {attempt.group})" if attempt.group else ""
-    number = f"attempt {attempt.number}{group}: "
-    if attempt.result == "scheduled":
-        of = ""
-        if attempt.evaluated is not None:
-            of = f", {attempt.feasible} of {attempt.evaluated} evaluated nodes feasible"
-        return f"{number}bound to {attempt.node}{of}"
-    if attempt.result == "chosen":
-        return f"{number}{attempt.node} was chosen; the log has no binding"
-    victims = f"; evicted {some(attempt.victims, 3)} on {attempt.nominated_node}" if attempt.victims else ""
-    queue = f"; moved to {attempt.queue}" if attempt.queue else ""
-    what = {"unschedulable": "refused: ", "error": "failed: "}.get(attempt.result, "the log has no result")
-    return f"{number}{what}{attempt.message}{victims}{queue}"
-
-
-def _scores(scores: list[NodeScores], every: bool) -> Iterator[str]:
-    """Yield a line for each of the best nodes: the sum and the weighted scores."""
-    for node in scores if every else scores[:SHOWN_NODES]:
-        parts = ", ".join(
-            f"{name} {score.weighted}" + (f" ({score.raw} raw)" if score.raw not in (None, score.normalized) else "")
-            for name, score in node.plugins.items()
-        )
-        yield f"{node.node}: {'?' if node.total is None else node.total} = {parts}"
-    if not every and len(scores) > SHOWN_NODES:
-        yield f"and {count(len(scores) - SHOWN_NODES, 'further node')}"
-
-
-def _occurrence(one: Occurrence) -> str:
-    if one.what == "queued":
-        return f"{one.event}: moved to {one.queue}"
-    by = f" by {one.by}" if one.by else ""
-    plugin = f" by {one.plugin}" if one.plugin else ""
-    node = f" on {one.node}" if one.node else ""
-    return f"{_WHAT[one.what]}{by}{plugin}{node}{f': {one.message}' if one.message else ''}"
 
 
 def _differences(compared: list[Compared]) -> Iterator[str]:

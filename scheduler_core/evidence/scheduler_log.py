@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from scheduler_core.api.text_checks import escaped
 from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.evidence.klog import Klog, LogRecord
@@ -232,7 +233,8 @@ class _TimelineReader:
         self.log.version = _text(record, "version")
 
     def configuration(self, record: LogRecord) -> None:
-        self.log.configuration = _text(record, "config")
+        value = record.values.get("config")
+        self.log.configuration = escaped(value, "\n\t") if isinstance(value, str) else ""
 
     def plugins(self, record: LogRecord) -> None:
         """Read the weights of the plugins. Profiles with other weights make them unknown."""
@@ -256,7 +258,9 @@ class _TimelineReader:
         life.attempts += 1
         life.gate = ""
         life.removed, life.end = False, ""
-        attempt = Attempt(pod, life.attempts, record.number, self._since(record), record.at, source=record.source)
+        attempt = Attempt(
+            pod, life.attempts, record.number, self._since(record), record.at, source=escaped(record.source)
+        )
         attempt.group = _text(record, "podGroup")
         if self._under_limit():
             self.log.attempts.append(attempt)
@@ -382,7 +386,7 @@ class _TimelineReader:
         if life.open is not None and life.open.result != "unknown":
             life.open.queue = life.open.queue or queue
             if isinstance(plugins, dict):
-                life.open.plugins = sorted(map(str, plugins))
+                life.open.plugins = sorted(escaped(str(plugin)) for plugin in plugins)
 
     def gate(self, record: LogRecord) -> None:
         if pod := _text(record, "pod"):
@@ -452,7 +456,7 @@ class _Plugins(msgspec.Struct):
 
 def _text(record: LogRecord, key: str) -> str:
     value = record.values.get(key)
-    return value if isinstance(value, str) else ""
+    return escaped(value) if isinstance(value, str) else ""
 
 
 def _number(record: LogRecord, key: str) -> int | None:

@@ -135,12 +135,20 @@ def read_bytes(path: str) -> bytes:
         else:
             with open(path, "rb") as stream:
                 data = stream.read(MAX_BYTES + 1)
-        if data[:2] == b"\x1f\x8b":
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
-                data = unpacked.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error, ValueError) as problem:
+    except (OSError, ValueError) as problem:
         text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
         raise InputError(path, "", f"cannot be read: {text}") from None
+    return unpacked(data, path)
+
+
+def unpacked(data: bytes, path: str) -> bytes:
+    """Unzip the content of a file if it is gzipped. Raises InputError."""
+    try:
+        if data[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+                data = stream.read(MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as problem:
+        raise InputError(path, "", f"cannot be read: {problem}") from None
     if len(data) > MAX_BYTES:
         raise InputError(path, "", f"is larger than {MAX_BYTES // 1_000_000} MB")
     return data

@@ -88,7 +88,10 @@ function upload() {
   request.addEventListener("loadend", () => {
     clearInterval(asking);
     asking = 0;
-    if (request.status && request.status < 400) {
+    if (request.getResponseHeader("X-Evidence")) {
+      lock(false);
+      zone.submit(); // the page of a file that is not stored has no address
+    } else if (request.status && request.status < 400) {
       say("Opening …");
       location.assign(request.responseURL);
     } else refuse(request);
