@@ -13,8 +13,7 @@ from scheduler_core.api.objects import Node, Pod
 from scheduler_core.api.scheduler_plugins import NodeResourceTopology, ZoneResource
 from scheduler_core.cluster import formatting
 from scheduler_core.plugins.contrib import numa_zones
-from scheduler_core.plugins.contrib.node_resource_topology_match import offered_by
-from scheduler_core.plugins.contrib.numa_zones import Alignment, InconsistentTopologyError, Nano
+from scheduler_core.plugins.contrib.numa_zones import Alignment, InconsistentTopologyError, Nano, offered_by
 
 MAX_ZONES = 16  # shown
 MAX_RESOURCES = 12  # shown of a zone

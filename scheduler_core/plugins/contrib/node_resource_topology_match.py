@@ -5,16 +5,13 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Self
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.api import quantity
-from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.objects import Pod
 from scheduler_core.api.plugin_args import Complain, Int64, PluginArgs, ResourceSpec, Strict
 from scheduler_core.api.scheduler_plugins import NodeResourceTopology
 from scheduler_core.cluster import formatting
@@ -25,6 +22,7 @@ from scheduler_core.framework import events
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.contrib import numa_zones
+from scheduler_core.plugins.contrib.numa_table import NumaScores, NumaTable
 from scheduler_core.plugins.contrib.numa_zones import (
     CANNOT_ALIGN_CONTAINER,
     CANNOT_ALIGN_INIT,
@@ -34,17 +32,13 @@ from scheduler_core.plugins.contrib.numa_zones import (
     Alignment,
     InconsistentTopologyError,
     Nano,
-    NodeKind,
     Shape,
+    offered_by,
 )
 from scheduler_core.provenance.context import BYTES, MILLI, View
 from scheduler_core.provenance.tree import Tree, constant, every, less, lowest, opposite, some, subtract
 
 STALE = "invalid node topology data"
-_MAX_KINDS = 1 << 14  # different nodes that are remembered
-_MAX_SHAPES = 1 << 10  # different pods that are remembered
-_NO_TOPOLOGY = 0  # the number of nodes without a NodeResourceTopology
-_CRASHES, _UNKNOWN = -(1 << 62), -(1 << 61)  # instead of a score
 
 
 class NumaScoringStrategy(Strict, frozen=True, kw_only=True):
@@ -96,8 +90,6 @@ class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
 
 
 class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePlugin, fwk.PostBindPlugin):
-    """Nodes with equal zones share results; so do pods with equal requests."""
-
     name = "NodeResourceTopologyMatch"
     args_class = NodeResourceTopologyMatchArgs
     in_tree = False
@@ -117,14 +109,9 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         self.weights = {one.name: one.weight or 1 for one in args.scoring_strategy.resources}
         self._discards = args.discard_reserved_nodes
         self._counts = not self._discards and args.cache_resync_period_seconds > 0
-        self._kinds: list[NodeKind | None] = [None]
-        self._numbers: dict[NodeKind, int] = {}
-        self._kind_of = np.zeros(0, np.intp)  # over nodes
+        self._zones = NumaTable([], [])
         self._versions = (-1, -1)
-        self._changed: set[str] = set()  # nodes with other assumed pods than `_kind_of` has
-        self._misfits: dict[Shape, fwk.Int64] = {}  # by the number of the kind
-        self._scores: dict[Shape, fwk.Int64] = {}
-        self._statuses = [fwk.unschedulable(STALE)]
+        self._changed: set[str] = set()  # nodes with other assumed pods than `_zones` has
         self._assumed: dict[str, dict[str, Nano]] = {}  # node -> pods placed by this scheduler -> requests
         self._foreign: set[str] = set()  # nodes that have, or had, pods of other schedulers
         self._schedulers: frozenset[str] | None = None
@@ -169,70 +156,20 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             self._assumed.setdefault(node, {})[pod.key] = numa_zones.shape_of(pod.pod).requests
             self._changed.add(node)
 
-    def _refresh(self) -> npt.NDArray[np.intp]:
-        """Return the number of each node's kind; intp over nodes."""
+    def _table(self) -> NumaTable:
+        """Return the zones of all nodes, with a cache less what the pods of this scheduler request."""
         cluster = self.cluster
         versions = (cluster.node_topologies.version, cluster.nodes.version)
-        if versions != self._versions or len(self._kinds) > _MAX_KINDS:
+        if versions != self._versions:
             self._versions = versions
-            self._kinds, self._numbers = [None], {}
-            self._misfits.clear()
-            self._scores.clear()
-            self._kind_of = np.array([self._number(name) for name in cluster.nodes.names], np.intp)
-            self._changed.clear()
+            topologies = [cluster.node_topologies.get(name) for name in cluster.nodes.names]
+            self._zones = NumaTable(topologies, cluster.nodes.nodes)
+            self._changed = set(self._assumed if self._counts else ())
         while self._changed:
             name = self._changed.pop()
             if (row := cluster.nodes.rows.get(name)) is not None:
-                self._kind_of[row] = self._number(name)
-        return self._kind_of
-
-    def _number(self, name: str) -> int:
-        topology = self.cluster.node_topologies.get(name)
-        if topology is None:
-            return _NO_TOPOLOGY
-        node = self.cluster.nodes.nodes[self.cluster.nodes.rows[name]]
-        zones = numa_zones.zones_of(topology, self._assumed.get(name) if self._counts else None)
-        kind = NodeKind(numa_zones.manager_of(topology), zones, offered_by(node))
-        number = self._numbers.get(kind)
-        if number is None:
-            number = self._numbers[kind] = len(self._kinds)
-            self._kinds.append(kind)
-        return number
-
-    def _of_kinds(
-        self,
-        known: dict[Shape, fwk.Int64],
-        shape: Shape,
-        kind_of: npt.NDArray[np.intp],
-        compute: Callable[[NodeKind], int],
-    ) -> fwk.Int64:
-        """Return a number for each of these nodes, computed once for a kind of node and a shape of pod; 0 for nodes
-        without topology."""
-        values = known.get(shape)
-        if values is None or len(values) < len(self._kinds):
-            if len(known) >= _MAX_SHAPES:
-                known.clear()
-            before = np.zeros(1, np.int64) if values is None else values
-            values = known[shape] = np.full(2 * len(self._kinds), _UNKNOWN, np.int64)
-            values[: len(before)] = before
-        for number in np.unique(kind_of[values[kind_of] == _UNKNOWN]).tolist():
-            kind = self._kinds[number]
-            assert kind is not None
-            values[number] = compute(kind)
-        return values[kind_of]
-
-    def _misfit(self, shape: Shape, kind: NodeKind) -> int:
-        """Return the number of the status with which a node refuses the pod; 0 if it does not."""
-        try:
-            text = numa_zones.misfit(shape, kind)
-        except InconsistentTopologyError as problem:
-            text = str(problem)
-        if not text:
-            return 0
-        status = fwk.unschedulable(text) if text in self.phrases else fwk.error(text)
-        if status not in self._statuses:
-            self._statuses.append(status)
-        return self._statuses.index(status) + 1
+                self._zones.subtract(row, self._assumed[name].values())
+        return self._zones
 
     def _shape(self, state: fwk.CycleState, pod: PodInfo) -> Shape:
         return state.of_class((self.name, "shape"), lambda: numa_zones.shape_of(pod.pod))
@@ -244,28 +181,19 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         shape = self._shape(state, pod)
         if not numa_zones.looks(shape):
             return fwk.PASSES
-        kind_of = self._refresh()
-        codes = self._of_kinds(self._misfits, shape, kind_of, partial(self._misfit, shape)).astype(np.uint16)
-        for name in self._stale():
-            if (row := self.cluster.nodes.rows.get(name)) is not None:
-                codes[row] = 1
-        return fwk.Verdict(codes, self._named_statuses(codes)) if codes.any() else fwk.PASSES
-
-    def _named_statuses(self, codes: npt.NDArray[np.uint16]) -> tuple[fwk.Status, ...]:
-        """Return the statuses; those of errors name the first node that has them."""
-        statuses = list(self._statuses)
-        for i, status in enumerate(statuses):
-            if status.code == fwk.ERROR and len(rows := np.flatnonzero(codes == i + 1)):
-                name = self.cluster.nodes.names[int(rows[0])]
-                statuses[i] = fwk.error(f"NodeResourceTopology {name} is not consistent: {status.message}")
-        return tuple(statuses)
+        table, nodes = self._table(), self.cluster.nodes
+        choices = [(nodes.mask(self._stale()), fwk.unschedulable(STALE))]
+        if (crashes := table.too_high()).any():
+            name = nodes.names[int(np.flatnonzero(crashes)[0])]
+            choices.append((crashes, fwk.error(_inconsistent(name, numa_zones.TOO_HIGH))))
+        choices += [(refused, fwk.unschedulable(message)) for message, refused in table.refusals(shape)]
+        return fwk.Verdict.choose(*choices)
 
     def varies_with(self, pod: PodInfo) -> str:
         """With a cache, the results depend on pods; if a node has no valid score, on which nodes are feasible."""
         if self._counts or self._discards:
             return fwk.ANYTHING
-        scores = self._scores_of(numa_zones.shape_of(pod.pod), slice(None))
-        return fwk.ANYTHING if _invalid(scores).any() else fwk.OBJECTS
+        return fwk.ANYTHING if self._scores(numa_zones.shape_of(pod.pod), slice(None)).crashes else fwk.OBJECTS
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:
@@ -298,11 +226,11 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         if manager.policy != numa_zones.SINGLE_NUMA_NODE:
             text = f"The policy of its Topology Manager is {manager.policy}"
             return constant(False, "the policy does not align pods").with_text(text)
-        zones = numa_zones.zones_of(topology, self._assumed.get(topology.name))
+        zones, offered = numa_zones.zones_of(topology, self._assumed.get(topology.name)), offered_by(view.node)
         try:
-            parts = list(numa_zones.alignments(shape, manager, zones, self._kind(view.row).offered))
+            parts = list(numa_zones.alignments(shape, manager, zones, offered))
         except InconsistentTopologyError as problem:
-            return constant(True, f"NodeResourceTopology {topology.name} is not consistent: {problem}")
+            return constant(True, _inconsistent(topology.name, problem))
         trees = [self._explain_part(view, topology, shape, part) for part in parts]
         tree = some(trees, "a part of the pod has no NUMA zone") if len(trees) > 1 else trees[0]
         text = "no NUMA zone holds it" if tree.value else "a NUMA zone holds it"
@@ -312,7 +240,7 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         """True if no zone holds this part of the pod."""
         name = "the pod" if part.part < 0 else _container_of(view.pod.pod, part.part)
         wanted = {one: amount for one, amount in part.requests.items() if amount}
-        if missing := [one for one in wanted if one not in self._kind(view.row).offered]:
+        if missing := [one for one in wanted if one not in offered_by(view.node)]:
             return constant(True, f"the node does not offer {missing[0]}, which {name} requests")
         listed = [
             zone for zone in topology.zones if zone.type == "Node" and numa_zones.zone_number(zone.name) is not None
@@ -345,48 +273,32 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             zones.append(every(fits, f"{zone.name} holds {name}"))
         return opposite(some(zones, f"a zone holds {name}"), f"no zone holds {name}")
 
-    def _kind(self, row: int) -> NodeKind:
-        number = int(self._refresh()[row])  # first, because it may replace `_kinds`
-        kind = self._kinds[number]
-        assert kind is not None
-        return kind
-
     # ---- Score
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the score of the zones by the strategy; 100 for pods that are not Guaranteed, 0 without topology."""
         shape = self._shape(state, pod)
-        scores = self._scores_of(shape, rows)
+        scores, wrong = self._scores(shape, rows)
         if shape.qos == GUARANTEED and (stale := self._stale()):
-            scores[self.cluster.nodes.mask(stale)[rows]] = 0
-        wrong = np.flatnonzero(_invalid(scores))
-        if len(wrong):
-            row = int(np.arange(len(self.cluster.nodes))[rows][wrong[0]])
-            raise fwk.ScoreError(self._why_wrong(shape, row, int(scores[wrong[0]])))
+            known = ~self.cluster.nodes.mask(stale)[rows]
+            scores, wrong = scores * known, {place: text for place, text in wrong.items() if known[place]}
+        if wrong:
+            raise fwk.ScoreError(wrong[min(wrong)])
         return scores
 
-    def _scores_of(self, shape: Shape, rows: fwk.Rows) -> fwk.Int64:
-        """Return the score of each of these nodes for pods of a shape; _CRASHES where upstream would crash."""
-        kind_of, strategy = self._refresh()[rows], self.args.scoring_strategy.type
+    def _scores(self, shape: Shape, rows: fwk.Rows) -> NumaScores:
+        """Return the scores of these nodes for pods of a shape; `crashes` has the errors of invalid ones as well."""
+        names = self.cluster.nodes.names
         if shape.qos != GUARANTEED:
-            return np.full(len(kind_of), fwk.MAX_NODE_SCORE, np.int64)
-
-        def compute(kind: NodeKind) -> int:
-            try:
-                return numa_zones.node_score(strategy, shape, kind, self.weights)
-            except InconsistentTopologyError:
-                return _CRASHES
-
-        return self._of_kinds(self._scores, shape, kind_of, compute)
-
-    def _why_wrong(self, shape: Shape, row: int, score: int) -> str:
-        name, kind = self.cluster.nodes.names[row], self._kind(row)
-        try:
-            numa_zones.node_score(self.args.scoring_strategy.type, shape, kind, self.weights)
-        except InconsistentTopologyError as problem:
-            return f"NodeResourceTopology {name} is not consistent: {problem}"
-        text = f'plugin "{self.name}" returns an invalid score {score}, it should in the range of '
-        return f"{text}[0, {fwk.MAX_NODE_SCORE}] after normalizing"
+            return NumaScores(np.full(len(np.arange(len(names))[rows]), fwk.MAX_NODE_SCORE, np.int64), {})
+        scores, crashes = self._table().scores(self.args.scoring_strategy.type, shape, self.weights, rows)
+        wrong = {}
+        for place in sorted({*crashes, *np.flatnonzero((scores < 0) | (scores > fwk.MAX_NODE_SCORE)).tolist()}):
+            wrong[place] = f'plugin "{self.name}" returns an invalid score {scores[place]}, it should in the range of '
+            wrong[place] += f"[0, {fwk.MAX_NODE_SCORE}] after normalizing"
+            if place in crashes:
+                wrong[place] = _inconsistent(names[int(np.arange(len(names))[rows][place])], crashes[place])
+        return NumaScores(scores, wrong)
 
     def explain_score(self, state: fwk.CycleState, view: View) -> Tree | None:
         shape, name = numa_zones.shape_of(view.pod.pod), view.node.name
@@ -395,19 +307,16 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         topology = self.cluster.node_topologies.get(name)
         if topology is None or name in self._stale():
             return constant(0, "MinNodeScore").with_text(f"0: what the zones of {name} have is not known")
-        kind, strategy = self._kind(view.row), self.args.scoring_strategy.type
-        if strategy == numa_zones.FEWEST or kind.manager.policy != numa_zones.SINGLE_NUMA_NODE:
-            score = numa_zones.node_score(strategy, shape, kind, self.weights)
-            return constant(score, f"{strategy} with policy {kind.manager.policy}").with_text(
-                f"{score} by {strategy} on {name}"
-            )
-        if kind.manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
+        manager, strategy, row = numa_zones.manager_of(topology), self.args.scoring_strategy.type, np.array([view.row])
+        if strategy == numa_zones.FEWEST or manager.policy != numa_zones.SINGLE_NUMA_NODE:
+            score = int(self._table().scores(strategy, shape, self.weights, row).scores[0])
+            text = f"{score} by {strategy} on {name}"
+            return constant(score, f"{strategy} with policy {manager.policy}").with_text(text)
+        if manager.scope != numa_zones.POD and len(shape.containers) + len(shape.inits) > 1:
             return None
-        wanted, zones = shape.requests, []
-        for zone in kind.zones:
-            score = numa_zones.zone_score(strategy, wanted, zone.available, self.weights)
-            zones.append(constant(score, f"node-{zone.number} by {strategy}"))
-        counted = [zone for zone in zones if zone.value]
+        scores = self._table().zone_scores(strategy, shape.requests, self.weights, row)[:, 0].tolist()
+        zones = zip(numa_zones.zones_of(topology), scores, strict=False)  # the table has places for more zones
+        counted = [constant(score, f"node-{zone.number} by {strategy}") for zone, score in zones if score]
         tree = lowest(counted, "lowest score of a zone") if counted else constant(0, "no zone fits")
         return tree.with_text(f"{tree.value} = the lowest score of a NUMA zone of {name} by {strategy}")
 
@@ -441,9 +350,8 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
         ]
 
 
-def _invalid(scores: fwk.Int64) -> fwk.Bool:
-    """Return which scores are outside the range that the framework accepts."""
-    return (scores < 0) | (scores > fwk.MAX_NODE_SCORE)
+def _inconsistent(name: str, problem: object) -> str:
+    return f"NodeResourceTopology {name} is not consistent: {problem}"
 
 
 def has_exclusive(pod: Pod, listed: set[str]) -> bool:
@@ -462,11 +370,6 @@ def has_exclusive(pod: Pod, listed: set[str]) -> bool:
                 if name == "memory" or name.startswith("hugepages-"):
                     return True
     return False
-
-
-def offered_by(node: Node) -> frozenset[str]:
-    """Return the resources that a node offers, as upstream's NodeInfo lists them."""
-    return frozenset((*node.status.allocatable, "cpu", "memory", "pods", "ephemeral-storage"))
 
 
 def _unit(resource: str, *amounts: int) -> tuple[int, str]:

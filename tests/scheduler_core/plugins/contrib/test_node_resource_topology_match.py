@@ -1,13 +1,20 @@
 """NodeResourceTopologyMatch: alignment, its explanation, the cache, and objects on which upstream crashes."""
 
+from random import Random
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
+from scheduler_core.api.objects import Node, Pod
+from scheduler_core.api.scheduler_plugins import NodeResourceTopology
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain.explain import explain
+from scheduler_core.plugins.contrib import numa_zones
+from scheduler_core.plugins.contrib.numa_table import NumaTable
+from scheduler_core.plugins.contrib.numa_zones import Nano
 from scheduler_core.search.provenance import Question
 from scheduler_core.simulation import Simulation
 from scheduler_core.suggestions.fixes import fixes_of
@@ -136,3 +143,38 @@ def test_requests_that_a_zone_holds_are_suggested(cpu: str, text: str) -> None:
     for fix in found:
         (container,) = fix.patch["spec"]["containers"]
         assert container["resources"] == {"requests": {"cpu": "2500m"}, "limits": {"cpu": "2500m"}}
+
+
+@pytest.mark.parametrize("policy", ["SingleNUMANodePodLevel", "SingleNUMANodeContainerLevel"])
+def test_columns_of_zones_refuse_the_nodes_that_the_explanation_refuses(policy: str) -> None:
+    """Also quantities that are no whole units or beyond int64, and pods that are subtracted."""
+    random = Random(1)
+
+    def amounts() -> dict[str, str]:
+        memory = random.choice(("0", "1Gi", "2Gi", "4Gi", "1500m", "1E", "100000000000000000000"))
+        cpu = random.choice(("0", "1n", "500m", "1", "2", "4"))
+        return {"cpu": cpu, "memory": memory, "example.com/x": random.choice(("0", "1", "3"))}
+
+    topologies = [topology(f"n{i}", *(amounts() for _ in range(i % 4)), policy=policy) for i in range(12)]
+    decoded = [msgspec.convert(one, NodeResourceTopology) for one in topologies]
+    nodes = [msgspec.convert(node(f"n{i}", more={"example.com/x": "9"}), Node) for i in range(12)]
+    table, seen = NumaTable(decoded, nodes), set()
+    taken: dict[int, dict[str, Nano]] = {}
+    for step in range(40):
+        raw = pod("p", requests=amounts())
+        (container,) = raw["spec"]["containers"]
+        second = {**container, "name": "second", "resources": {"requests": amounts()}}
+        for one in (container, second) if step % 2 else ():
+            one["resources"]["limits"] = dict(one["resources"]["requests"])
+        raw["spec"]["containers"].append(second)
+        shape = numa_zones.shape_of(msgspec.convert(raw, Pod))
+        refused = np.logical_or.reduce([nodes for _, nodes in table.refusals(shape)]).tolist()
+        for row, (one, its) in enumerate(zip(decoded, nodes, strict=True)):
+            zones = numa_zones.zones_of(one, taken.get(row))
+            parts = numa_zones.alignments(shape, numa_zones.manager_of(one), zones, numa_zones.offered_by(its))
+            assert refused[row] == any(part.zone is None for part in parts)
+        seen.update(refused)
+        row = random.randrange(12)
+        taken.setdefault(row, {})[str(step)] = shape.requests
+        table.subtract(row, taken[row].values())
+    assert seen == {True, False}
