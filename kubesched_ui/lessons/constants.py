@@ -19,6 +19,7 @@ from scheduler_core.queue import scheduling_queue
 from scheduler_core.releases import get_release
 
 _MB = 1024 * 1024
+HIGHEST_USER_PRIORITY = 10**9  # pkg/apis/scheduling/types.go, HighestUserDefinablePriority
 JITTER_FACTOR = 1.2  # client-go tools/leaderelection/leaderelection.go
 
 
@@ -45,6 +46,7 @@ CONSTANTS: dict[str, Callable[[], Any]] = {
     "retry period": lambda: Seconds(seconds(File().leader_election.retry_period)),
     "most alternatives": lambda: MAX_SUB_REQUESTS,
     "longest retry": lambda: Seconds(seconds(File().leader_election.retry_period) * (1 + JITTER_FACTOR)),
+    "highest user priority": lambda: HIGHEST_USER_PRIORITY,
     "adaptive percentage": lambda: schedule_one.ADAPTIVE_PERCENTAGE,
     "nodes per percent": lambda: schedule_one.NODES_PER_PERCENT,
     "fewest candidates": lambda: DefaultPreemptionArgs().min_candidate_nodes_absolute,
