@@ -15,7 +15,7 @@ from scheduler_core.forks.prefix import (
     Prefix,
     next_start_index,
     prefix_of,
-    resume_batching,
+    resume,
     simulation_from,
 )
 from scheduler_core.forks.stages import apply_again, decisions, plan_single_pass, plan_virtual_time
@@ -57,7 +57,7 @@ def start_fork(run: Run) -> tuple[Simulation, Continuing, dict[str, str]]:
     simulation = simulation_from(prefix, fetch, make, release, run.remaining, start)
     before = Cycle.objects.filter(run=run, number__lt=prefix.cycle).order_by("-number").iterator(chunk_size=20)
     reader = TraceReader(run.pk)
-    resume_batching(simulation, (reader.trace(cycle.number, cycle.trace) for cycle in before))
+    resume(simulation, prefix, fetch, (reader.trace(cycle.number, cycle.trace) for cycle in before))
     stages, own = fork_create.stages_of(run), fork_create.own_stage(run)
     apply_again(Edit(simulation), decisions(stages[:own]))
     recorder = Continuing(simulation, prefix, run.cycles_done)

@@ -8,7 +8,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.experiments.cell import Cell, Check
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.forks.mutations import Edit, read_changes
-from scheduler_core.forks.prefix import prefix_of, resume_batching, simulation_from
+from scheduler_core.forks.prefix import prefix_of, resume, simulation_from
 from scheduler_core.forks.stages import Stage, apply_again, decisions
 from scheduler_core.recording.recording import Recorder
 from scheduler_core.simulation import Simulation
@@ -45,6 +45,6 @@ class LoadedCluster:
         make = partial(Simulation, release=end.release, config=end.configuration, seed=self._seed, timer=lambda: 0)
         start = end.scheduler.next_start_index
         simulation = simulation_from(self._prefix, self._fetch, make, end.release, (), start)
-        resume_batching(simulation, reversed(self._last))
+        resume(simulation, self._prefix, self._fetch, reversed(self._last))
         apply_again(Edit(simulation), self._decisions)
         return simulation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.framework.batching import left_over
+from scheduler_core.framework.interface import ERROR, PastCycle
 from scheduler_core.recording import cycle_index
 from scheduler_core.recording import recording as records
 from scheduler_core.recording.cluster_state import StateAtTimepoint, places_at
 from scheduler_core.recording.columnar import Table, pack
 from scheduler_core.recording.cycle_index import Facts
+from scheduler_core.recording.lazy_pods import read
 from scheduler_core.recording.objects import Fetch
 from scheduler_core.recording.recording import Block, PodState, Recorder, Recording
 from scheduler_core.recording.restore import Make, restore_run
@@ -134,8 +136,41 @@ def next_start_index(trace: CycleTrace) -> int:
     return (trace.start_index + processed) % trace.nodes
 
 
-def resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> None:
-    """Restore the cache of opportunistic batching from the cycles before, the last first; read as few as needed."""
+def resume(simulation: Simulation, prefix: Prefix, fetch: Fetch, before: Iterable[CycleTrace]) -> None:
+    """Restore what plugins and opportunistic batching remember of the cycles before, the last first; read as few as
+    needed."""
+    plugins = [one for framework in simulation.scheduler.profiles.values() for one in framework.plugins]
+    recalling = [one for one in plugins if one.recalls_cycles]
+    if not recalling:
+        _resume_batching(simulation, before)
+        return
+    past: list[PastCycle] = []
+    unread = _noted(before, past)
+    _resume_batching(simulation, unread)
+    for _ in unread:
+        pass
+    keys, objects = prefix.recording.tables["pods"].text("key"), prefix.recording.tables["pods"]["object"].tolist()
+    numbers = dict(zip(keys, objects, strict=True))
+    pods = {pod.key: pod for pod in (*simulation.pending, *simulation.cluster.pods.values())}
+    for cycle in reversed(past):
+        if (pod := pods.get(cycle.pod)) is None:
+            pod = pods[cycle.pod] = PodInfo(read(fetch, numbers[cycle.pod]), simulation.cluster.release)
+        for plugin in recalling:
+            plugin.recall_cycle(pod, cycle)
+
+
+def _noted(traces: Iterable[CycleTrace], past: list[PastCycle]) -> Iterator[CycleTrace]:
+    for trace in traces:
+        if trace.preenqueue is None:
+            ends = (trace.reserve, trace.permit, trace.prebind, trace.bind)
+            undone = any(one is not None and (one.rejected or one.code == ERROR) for one in ends)
+            postfilter = trace.postfilter.status if trace.postfilter is not None else None
+            placed = trace.result == "scheduled"
+            past.append(PastCycle(trace.pod, placed, trace.prefilter, postfilter, undone, trace.permit_waits.keys()))
+        yield trace
+
+
+def _resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> None:
     scheduler, tried = simulation.scheduler, []
     for trace in before if scheduler.batches else ():
         if trace.preenqueue is not None:

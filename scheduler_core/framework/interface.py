@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -277,6 +277,18 @@ class Filtered(Protocol):
         """Return the rows of nodes where evicting pods might help."""
 
 
+class PastCycle(NamedTuple):
+    """A cycle of a recording. `undone`: Reserve, Permit, PreBind or Bind took the place back. `held_by`: the Permit
+    plugins that held the pod."""
+
+    pod: str
+    placed: bool
+    prefilter: Status | None
+    postfilter: Status | None
+    undone: bool
+    held_by: Set[str]
+
+
 # ------------------------------------------------------------------------------------- services available to plugins
 
 
@@ -363,6 +375,8 @@ class Plugin:
     # Attributes that keep what the plugin has seen from one cycle to the next: dicts, sets or immutable values. A trial
     # restores them, because it must not change what the run decides afterwards.
     memory: ClassVar[tuple[str, ...]] = ()
+    # `memory` follows from the results of cycles as well, so a fork calls `recall_cycle` for each cycle before it.
+    recalls_cycles: ClassVar[bool] = False
     # The kubelet makes the same check when it admits a pod.
     kubelet_admits: ClassVar[bool] = False
     # Its PreFilter can restrict the nodes to those that its Filter accepts.
@@ -378,6 +392,16 @@ class Plugin:
         self.args = args
         self.cluster = cluster
         self.handle: Handle  # set by the framework that runs the plugin
+
+    def recall_pods(self, placed: Iterable[PodInfo], evicted: Iterable[tuple[PodInfo, bool]]) -> None:
+        """Restore `memory` in a cluster that was restored from a recording.
+
+        `placed`: pods on nodes that cycles of the run placed. `evicted`: pods that were bound and are gone, and whether
+        a cycle of the run had placed them.
+        """
+
+    def recall_cycle(self, pod: PodInfo, cycle: PastCycle) -> None:
+        """Restore in `memory` what a cycle of the recording left there. Cycles come in their order."""
 
     def events_to_register(self) -> list[EventHint]:
         """Return the events that may make a pod rejected by this plugin schedulable (upstream EnqueueExtensions).

@@ -20,7 +20,7 @@ from scheduler_core.cluster.pod_info import HostPort, PodInfo
 from scheduler_core.recording.cluster_state import StateAtTimepoint
 from scheduler_core.recording.lazy_pods import StoredPods, nominate, read
 from scheduler_core.recording.objects import Fetch, others, pending
-from scheduler_core.recording.recording import ASSUMED, Recording
+from scheduler_core.recording.recording import ASSUMED, BOUND, Recording
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
 
@@ -62,6 +62,7 @@ def restore_run(
         _list_all(simulation, state, fetch)
     _free_ports(cluster, state, fetch)
     _hold(simulation, state)
+    _recall(simulation, state, fetch)
     simulation.scheduler.next_start_index = start_index
     return simulation
 
@@ -188,3 +189,26 @@ def _hold(simulation: Simulation, state: StateAtTimepoint) -> None:
         framework = simulation.scheduler.profiles.get(pod.pod.spec.scheduler_name)
         if framework is not None and framework.permit:
             framework.waiting_pods.add(pod, pod.node, {plugin.name: 0.0 for plugin in framework.permit})
+
+
+def _recall(simulation: Simulation, state: StateAtTimepoint, fetch: Fetch) -> None:
+    """Let plugins remember the pods that cycles placed, and those that were bound and are gone."""
+    frameworks = simulation.scheduler.profiles.values()
+    plugins = [plugin for framework in frameworks for plugin in framework.plugins if plugin.memory]
+    if not plugins:
+        return
+    recording, cluster = state.recording, simulation.cluster
+    pods, places, cycles = recording.tables["pods"], recording.tables["places"], recording.tables["cycles"]["at"]
+    by_cycle = np.isin(places["at"], cycles) & (places["at"] > 0) & (places["node"] >= 0)
+    tried = set(pods.text("key", np.unique(places["pod"][by_cycle & (places["at"] <= state.moment)])))
+    placed = [pod for pod in cluster.pods.values() if pod.key in tried]
+    evicted = []
+    bound = set(zip(places["pod"].tolist(), places["node"].tolist(), (places["state"] == BOUND).tolist(), strict=True))
+    for _, row, node in _departures(recording, state.moment):
+        key, name = pods.at("key", row), recording.names[node]
+        there = cluster.pods.get(key)
+        if (there is None or there.node != name) and (row, node, True) in bound:
+            pod = PodInfo(read(fetch, int(pods["object"][row]), name), cluster.release)
+            evicted.append((pod, key in tried))
+    for plugin in plugins:
+        plugin.recall_pods(placed, evicted)

@@ -86,6 +86,7 @@ class Coscheduling(
     in_tree = False
     by_first_attempt = True
     memory = ("_checked", "_backed_off", "_failed")
+    recalls_cycles = True
 
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
@@ -183,8 +184,11 @@ class Coscheduling(
             return None
         if gap := self._resource_gap(group, wanted):
             return fwk.unresolvable(f"{GAP}{gap}")
-        self._checked[group] = now + (self.args.permit_waiting_time_seconds or SHORTEST_PASS)
+        self._note_checked(group)
         return None
+
+    def _note_checked(self, group: str) -> None:
+        self._checked[group] = self.cluster.now() + (self.args.permit_waiting_time_seconds or SHORTEST_PASS)
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
         """True if too few pods of the group exist, or if too little of a resource is free for the group."""
@@ -246,12 +250,34 @@ class Coscheduling(
         if placed >= least or (least - placed) / least <= self.args.pod_group_reject_percentage / 100:
             return fwk.PostFilterResult(), fwk.unschedulable()
         self._reject(group, "optimistic rejection in PostFilter")
+        self._back_off(group, len(self._members(group)) >= least)
+        return fwk.PostFilterResult(), fwk.unschedulable(_rejection(group, pod))
+
+    def _back_off(self, group: str, complete: bool) -> None:
+        """Note that the group failed, and if all its pods exist, do not try it for the time of the backoff."""
         now, backoff = self.cluster.now(), self.args.pod_group_backoff_seconds
-        if backoff and self._backed_off.get(group, now) <= now and len(self._members(group)) >= least:
+        if backoff and self._backed_off.get(group, now) <= now and complete:
             self._backed_off[group] = now + backoff
         self._fail(group)
-        text = f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
-        return fwk.PostFilterResult(), fwk.unschedulable(text)
+
+    def recall_cycle(self, pod: PodInfo, cycle: fwk.PastCycle) -> None:
+        """Note that the group passed PreFilter, failed or was placed."""
+        group = self.group_of(pod)
+        least = self.least(group)
+        if least is None:
+            return
+        refused, order, now = cycle.prefilter, [one.name for one in self.handle.pre_filter], self.cluster.now()
+        by = order.index(refused.plugin) if refused is not None and refused.plugin in order else len(order)
+        at = order.index(self.name)
+        if by > at and self._wanted(group) and self._checked.get(group, now) <= now:
+            self._note_checked(group)
+        if cycle.postfilter is not None and _rejection(group, pod) in cycle.postfilter.message:
+            few = refused is not None and _SIBLINGS.search(refused.message) is not None
+            self._back_off(group, not few if by >= at else len(self._members(group)) >= least)
+        elif cycle.undone:
+            self._fail(group)
+        elif cycle.placed and self.name not in cycle.held_by:
+            self._failed.pop(group, None)
 
     def explain_post_filter(
         self, state: fwk.CycleState, view: View, filtered: fwk.Filtered, found: fwk.PostFilterResult
@@ -356,6 +382,10 @@ class Coscheduling(
             events.registered(events.POD, events.ADD),
             events.registered("PodGroup", events.ADD, events.UPDATE),
         ]
+
+
+def _rejection(group: str, pod: PodInfo) -> str:
+    return f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
 
 
 def amount_of(name: str, text: str | float) -> int:

@@ -5,6 +5,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import msgspec
@@ -123,6 +124,18 @@ class NodeResourceTopologyMatch(fwk.FilterPlugin, fwk.ScorePlugin, fwk.ReservePl
             cluster.watch_pods(self._placed)
 
     # ---- the state of nodes
+
+    def recall_pods(self, placed: Iterable[PodInfo], evicted: Iterable[tuple[PodInfo, bool]]) -> None:
+        """Subtract the pods of this scheduler, also evicted ones, and mark the nodes of evicted pods of others."""
+        if not self._counts:
+            return
+        self._stale()
+        for pod in placed:
+            self._assume(pod, pod.node)
+        for pod, by_run in evicted:
+            if by_run:
+                self._assume(pod, pod.node)
+            self._note_foreign(pod)
 
     def _placed(self, pod: PodInfo, placed: bool) -> None:
         if placed and self._schedulers is not None:

@@ -5,6 +5,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/sysched.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -69,6 +70,11 @@ class SySched(fwk.HighestNormalized):
             found = next((other for other in known if other.name == pod.name), None)
             if found is not None:
                 known.remove(found)
+
+    def recall_pods(self, placed: Iterable[PodInfo], evicted: Iterable[tuple[PodInfo, bool]]) -> None:
+        """Remove what evicted pods had in common with others of their name."""
+        for pod, _ in evicted:
+            self._note(pod, False)
 
     def _profile(self, key: str) -> Calls | None:
         """Return the calls that a SeccompProfile allows; None if it does not exist."""

@@ -6,6 +6,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran/targetloadpacking, pkg/trima
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Self
 
 import msgspec
@@ -79,6 +80,11 @@ class TargetLoadPacking(fwk.ScorePlugin):
             self._came.setdefault(pod.node, {})[pod.key] = (self.cluster.now(), self.predicted(pod.pod), new)
         else:
             self._came.get(pod.node, {}).pop(pod.key, None)
+
+    def recall_pods(self, placed: Iterable[PodInfo], evicted: Iterable[tuple[PodInfo, bool]]) -> None:
+        """Note that the run placed these pods, so that the measurements lack them."""
+        for pod in placed:
+            self._came[pod.node][pod.key] = (self.cluster.now(), self.predicted(pod.pod), True)
 
     def predicted(self, pod: Pod) -> int:
         """Return how many millicores a pod is predicted to use. Init containers do not count."""

@@ -131,7 +131,7 @@ def forked(kept: RecordedRun, cycle: int, settings: dict[str, Any], stages: Sequ
         [trace.pod for trace, _ in kept.cycles[cycle - 1 :]],
         start,
     )
-    beginnings.resume_batching(simulation, (trace for trace, _ in reversed(kept.cycles[: cycle - 1])))
+    beginnings.resume(simulation, begun, kept.fetch, (trace for trace, _ in reversed(kept.cycles[: cycle - 1])))
     recorder = beginnings.Continuing(simulation, begun, cycle - 1)
     plan_single_pass(simulation, stages, 0)
     cycles = list(kept.cycles[: cycle - 1])
