@@ -23,6 +23,7 @@ BANNED_FUNCTIONS = {"of", "told", "tell", "asked"}
 # Matches each text with a banned name, so that the other modules need not be parsed.
 MAY_BE_BANNED = re.compile(rf"(?i:{'|'.join(BANNED_IN_CLASSES)})|def (?:of|tell)\b")
 TEMPLATES = Path(__file__).parents[1] / "templates"
+STATIC = Path(__file__).parents[1] / "static"
 OF_DJANGO = {"Command", "Meta"}  # class names that Django prescribes
 
 # Names outside of the code, by module: in the JSON of the HTTP API and of websockets (resolvers are named after
@@ -31,25 +32,15 @@ OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.api.groups": {"said"},
     "kubesched_ui.api.provenance": {"said"},
     "kubesched_ui.api.runs": {"told"},
-    "kubesched_ui.api.time": {"said", "told"},
     "kubesched_ui.documentation.markdown_pages": {"room"},
     "kubesched_ui.event_log.rows": {"told"},
     "kubesched_ui.live_classes.hub": {"room"},
-    "kubesched_ui.live_classes.parts": {"asked"},
     "kubesched_ui.models.records": {"told"},
-    "kubesched_ui.presenters.events_at": {"said", "told"},
     "kubesched_ui.views.context_processors": {"rooms"},
-    "scheduler_core.search.claims": {"said"},
-    "scheduler_core.search.cycle_steps": {"said"},
-    "scheduler_core.search.preemption_dry_run": {"said"},
     "scheduler_core.pod_groups.serialize": {"said"},
 }
-OUTER_NAMES_IN_TEMPLATES = {
-    "live_class_student.html": "asked",
-    "parts/group.html": "said",
-    "parts/live_class_step.html": "asked",
-    "preemption.html": "said",
-}
+# The key of a websocket message, the path of its address, and of a draft in the browser.
+OUTER_NAMES_IN_FILES = {f"js/live_class/{name}.js": {"room"} for name in ("run", "student", "teacher", "wall")}
 # Upstream uses these names twice: for a type of the API or of a configuration, and for a plugin or a type of a CRD.
 OF_UPSTREAM = {"NodeAffinity", "Plugin", "PodGroup", "PodGroupSpec", "PodState", "ServiceAffinity", "WaitingPod"}
 
@@ -119,7 +110,30 @@ def test_no_name_in_a_template_has_a_banned_word() -> None:
     files = sorted(TEMPLATES.rglob("*.html"))
     found = {str(file.relative_to(TEMPLATES)): {name for name in template_names(file) if is_banned(name, "variable")}
              for file in files}  # fmt: skip
-    assert {name: " ".join(words) for name, words in found.items() if words} == OUTER_NAMES_IN_TEMPLATES
+    assert {name: " ".join(words) for name, words in found.items() if words} == {}
+
+
+def file_names(path: Path) -> set[str]:
+    """Return the names of a front-end file: classes and ids of a style sheet or a template, identifiers of a script."""
+    text = path.read_text()
+    if path.suffix == ".html":
+        return set(
+            re.findall(
+                r"[\w-]+", " ".join(re.findall(r'\b(?:class|id)="([^"]*)"', re.sub(r"{[{%].*?[%}]}", " ", text)))
+            )
+        )
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    if path.suffix == ".css":
+        return set(re.findall(r"[.#]([a-z][\w-]*)", text))
+    return set(re.findall(r"[^\W\d]\w*", re.sub(r"(?<!:)//.*|\"[^\"\n]*\"|`[^`]*`", "", text)))
+
+
+def test_no_name_in_a_style_or_script_has_a_banned_word() -> None:
+    files = [file for kind in ("css", "js") for file in sorted((STATIC / kind).rglob(f"*.{kind}"))]
+    names = {str(file.relative_to(STATIC)): file_names(file) for file in files}
+    names |= {file.name: file_names(file) for file in TEMPLATES.rglob("*.html")}
+    found = {file: {one for one in all_of if is_banned(one, "variable")} for file, all_of in names.items()}
+    assert {file: words for file, words in found.items() if words} == OUTER_NAMES_IN_FILES
 
 
 @pytest.mark.parametrize("package", ["kubesched_ui", "scheduler_core"])

@@ -59,6 +59,16 @@ def encoded(answer: Any) -> HttpResponse:
     return HttpResponse(msgspec.json.encode(answer), content_type="application/json")
 
 
+def with_former_names(answer: Any, **former: str) -> Any:
+    """Return a JSON value in which each key of `former` also has its name of version 1.0. Version 1.2 will not."""
+    if isinstance(answer, list):
+        return [with_former_names(one, **former) for one in answer]
+    if not isinstance(answer, dict):
+        return answer
+    made = {key: with_former_names(one, **former) for key, one in answer.items()}
+    return made | {old: made[key] for key, old in former.items() if key in made}
+
+
 def _schema_of(struct: Any) -> dict[str, Any]:
     """Return the JSON schema of a struct, without references."""
     (found,), parts = msgspec.json.schema_components([struct], ref_template="{name}")

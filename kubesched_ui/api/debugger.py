@@ -11,14 +11,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, permission
-from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, REFUSALS, Refusal, Text, encoded, find, with_former_names
 from kubesched_ui.event_log.cycle_batches import TraceReader, trace_of
 from kubesched_ui.models import MAX_NAME, Breakpoint, Run
+from kubesched_ui.models import Cycle as StoredCycle
 from kubesched_ui.queries import search_client
 from kubesched_ui.queries.cycles import steps_of
 from kubesched_ui.queries.decisions import decisions_after
 from kubesched_ui.queries.recording_cache import object_at, recording_of
 from kubesched_ui.runtime.advisory_lock import lock_until_commit
+from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.recording import change_stream, timepoints
 from scheduler_core.recording.cluster_state import StateAtTimepoint
@@ -200,7 +202,12 @@ def cycle(request: HttpRequest, run_id: int, number: int, scores: Text = SCORES,
     if row is None:
         raise Http404(f"Run {run_id} has no cycle {number}.")
     names = None if known == row.nodes_version else row.nodes
-    return encoded(steps_of(run, row, trace_of(row), scores) | {"names": names})
+    return encoded(_cycle(run, row, trace_of(row), names, scores))
+
+
+def _cycle(run: Run, row: StoredCycle, trace: CycleTrace, names: list[str] | None, scores: str = "") -> dict[str, Any]:
+    found = steps_of(run, row, trace, scores)
+    return found | {"names": names, "steps": with_former_names(found["steps"], message="said")}
 
 
 SINCE_CYCLE = Query(0, ge=0, le=MAX_ID, description="Only cycles after this number.")
@@ -221,7 +228,7 @@ def cycles(
     reader = TraceReader(run.pk)
     for row in run.cycles.filter(number__gt=since).order_by("number")[:limit]:
         names = None if known == row.nodes_version else row.nodes
-        found.append(steps_of(run, row, reader.trace(row.number, row.trace)) | {"names": names})
+        found.append(_cycle(run, row, reader.trace(row.number, row.trace), names))
         known = row.nodes_version
     return encoded({"cycles": found})
 

@@ -5,11 +5,12 @@ They are computed again from the recorded cluster before the cycle. See docs/deb
 
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.accounts.permissions import permission
-from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find
+from kubesched_ui.api.common import MAX_ID, RECORDED, Described, Text, encoded, find, with_former_names
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, queue_times
 from scheduler_core.provenance.tree import Tree
@@ -90,7 +91,7 @@ class Trials(Schema):
     cycle: int
     attempt: int
     nominated: str = Field(description="The nominated node; empty for none")
-    said: str = Field(description="The message of preemption if it nominated no node")
+    message: str = Field(description="The message of preemption if it nominated no node")
     nodes: list[Described[TriedNode]] = Field(description="One page of the nodes that the cycle tried, in order")
     total: int = Field(description="Number of nodes tried")
     page: int
@@ -111,7 +112,8 @@ def trials_of(request: HttpRequest, run_id: int, namespace: str, name: str, quer
     """Return each removal and reprieve of the preemption dry run on one node."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
-    return encoded(provenance.repeated(PreemptionDryRuns, run, cycle, query.node, query.page))
+    found = provenance.repeated(PreemptionDryRuns, run, cycle, query.node, query.page)
+    return encoded(found | {"said": found["message"]})
 
 
 # ---- resource claims
@@ -123,7 +125,7 @@ class Claims(Schema):
     pod: str
     cycle: int
     attempt: int
-    said: str = Field(description="Why Filter did not run, if the claims prevented it")
+    message: str = Field(description="Why Filter did not run, if the claims prevented it")
     groups: list[Described[NodeGroup]] = Field(
         description="One page of the groups: fitting ones, then by least shortage"
     )
@@ -145,4 +147,5 @@ def claims_of(request: HttpRequest, run_id: int, namespace: str, name: str, quer
     """Return the devices that each request of the pod's resource claims finds."""
     run = find(Run, run_id)
     cycle = provenance.cycle_of(run, namespace, name, query.attempt, query.cycle)
-    return encoded(provenance.repeated(claims.Claims, run, cycle, query.node, query.page))
+    found = provenance.repeated(claims.Claims, run, cycle, query.node, query.page)
+    return encoded(with_former_names(msgspec.to_builtins(found), message="said"))

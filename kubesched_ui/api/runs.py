@@ -206,7 +206,7 @@ class EstimateOut(Schema):
     lane: Literal["short", "long"] = Field(description="Its queue: short runs have separate workers.")
     pods: int = Field(description="Number of pods to schedule.")
     nodes: int
-    told: str = Field(description="The estimate and the queue position as a sentence.")
+    sentence: str = Field(description="The estimate and the queue position.")
 
 
 PODS = Query(None, ge=0, le=MAX_ID, description="Number of pods to schedule. Default: all pending pods.")
@@ -228,7 +228,7 @@ def estimate_run(
     wanted = get_release(release or own["release"]).name
     found = estimate.before(scenario, wanted, bool(own.get("in_time")), pods)
     text = queue.estimate_text(found, scenario)
-    return EstimateOut.model_validate({**found._asdict(), "lane": found.lane, "told": text})
+    return EstimateOut.model_validate({**found._asdict(), "lane": found.lane, "sentence": text, "told": text})
 
 
 class ForkSettings(Schema):

@@ -7,7 +7,7 @@ from ninja import Field, Query, Router, Schema
 from pydantic import WithJsonSchema
 
 from kubesched_ui.accounts.permissions import permission
-from kubesched_ui.api.common import MAX_ID, REFUSALS, encoded, find
+from kubesched_ui.api.common import MAX_ID, REFUSALS, encoded, find, with_former_names
 from kubesched_ui.models import Run
 from kubesched_ui.presenters import events_at, pod_timeline, queue_timeline
 from kubesched_ui.queries import queue_times
@@ -93,14 +93,14 @@ class TimeWindow(Schema):
 class Cause(Schema):
     seq: int
     t: float
-    said: Parts
+    parts: Parts
 
 
 class Line(Schema):
     seq: int
     type: str
     depth: int = Field(description="Indentation: an event is listed below its cause.")
-    said: Parts = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
+    parts: Parts = Field(description='What happened: text, {"pod": "ns/name"} and {"node": name}.')
     label: str = Field(description="Upstream's name of the event that moved a pod, or empty.")
     lane: str = Field(description="The lane that the pod entered, or empty.")
     cause: Cause | None = Field(description="The cause, if it is not listed above.")
@@ -110,7 +110,7 @@ class Moment(Schema):
     t: float
     before: float | None = Field(description="The previous time with events.")
     after: float | None
-    told: list[Line]
+    events: list[Line]
     next: int | None = Field(description="`since` for the next events; null at the end.")
 
 
@@ -184,4 +184,4 @@ def what_happened(
     limit: int = Query(200, ge=1, le=MAX_EVENTS),
 ) -> HttpResponse:
     """Return the events of the last instant up to `t` at which anything happened, in order and with their causes."""
-    return encoded(events_at.at(find(Run, run_id), t, since, limit))
+    return encoded(with_former_names(events_at.at(find(Run, run_id), t, since, limit), parts="said", events="told"))

@@ -102,13 +102,13 @@ def lesson_of(live_class: LiveClass) -> Lesson:
 
 @once
 def parts(lesson: Lesson, step: int, revealed: bool) -> dict[str, str]:
-    """Return the HTML parts of a step: `text`, `asked` ("" without a question), `after`, `picture`; and `title`."""
+    """Return the HTML parts of a step: `text`, `question` ("" without a question), `after`, `picture`; and `title`."""
     view = step_state.shows(lesson, step, revealed and lesson.steps[step - 1].ask is not None)
     context = {"view": view, "lesson": lesson, "step": step}
     made: dict[str, str] = {
         part: render_to_string(f"parts/live_class_{part}.html", context) for part in ("text", "after", "picture")
     }
-    made["asked"] = render_to_string("parts/lesson_fields.html", context) if "question" in view else ""
+    made["question"] = render_to_string("parts/lesson_fields.html", context) if "question" in view else ""
     return {"title": view["title"], **made}
 
 

@@ -39,7 +39,7 @@ def at(run: Run, t: float, after: int, limit: int) -> dict[str, Any]:
         "t": moment,
         "before": float(found.moments[place - 1]) if place else None,
         "after": float(found.moments[place + 1]) if place + 1 < len(found.moments) else None,
-        "told": lines(run, events),
+        "events": lines(run, events),
         "next": events[-1]["seq"] if more else None,
     }
 
@@ -88,7 +88,7 @@ def lines(run: Run, events: list[Event]) -> list[dict[str, Any]]:
 
 
 def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
-    """Return an event as `{seq, type, depth, said, label, lane, cause: {seq, t, said}}`.
+    """Return an event as `{seq, type, depth, parts, label, lane, cause: {seq, t, parts}}`.
 
     `label` is upstream's name of the event that moved a pod.
     """
@@ -98,10 +98,10 @@ def line(event: Event, depth: int, causes: dict[int, Event]) -> dict[str, Any]:
         "seq": event["seq"],
         "type": event["type"],
         "depth": depth,
-        "said": event_parts(event),
+        "parts": event_parts(event),
         "label": data.get("event", ""),
         "lane": data["to"] if event["type"] == "queue.moved" and data["to"] in LANE else "",
-        "cause": {"seq": cause["seq"], "t": cause["t"], "said": event_parts(cause)} if cause is not None else None,
+        "cause": {"seq": cause["seq"], "t": cause["t"], "parts": event_parts(cause)} if cause is not None else None,
     }
 
 

@@ -85,6 +85,7 @@ def detail(run: Run, group: GroupCycle) -> dict[str, Any]:
     """Return all data of a group's cycle, with its sentence. Raises InputError."""
     data = dict(group.told)
     data.pop("next_start_index", None)
+    data["members"] = [{**member, "fit_error": member["said"]} for member in data["members"]]
     cycles = list(run.group_cycles.filter(namespace=group.namespace, name=group.name).values_list("first", "last"))
     return data | {
         "sentence": sentence_of(run, group),

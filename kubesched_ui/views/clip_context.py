@@ -171,11 +171,11 @@ def points_of(run: Run, steps: Sequence[Mapping[str, str]]) -> Iterator[tuple[st
 
 def texts(steps: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """Yield the results of an extension point, at most PARTS; the skipped plugins are one."""
-    done = [step for step in steps if step["said"] != SKIPPED]
+    done = [step for step in steps if step["message"] != SKIPPED]
     for step in done[:PARTS]:
         who = " ".join(filter(None, (step["plugin"], step["node"])))
-        yield f"{who}: {step['said']}" if who and step["said"] else who or step["said"]
+        yield f"{who}: {step['message']}" if who and step["message"] else who or step["message"]
     if len(done) > PARTS:
         yield f"and {len(done) - PARTS:,} more"
-    if skipped := [step["plugin"] for step in steps if step["said"] == SKIPPED]:
+    if skipped := [step["plugin"] for step in steps if step["message"] == SKIPPED]:
         yield f"skipped: {', '.join(skipped)}"

@@ -41,7 +41,6 @@ NAMED = 100  # nodes named per group
 SHOWN = 200  # devices listed per request
 DIFFERENT = 2000  # distinct nodes whose devices are evaluated; nodes with equal devices share a result
 WANTED, ALLOCATED, MISSING = "wanted", "allocated", "missing"
-NAMES = {"message": "said"}  # attribute -> its name in JSON
 
 
 Entries = Mapping[DeviceID, PoolDevice]
@@ -125,7 +124,7 @@ class Given(msgspec.Struct, frozen=True):
     amounts: dict[str, str]
 
 
-class Claim(msgspec.Struct, frozen=True, rename=NAMES):
+class Claim(msgspec.Struct, frozen=True):
     """A claim as evaluated on a node.
 
     `uses`: the pod's name for it. `template`: the template that created it, or "". `state`: WANTED, ALLOCATED before
@@ -146,7 +145,7 @@ class Claim(msgspec.Struct, frozen=True, rename=NAMES):
     shared_with: list[str]
 
 
-class OneNode(msgspec.Struct, frozen=True, rename=NAMES):
+class OneNode(msgspec.Struct, frozen=True):
     """A node. `fits` is the recorded result; if false, `message` is the reason. `wanted` and `fitting` count devices of
     all claims."""
 
@@ -172,7 +171,7 @@ class Short(msgspec.Struct, frozen=True):
     out: dict[str, int]
 
 
-class NodeGroup(msgspec.Struct, frozen=True, rename=NAMES):
+class NodeGroup(msgspec.Struct, frozen=True):
     """Nodes with the same result and the same device counts. `nodes` holds the first NAMED of `count`."""
 
     fits: bool
@@ -223,7 +222,7 @@ class Claims:
         return Devices.of_cluster(self.framework.cluster)
 
     def as_dict(self, node: str = "", page: int = 1) -> dict[str, Any]:
-        """Return {pod, attempt, said, groups, nodes, total, page, pages, node} as in docs/debugger.md.
+        """Return {pod, attempt, message, groups, nodes, total, page, pages, node} as in docs/debugger.md.
 
         `node`: "" for the chosen or nominated node, or else the node that lacks least. Raises NotDecided, InputError.
         """
@@ -234,7 +233,7 @@ class Claims:
         return {
             "pod": self.pod.key,
             "attempt": self.trace.attempt,
-            "said": self._early_message(),
+            "message": self._early_message(),
             "groups": listed,
             "nodes": len(self.framework.cluster.nodes),
             **pages,

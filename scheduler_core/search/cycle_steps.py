@@ -96,7 +96,7 @@ def _postfilter_until(found: dict[str, Any] | None, nodes: Collection[str], chos
 
 
 def steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
-    """Yield {point, plugin ("" for the framework), node ("" for the pod or all nodes), said} for each result."""
+    """Yield {point, plugin ("" for the framework), node ("" for the pod or all nodes), message} for each result."""
     if trace.preenqueue is not None:
         yield _step("preenqueue", trace.preenqueue.plugin, text=reason_text(trace.preenqueue))
         return
@@ -163,7 +163,7 @@ def _binding_steps(trace: CycleTrace) -> Iterator[dict[str, Any]]:
 
 
 def _step(point: str, plugin: str, node: str = "", text: str = "") -> dict[str, Any]:
-    return {"point": point, "plugin": plugin, "node": node, "said": text}
+    return {"point": point, "plugin": plugin, "node": node, "message": text}
 
 
 def span_text(values: npt.NDArray[np.int64]) -> str:

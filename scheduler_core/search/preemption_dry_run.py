@@ -100,7 +100,7 @@ class PreemptionDryRuns:
             "pod": self._pod.key,
             "attempt": self._trace.attempt,
             "nominated": self._trace.nominated_node,
-            "said": self._message(),
+            "message": self._message(),
             "nodes": listed,
             **pages,
             "trial": self.dry_run(wanted) if wanted else None,

@@ -51,7 +51,7 @@ function tellExpected() {
     if (chosen.which.value === "unbind") query.set("pods", String(typed + ticked));
     if (chosen.which.value === "template") query.set("pods", String(Math.max(1, Number(chosen.copies.value) || 1)));
     const answer = await fetch(`${place.dataset.ask}?${query}`).catch(() => null);
-    const text = answer?.ok ? (await answer.json()).told : "";
+    const text = answer?.ok ? (await answer.json()).sentence : "";
     if (text !== last) place.textContent = last = text;
   }
   form.addEventListener("change", (event) => {

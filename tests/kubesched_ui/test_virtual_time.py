@@ -394,7 +394,7 @@ def test_events_at_a_second_are_in_order_with_their_causes(client: Client) -> No
     run = sample(client, "17-taint-eviction")
     found = client.get(f"{run['url']}/moment", {"t": 65}).json()
     assert found["t"] == 60.0
-    lines = [(line["depth"], text_of(line["said"])) for line in found["told"]]
+    lines = [(line["depth"], text_of(line["parts"])) for line in found["events"]]
     assert lines[:5] == [
         (0, "step 2 of the scenario: patch Node n1"),
         (1, "node n1: condition Ready: True → Unknown"),
@@ -402,12 +402,14 @@ def test_events_at_a_second_are_in_order_with_their_causes(client: Client) -> No
         (2, "node n1: taint node.kubernetes.io/unreachable:NoExecute added"),
         (3, "default/impatient will be evicted from n1 at 90 s"),
     ]
-    assert found["told"][0]["said"][2] == {"node": "n1"}
-    assert [line["seq"] for line in found["told"]] == sorted(line["seq"] for line in found["told"])
+    assert found["events"][0]["parts"][2] == {"node": "n1"}
+    assert found["told"] == found["events"]  # its name in version 1.0
+    assert found["events"][4]["said"] == found["events"][4]["parts"]
+    assert [line["seq"] for line in found["events"]] == sorted(line["seq"] for line in found["events"])
     assert found["before"] < 60 < found["after"]
     again = client.get(f"{run['url']}/moment", {"t": found["after"]}).json()
     assert again["before"] == 60.0
-    late = [line["cause"] for line in again["told"] if line["cause"]]
+    late = [line["cause"] for line in again["events"] if line["cause"]]
     assert all(cause["t"] < again["t"] for cause in late)
 
 
@@ -419,9 +421,9 @@ def test_events_are_read_in_pages(client: Client) -> None:
     since = 0
     while since is not None:
         part = client.get(f"{run['url']}/moment", {"t": 10, "limit": 3, "since": since}).json()
-        assert len(part["told"]) <= 3
-        listed, since = listed + part["told"], part["next"]
-    assert [line["seq"] for line in listed] == [line["seq"] for line in whole["told"]]
+        assert len(part["events"]) <= 3
+        listed, since = listed + part["events"], part["next"]
+    assert [line["seq"] for line in listed] == [line["seq"] for line in whole["events"]]
     every = [e["seq"] for e in events(client, run) if e["t"] == 10]
     assert {line["seq"] for line in listed} <= set(every)
     kinds = {e["type"] for e in events(client, run) if e["seq"] in {line["seq"] for line in listed}}
@@ -437,7 +439,7 @@ def test_every_event_is_listed_once(client: Client, name: str) -> None:
     while t is not None:
         found = client.get(f"{run['url']}/moment", {"t": t, "limit": 1000}).json()
         assert found["t"] == t
-        seqs += [line["seq"] for line in found["told"]]
+        seqs += [line["seq"] for line in found["events"]]
         t = found["after"]
     assert seqs == [seq for seq in expected if seq in set(seqs)]
     by_seq = {e["seq"]: e for e in events(client, run)}

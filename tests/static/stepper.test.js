@@ -5,7 +5,7 @@ import { maps } from "./helpers.js";
 
 const steps = ["filter A", "filter B", "score A", "score B", "bind "].map((text) => {
   const [point, plugin] = text.split(" ");
-  return { point, plugin, node: "", said: "" };
+  return { point, plugin, node: "", message: "" };
 });
 
 test("within a cycle by plugin and by point", () => {
@@ -45,14 +45,14 @@ test("from cycle to cycle, not beyond the ends", () => {
 test("the slower the playback, the more stages of a cycle it shows", () => {
   const shown = (speed) =>
     stages(steps, speed).map((at) => (at < 0 ? "result" : `${steps[at].point} ${steps[at].plugin}`));
-  const total = [...steps.slice(0, 4), { point: "score", plugin: "", node: "", said: "" }, steps[4]];
+  const total = [...steps.slice(0, 4), { point: "score", plugin: "", node: "", message: "" }, steps[4]];
   assert.deepEqual(shown(1), ["filter A", "filter B", "bind ", "result"], "no single Score plugins");
   assert.deepEqual(stages(total, 1), [0, 1, 4, 5, -1]);
   assert.deepEqual(stages(total, 2.4), [1, 4, 5, -1], "one for each point");
   assert.deepEqual(stages(total, 5), [5, -1]);
   assert.deepEqual(shown(10), ["result"]);
   assert.deepEqual(stages([], 1), [-1]);
-  const evicts = ["a", "b", "c", ""].map((node) => ({ point: "postfilter", plugin: "P", node, said: "" }));
+  const evicts = ["a", "b", "c", ""].map((node) => ({ point: "postfilter", plugin: "P", node, message: "" }));
   assert.deepEqual(stages([steps[0], ...evicts], 1), [0, 1, 2, 3, 4, -1], "each dry run");
   assert.deepEqual(stages([steps[0], ...evicts], 2), [0, 3, 4, -1], "all candidates, then the choice");
 });

@@ -6,9 +6,9 @@ import { maps } from "./helpers.js";
 const steps = (...texts) =>
   texts.map((text) => {
     const [point, plugin = "", node = ""] = text.split(" ");
-    return { point, plugin, node, said: "" };
+    return { point, plugin, node, message: "" };
   });
-const said = (reason, ...rows) => ({ code: "Unschedulable", reasons: [reason], rows });
+const refused = (reason, ...rows) => ({ code: "Unschedulable", reasons: [reason], rows });
 // Six nodes: a is tainted, b and c are full, d was left out, e and f fit; f wins.
 const cycle = (more = {}) => ({
   names: ["a", "b", "c", "d", "e", "f"],
@@ -17,8 +17,8 @@ const cycle = (more = {}) => ({
   left_out: { reasons: ["left out"], rows: [[3, 3]] },
   unlooked: [],
   filters: [
-    { plugin: "Taints", decisive: [said("tainted", [0, 0])], also: [] },
-    { plugin: "Fit", decisive: [said("Insufficient cpu", [1, 2])], also: [] },
+    { plugin: "Taints", decisive: [refused("tainted", [0, 0])], also: [] },
+    { plugin: "Fit", decisive: [refused("Insufficient cpu", [1, 2])], also: [] },
   ],
   nominated: [],
   feasible: [[4, 5]],

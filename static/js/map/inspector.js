@@ -81,7 +81,7 @@ export class Aside {
     const items = [...points].map(([point, steps]) => {
       const current = trace.steps[shown]?.point === point;
       const link = this.link(trace.number, steps[0], pointName(point), current);
-      const text = steps.length > 1 ? ` ${steps.length} steps` : ` ${steps[0].said}`;
+      const text = steps.length > 1 ? ` ${steps.length} steps` : ` ${steps[0].message}`;
       const inner = steps.map((step) => this.stepItem(trace, step, step === trace.steps[shown]));
       const list = current && steps.length > 1 ? el("ol", {}, ...inner) : "";
       return el("li", { class: current ? "current" : "" }, link, el("span", { class: "tiny muted", text }), list);
@@ -92,7 +92,7 @@ export class Aside {
   stepItem({ number: cycle, pod }, step, here) {
     const name = step.plugin || (step.point === "score" ? "total" : "the framework");
     const link = this.link(cycle, step, step.node ? `${name}: ${step.node}` : name, here);
-    const text = el("span", { class: "tiny muted", text: ` ${step.said}` });
+    const text = el("span", { class: "tiny muted", text: ` ${step.message}` });
     const item = el("li", { class: here ? "here" : "" }, link, text);
     if (here && step.plugin && step.point === "filter") item.append(" ", ...offered(ofPlugin(step.plugin)));
     if (here && step.node && step.point === "postfilter") {

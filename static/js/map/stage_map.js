@@ -117,8 +117,8 @@ class StageMap extends HTMLElement {
     this.controls.show();
     this.legend.show();
     this.showTable();
-    const { point, plugin, node, said } = player.trace?.steps[player.step] ?? {};
-    const parts = [point && pointName(point), plugin, node, said].filter(Boolean);
+    const { point, plugin, node, message } = player.trace?.steps[player.step] ?? {};
+    const parts = [point && pointName(point), plugin, node, message].filter(Boolean);
     this.part("stage").textContent = parts.length ? parts.join(" · ") : this.dataset.before;
     this.part("verdicts")?.replaceChildren(...this.verdicts());
   }

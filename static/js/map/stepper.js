@@ -3,7 +3,7 @@
 
 /**
  * A step of a cycle, and a position in a run.
- * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
+ * @typedef {{ point: string, plugin: string, node: string, message: string }} Step
  * @typedef {{ cycle: number, step: number }} Position `cycle`: 1, 2, ...; the number of cycles plus one is the end;
  *   `step`: index of a step in the cycle, -1 for before the first
  */

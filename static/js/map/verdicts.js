@@ -6,7 +6,7 @@ import { LEVELS, levelOf, nearest, rungText } from "./ladder.js";
 import { isCandidate } from "./stepper.js";
 
 /**
- * @typedef {{ point: string, plugin: string, node: string, said: string }} Step
+ * @typedef {{ point: string, plugin: string, node: string, message: string }} Step
  * @typedef {{ kind: "refused" | "unseen" | "heat" | "fits" | "chosen" | "candidate" | "rung", by?: number, now?: boolean,
  *   value?: number, score?: number, why?: string, victims?: string[], level?: number, changes?: number | null,
  *   each?: string }} Verdict `by`: index into `plugins`; `now`: whether this step decided; `value`: a score from 0 to 1;
@@ -65,7 +65,7 @@ export function pictured(cycle, at, together = false) {
  */
 function outcome({ steps, node, postfilter }) {
   const last = steps.at(-1);
-  if (node) return { point: "bind", plugin: "", node, said: "" };
+  if (node) return { point: "bind", plugin: "", node, message: "" };
   return postfilter ? { ...last, point: "postfilter", node: "" } : last;
 }
 

@@ -26,7 +26,7 @@ export class EventList {
     const last = exact(found.t) < exact(t) && clock(found.t) !== clock(t);
     this.heading.textContent = last ? `${when}, the last before ${clock(t)}` : when;
     const none = el("li", { class: "muted", text: "No events: the run begins." });
-    this.list.replaceChildren(...(found.told.length ? found.told.map((line) => this.line(line, found.t)) : [none]));
+    this.list.replaceChildren(...(found.events.length ? found.events.map((line) => this.line(line, found.t)) : [none]));
     this.list.scrollTop = 0;
     this.offer(found);
   }
@@ -40,18 +40,18 @@ export class EventList {
     const { request } = this;
     const found = await this.source.moment(this.at, this.next);
     if (request !== this.request) return;
-    this.list.append(...found.told.map((line) => this.line(line, found.t)));
+    this.list.append(...found.events.map((line) => this.line(line, found.t)));
     this.offer(found);
   }
 
-  line({ seq, said: texts, label, lane, cause, depth, type }, t) {
+  line({ seq, parts: texts, label, lane, cause, depth, type }, t) {
     const line = el("li", { class: `deep-${depth} of-${type.replace(".", "-")}` }, ...this.parts(texts, t));
     if (lane) line.prepend(swatch(lane), " ");
     if (label) line.append(" ", this.label(label, seq, texts.find((part) => part.pod)?.pod, t));
     if (cause) {
       const when = el("a", { href: `?t=${exact(cause.t)}`, "data-go": cause.t, text: clock(cause.t) });
       const earlier = exact(cause.t) === exact(t) ? [] : [", ", when];
-      line.append(el("span", { class: "muted" }, " because ", ...this.parts(cause.said, cause.t), ...earlier));
+      line.append(el("span", { class: "muted" }, " because ", ...this.parts(cause.parts, cause.t), ...earlier));
     }
     return line;
   }

@@ -22,6 +22,7 @@ def test_the_answer_agrees_with_the_node_of_each_pod(client: Client, run: Run) -
         assert sum(group["count"] for group in answer["groups"]) == answer["nodes"] == 4
         assert bool(can) is (cycle.result == "scheduled")
         assert not can or answer["node"]["node"] in can
+        assert answer["node"]["said"] == answer["node"]["message"]  # its name in version 1.0
 
 
 def test_no_device_is_large_enough_for_the_pod(client: Client, run: Run) -> None:

@@ -211,7 +211,8 @@ def test_the_estimate_is_shown_before_the_start_and_while_queued(client: Client,
     settings.RUN_SHORT_SLOTS = settings.RUN_LONG_SLOTS = 1
     scenario = small()
     address = f"/api/scenarios/{scenario.pk}/estimate"
-    assert client.get(address).json()["told"] == "Less than a second for 3 pods on 1 node."
+    answer = client.get(address).json()
+    assert answer["sentence"] == answer["told"] == "Less than a second for 3 pods on 1 node."
     assert client.get(f"{address}?pods=1&release=1.27&in_time=true").json()["pods"] == 1
     assert client.get(f"{address}?release=9.9").status_code == 400
     assert client.get(f"{address}?pods=-1").status_code == 422
@@ -223,8 +224,8 @@ def test_the_estimate_is_shown_before_the_start_and_while_queued(client: Client,
     assert 100 < found["waits"]["seconds"] <= 120
     page = client.get(f"/runs/{waits.pk}/").content.decode()
     assert "Waits behind 2 runs, about 2 min (lower priority)." in page or "Waits behind 2 runs, about 1 min" in page
-    assert client.get(f"{address}?pods=1000000000").json()["told"].endswith(".")
-    assert "waits behind 3 runs" in client.get(f"{address}?pods=1000000000").json()["told"]
+    assert client.get(f"{address}?pods=1000000000").json()["sentence"].endswith(".")
+    assert "waits behind 3 runs" in client.get(f"{address}?pods=1000000000").json()["sentence"]
     start = client.get(f"/scenarios/{scenario.pk}/").content.decode()
     assert "Less than a second for 3 pods on 1 node." in start
     changed = client.patch(f"/api/runs/{waits.pk}", {"low": False}, content_type="application/json")
@@ -250,7 +251,7 @@ def test_a_run_that_waits_for_the_limit_of_its_user_says_so(client: Client, db: 
         "To start it sooner, cancel one of those, or raise the limit with KUBESCHED_RUN_LONG_PER_PERSON."
     )
     assert re.search(says, client.get(f"/runs/{waits.pk}/").content.decode())
-    text = client.get(f"/api/scenarios/{scenario.pk}/estimate").json()["told"]
+    text = client.get(f"/api/scenarios/{scenario.pk}/estimate").json()["sentence"]
     assert "waits behind 2 long runs of the same scenario" in text
     other = queued(small(), LONG)
     assert queue.queue_position(other) == (0, 0, 0)

@@ -116,7 +116,7 @@ def test_equal_nodes_form_a_group_and_the_nearest_one_is_first() -> None:
 def test_missing_claims_and_pods_without_claims() -> None:
     waiting = claims_of_last_pod(node("n1"), pod("p", "absent"))
     presented = waiting.as_dict()
-    assert presented["said"] == 'could not find ResourceClaim "default/absent"'
+    assert presented["message"] == 'could not find ResourceClaim "default/absent"'
     assert (presented["groups"], presented["node"]) == ([], None)
     with pytest.raises(NotDecided, match="uses no resource claims"):
         claims_of_last_pod(node("n1"), pod("p"))
