@@ -40,7 +40,9 @@ class Progress:
         return sum(1 for _ in self.folder.glob("*.dist-info"))
 
     def print(self) -> None:
-        """Print how far pip is, if that has changed."""
+        """Print how far pip is, if that has changed. Until it collects, it may not have ignored all that it ignores."""
+        if not self.collected:
+            return
         if self.before is None:
             text = f"  fetched {min(len(self.collected), self.packages)} of {self.packages} packages"
         else:
@@ -56,7 +58,7 @@ def main(command: Sequence[str]) -> int:
     progress = Progress(
         len(re.findall(r"^[\w.\[\]-]+==", requirements, re.MULTILINE)), Path(sysconfig.get_path("purelib"))
     )
-    print(f"Installing {progress.packages} packages of {command[-1]} (only once) ...", flush=True)
+    print(f"Installing the packages of {command[-1]} (only once) ...", flush=True)
     environment = os.environ | {"PYTHONUNBUFFERED": "1", "PIP_PROGRESS_BAR": "off"}
     over, lines = threading.Event(), []
 
