@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.processes import in_new_process
+from benchmarks.processes import exit_when_terminated, in_new_process
 
 FOLDER = Path(__file__).parent
 DOCUMENT = FOLDER.parent / "docs/performance.md"
@@ -95,6 +95,7 @@ def main(arguments: list[str]) -> None:
     name = arguments[0] if arguments else ""
     if name not in names():
         sys.exit(f"{__doc__}\nBenchmarks: {', '.join(names())}")
+    exit_when_terminated()
     os.environ["NO_PROXY"] = "*"  # everything here is on this machine
     module = import_module(f"benchmarks.{name}")
     options = vars(parser_of(module).parse_args(arguments[1:]))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,10 +18,20 @@ TICKS = os.sysconf("SC_CLK_TCK")
 R = TypeVar("R")
 
 
+def exit_when_terminated() -> None:
+    """Exit on SIGTERM as on an exception, so that processes that this one started are stopped."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
     """Return what a function of a module returns in a process with its own memory and imports."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
+    with ProcessPoolExecutor(1, get_context("spawn"), exit_when_terminated) as pool:
+        try:
+            return pool.submit(function, *arguments).result()
+        except SystemExit:
+            for child in active_children():
+                child.terminate()
+            raise
 
 
 def memory_mb(pids: Iterable[int], field: str) -> list[int]:

@@ -68,12 +68,13 @@ def running(var: Path | None = None, **environment: str) -> Iterator[Product]:
     """Start the product for the block, with a data folder that is deleted afterwards unless `var` names one."""
     with tempfile.TemporaryDirectory() as folder:
         product = Product(var or Path(folder) / "var", **{"RUN_LOST_AFTER_S": "10"} | environment)
-        product.start()
         try:
+            product.start()
             until(lambda: product.status("/readyz") == 200, "a worker's answer", 600)
             yield product
         finally:
-            product.interrupt()
+            if product.process:
+                product.interrupt()
 
 
 @contextmanager

@@ -1,0 +1,44 @@
+"""The command of benchmarks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WAITING = """
+import time
+
+from benchmarks import __main__ as command
+from benchmarks.processes import in_new_process
+
+def wait():
+    try:
+        print("started", flush=True)
+        time.sleep(60)
+    finally:
+        print("stopped", flush=True)
+
+def measure():
+    yield in_new_process(wait)
+
+if __name__ == "__main__":
+    import waiting
+
+    command.names, command.import_module = lambda: ["waiting"], lambda _: waiting
+    command.main(["waiting"])
+"""
+
+
+@pytest.mark.slow
+def test_a_terminated_benchmark_stops_what_it_started(tmp_path: Path, checkout: Path) -> None:
+    (tmp_path / "waiting.py").write_text(WAITING)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{checkout}"}
+    command = [sys.executable, tmp_path / "waiting.py"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "started\n"
+        process.terminate()
+        assert process.stdout.read() == "stopped\n"
+    assert process.returncode == 143
