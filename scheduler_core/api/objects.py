@@ -388,8 +388,10 @@ class Pod(Object):
     @property
     def unschedulable_message(self) -> str:
         """The message of the condition PodScheduled if its status is False, else ""."""
-        scheduled = (c for c in self.status.conditions if c.type == "PodScheduled" and c.status == "False")
-        return next((c.message for c in scheduled), "")
+        for condition in self.status.conditions:
+            if condition.type == "PodScheduled" and condition.status == "False":
+                return condition.message
+        return ""
 
     @property
     def placed_by(self) -> Literal["", "kubelet", "DaemonSet controller"]:
@@ -908,17 +910,23 @@ def check_metadata(obj: Object, where: str) -> None:
         raise InputError(where, "metadata.name", "is missing")
     if len(meta.name) > 253:
         raise InputError(where, "metadata.name", "is longer than 253 characters")
-    for field, text in (("name", meta.name), ("namespace", meta.namespace)):
-        # As in the API server: a name must be a valid path segment.
-        if "/" in text or "%" in text or text in (".", "..") or not text.isprintable():
-            raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
+    if not _is_name(meta.name) or not _is_name(meta.namespace):
+        field, text = ("name", meta.name) if not _is_name(meta.name) else ("namespace", meta.namespace)
+        raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
     if not meta.namespace and type(obj) not in _CLUSTER_SCOPED:
         meta.namespace = "default"
     for key, text in meta.labels.items():
         if len(key) > _MAX_LABEL or len(text) > _MAX_LABEL:
             raise InputError(where, f"metadata.labels[{key[:63]!r}]", f"is longer than {_MAX_LABEL} characters")
-    timestamp(meta.creation_timestamp, where, "metadata.creationTimestamp")
-    timestamp(meta.deletion_timestamp, where, "metadata.deletionTimestamp")
+    if meta.creation_timestamp:
+        timestamp(meta.creation_timestamp, where, "metadata.creationTimestamp")
+    if meta.deletion_timestamp:
+        timestamp(meta.deletion_timestamp, where, "metadata.deletionTimestamp")
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a name is a valid path segment, as the API server requires, or empty."""
+    return "/" not in text and "%" not in text and text not in (".", "..") and text.isprintable()
 
 
 def _check_resources(resources: Resources, where: str, field: str) -> None:

@@ -15,7 +15,7 @@ from scheduler_core.cluster.nodes import NodeTable
 from scheduler_core.cluster.nominator import Nominator
 from scheduler_core.cluster.object_store import ObjectTable
 from scheduler_core.cluster.pod_columns import PodColumns
-from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.cluster.pod_info import PodInfo, pod_infos
 from scheduler_core.cluster.resources import crashes
 from scheduler_core.cluster.volume_users import VolumeUsers
 from scheduler_core.errors import InputError
@@ -164,7 +164,7 @@ class Cluster:
             else:
                 self.apply(obj)
         self.apply_nodes(nodes)
-        infos = [PodInfo(pod, self.release) for pod in pods if not pod.terminated]
+        infos = pod_infos([pod for pod in pods if not pod.terminated], self.release)
         self.nodes.refresh()
         self.add_pods([pod for pod in infos if pod.node])
         return [pod for pod in infos if not pod.node]

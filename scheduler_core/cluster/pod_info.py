@@ -20,6 +20,7 @@ HostPort = tuple[str, str, int]  # ip, protocol, port
 _ENCODE = msgspec.msgpack.Encoder().encode
 
 EVERY_IP = "0.0.0.0"
+MAX_KNOWN = 20_000  # pods whose specs have different parts
 
 NO_TERMS: tuple[tuple[Term, ...], ...] = ((), (), (), ())
 
@@ -43,7 +44,8 @@ class PodInfo:
         *("slip", "start_time", "term_columns", "terminating", "tolerations", "volumes"),
     )
 
-    def __init__(self, pod: Pod, release: Release) -> None:
+    def __init__(self, pod: Pod, release: Release, like: PodInfo | None = None) -> None:
+        """`like`: a pod with the same parts of the spec; what follows from them is taken from it."""
         self.pod = pod
         self.release = release
         self.namespace = pod.metadata.namespace
@@ -55,14 +57,26 @@ class PodInfo:
         self.nominated_node = pod.status.nominated_node_name
         self.terminating = bool(pod.metadata.deletion_timestamp)
         self.start_time = timestamp(pod.status.start_time)
-        self.requests, self.nonzero, self.nonzero_incoming, self.slip = resources.requests_of(pod, release)
-        self.held = resources.held_of(pod, release, self.requests)
-        self.host_ports = _host_ports(pod, release)
-        self.node_selection = _node_selection(pod)
-        self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
+        self.requests: dict[str, int]
+        self.held: dict[str, int]
+        self.host_ports: tuple[HostPort, ...]
+        self.node_selection: bytes | None
+        self.tolerations: tuple[tuple[str, str, str, str], ...]
+        self.volumes: Sequence[Volume]
+        if like is None:
+            self.requests, self.nonzero, self.nonzero_incoming, self.slip = resources.requests_of(pod, release)
+            self.held = resources.held_of(pod, release, self.requests)
+            self.host_ports = _host_ports(pod, release)
+            self.node_selection = _node_selection(pod)
+            self.tolerations = tuple([(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations])
+            self.volumes = [v for v in pod.spec.volumes if counts(v)] if pod.spec.volumes else ()
+        else:
+            self.requests, self.held, self.slip = like.requests, like.held, like.slip
+            self.nonzero, self.nonzero_incoming = like.nonzero, like.nonzero_incoming
+            self.host_ports, self.node_selection = like.host_ports, like.node_selection
+            self.tolerations, self.volumes = like.tolerations, like.volumes
         named = pod.spec.scheduling_group
         self.group = f"{self.namespace}/{named.pod_group_name}" if named is not None else ""
-        self.volumes: Sequence[Volume] = [v for v in pod.spec.volumes if counts(v)] if pod.spec.volumes else ()
         self._terms: tuple[tuple[Term, ...], ...] | None = None
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
@@ -165,6 +179,31 @@ class PodInfo:
             term.topology_key,
             weight,
         )
+
+
+def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
+    """Return the pods in the scheduler. Pods whose specs have the same parts, as those of a template in a snapshot do,
+    share what follows from these. Raises QuantityError."""
+    known: dict[tuple[int, ...], PodInfo] = {}
+    infos = []
+    for pod in pods:
+        spec, status = pod.spec, pod.status
+        statuses = status.container_statuses or status.init_container_statuses
+        if statuses and resources.has_resized(pod):
+            infos.append(PodInfo(pod, release))
+            continue
+        key = (
+            *(id(spec.containers), id(spec.init_containers), id(spec.overhead), id(spec.resources)),
+            *(id(spec.affinity), id(spec.node_selector), id(spec.tolerations), id(spec.volumes)),
+        )
+        like = known.get(key)
+        info = PodInfo(pod, release, like)
+        if like is None:
+            if len(known) >= MAX_KNOWN:
+                known.clear()
+            known[key] = info
+        infos.append(info)
+    return infos
 
 
 def counts(volume: Volume) -> bool:

@@ -109,6 +109,12 @@ def _is_infeasible(pod: Pod) -> bool:
     return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
 
 
+def has_resized(pod: Pod) -> bool:
+    """Return whether the status of a container has resources, which then count in some releases."""
+    statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    return any(one.resources is not None or bool(one.allocated_resources) for one in statuses)
+
+
 def _statuses(pod: Pod, init: bool, release: Release) -> dict[str, ContainerStatus]:
     statuses = pod.status.init_container_statuses if init else pod.status.container_statuses
     if not release.in_place_resize or not statuses:

@@ -299,12 +299,17 @@ class Recorder:
             self._object(0, Namespace(Metadata(name, labels=labels)))
         for obj in cluster.others():
             self._object(0, obj)
-        for pod in (*cluster.pods.values(), *simulation.pending):
-            state = self._pods[pod.key] = PodState()
-            state.stored, state.stored_info = self._version(state, pod), pod
-            if pod.node:
-                state.placed, state.placed_info, state.node = self._version(state, pod), pod, self._name(pod.node)
-            self._show(0, pod.key, arrived=bool(pod.node))
+        for pod in cluster.pods.values():
+            stored = placed = self._add_version(pod)
+            if pod.held != pod.requests:
+                placed = self._add_version(pod)
+            node = self._name(pod.node)
+            self._pods[pod.key] = PodState(stored, pod, placed, pod, node, False, placed, (node, BOUND))
+            self._row("places", 0, placed, node, BOUND, 1, pod.start_time)
+        for pod in simulation.pending:
+            stored = self._add_version(pod)
+            self._pods[pod.key] = PodState(stored, pod, -1, None, -1, False, stored, (-1, PENDING))
+            self._row("places", 0, stored, -1, PENDING, 0, 0.0)
         for name in cluster.nominator.nodes():
             for pod in cluster.nominator.on(name):
                 self._row("nominated", 0, pod.key, self._name(name))
@@ -360,15 +365,18 @@ class Recorder:
             return pod.stored
         if info is pod.placed_info:
             return pod.placed
-        meta, spec = info.pod.metadata, info.pod.spec
+        return self._add_version(info)
+
+    def _add_version(self, info: PodInfo) -> int:
+        owners, spec = info.pod.metadata.owner_references, info.pod.spec
         self._row(
             "pods",
             info.key,
-            amounts,
+            info.held if info.node else info.requests,
             *info.nonzero,
             info.priority,
             info.labels,
-            next((f"{o.kind} {o.name}" for o in meta.owner_references if o.controller), ""),
+            next((f"{o.kind} {o.name}" for o in owners if o.controller), "") if owners else "",
             spec.scheduler_name,
             int(bool(spec.scheduling_gates)),
             self._keep("Pod", info.pod),

@@ -4,7 +4,6 @@ import copy
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,11 +181,14 @@ def _admit(prepared: Prepared, preflight: Preflight) -> list[Remark]:
     made, priorities, claims = {id(pod) for pod in prepared.made}, Counter[str](), 0
     for obj in prepared.objects:
         if isinstance(obj, Pod):
-            with suppress(InputError):  # a missing class is already reported
-                priorities[admission.admit_loosely(obj, new=obj.typed or id(obj) in made)] += 1
+            try:
+                named = admission.admit_loosely(obj, new=obj.typed or id(obj) in made)
+            except InputError:
+                continue  # a missing class is already reported
+            if named:
+                priorities[named] += 1
         elif isinstance(obj, PersistentVolumeClaim) and obj.typed:
             claims += admission.admit_claim(obj)
-    del priorities[""]
     found = []
     if priorities:
         names = some([f"{name} ({pods:,})" for name, pods in priorities.most_common()], SHOWN)

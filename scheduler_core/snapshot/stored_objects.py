@@ -12,7 +12,18 @@ from typing import Any
 import msgspec
 
 from scheduler_core.api import text_checks
-from scheduler_core.api.objects import Metadata, Node, Object, Pod, PodSpec, PodStatus, Struct, check_metadata, decode
+from scheduler_core.api.objects import (
+    Metadata,
+    Node,
+    Object,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Struct,
+    check_metadata,
+    decode,
+    validate,
+)
 from scheduler_core.api.shared_parts import SharedParts
 from scheduler_core.controllers.pod_template import KINDS
 from scheduler_core.errors import InputError
@@ -25,6 +36,7 @@ MAX_PARTS = 20_000  # texts of specs, and of statuses
 MAKERS = (*KINDS, "CronJob")
 
 _POD = b'{"apiVersion":"v1","kind":"Pod",'
+_ANY_NODE = b'{"apiVersion":"v1","kind":"Node",'
 _NODE = re.compile(rb'"nodeName":"([^"\\]+)"')
 _LABEL_KEYS = b"atchLabelKeys"  # these make selectors of the pod's labels
 _NO_SPEC = PodSpec()
@@ -37,6 +49,7 @@ class _StoredPod(Struct):
 
 
 _decode_pod = msgspec.json.Decoder(_StoredPod).decode
+_decode_node = msgspec.json.Decoder(Node).decode
 _decode_status = msgspec.json.Decoder(PodStatus).decode
 
 
@@ -56,8 +69,12 @@ class StoredObjects:
 
     def decoded(self, text: bytes) -> Object | None:
         """Return an object from its stored JSON; None if the scheduler does not use its kind. Raises InputError."""
-        pod = self._pod(text) if text.startswith(_POD) else None
-        return pod if pod is not None else self.object(msgspec.json.decode(text))
+        found: Object | None = None
+        if text.startswith(_POD):
+            found = self._pod(text)
+        elif text.startswith(_ANY_NODE):
+            found = self._node(text)
+        return found if found is not None else self.object(msgspec.json.decode(text))
 
     def object(self, raw: Raw) -> Object | None:
         """Return an object, which is changed; None if the scheduler does not use its kind. Raises InputError."""
@@ -70,6 +87,20 @@ class StoredObjects:
         elif isinstance(obj, Pod):
             self._share(obj)
         return obj
+
+    def _node(self, text: bytes) -> Node | None:
+        """Return a node. None if it is invalid, lacks defaults or has nulls or characters that `object` examines."""
+        if text_checks.ESCAPED_NUL in text:
+            return None
+        try:
+            node = _decode_node(text)
+            validate(node, "")
+        except (msgspec.ValidationError, InputError):
+            return None
+        if not node.status.allocatable:
+            return None
+        self._shared.share_node(node)
+        return node
 
     def _pod(self, text: bytes) -> Pod | None:
         """Return a pod, with parts that other pods have as well. None if it has nulls, which only earlier versions
@@ -90,7 +121,7 @@ class StoredObjects:
         spec, notes = self._specs.get(key) or self._new_spec(key, text)
         if nodes and not spec.node_name:
             return None  # it is another field
-        pod = Pod(stored.metadata, msgspec.structs.replace(spec), msgspec.structs.replace(status))
+        pod = Pod(stored.metadata, spec.__copy__(), status.__copy__())  # type: ignore[attr-defined]
         if nodes:
             pod.spec.node_name = intern(nodes[0].decode())
         check_metadata(pod, f"Pod {pod.key}")
@@ -140,9 +171,10 @@ class StoredObjects:
 
 def without_repetition(objects: Iterable[Object]) -> Iterator[Object]:
     """Yield the objects. Raises InputError if two of a kind have the same name."""
-    seen: set[tuple[type[Object], str]] = set()
+    seen: set[tuple[type[Object], str, str]] = set()
     for obj in objects:
-        if (type(obj), obj.key) in seen:
+        key = type(obj), obj.metadata.namespace, obj.metadata.name
+        if key in seen:
             raise InputError(f"{type(obj).__name__} {obj.key}", "metadata.name", "occurs twice")
-        seen.add((type(obj), obj.key))
+        seen.add(key)
         yield obj

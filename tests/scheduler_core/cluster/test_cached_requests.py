@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api import quantity
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster import resources
+from scheduler_core.cluster.pod_info import PodInfo, pod_infos
 from scheduler_core.releases import FRAMEWORK, get_release
 
 AMOUNTS = st.sampled_from(["1", "500m", "0", "1Gi", "2.5", "1e3", 3, "100n"])
@@ -56,3 +58,27 @@ def test_nodes_do_not_share_their_quantities() -> None:
     first = resources.amounts({"cpu": "4", "pods": 10})
     first.pop("pods")
     assert resources.amounts({"cpu": "4", "pods": 10}) == {"cpu": 4000, "pods": 10}
+
+
+def test_pods_that_share_parts_have_what_they_have_alone() -> None:
+    its = get_release("1.34")
+    spec = {
+        "containers": [{"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}],
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}],
+    }
+    allocated = {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "3"}}]}
+    pods = [decode({"kind": "Pod", "metadata": {"name": name}, "spec": spec}) for name in "abcd"]
+    other = decode({"kind": "Pod", "metadata": {"name": "e"}, "spec": spec | {"tolerations": []}, "status": allocated})
+    assert isinstance(other, Pod)
+    for one in pods[1:]:
+        assert isinstance(one, Pod)
+        one.spec = msgspec.structs.replace(pods[0].spec)  # type: ignore[union-attr]
+    pods[2].status, pods[3].spec.tolerations = other.status, other.spec.tolerations  # type: ignore[union-attr]
+    infos = pod_infos(pods, its)  # type: ignore[arg-type]
+    for info in infos:
+        alone = PodInfo(info.pod, its)
+        assert all(getattr(info, name) == getattr(alone, name) for name in PodInfo.__slots__)
+    assert infos[1].volumes is infos[0].volumes
+    assert [info.requests["cpu"] for info in infos] == [1000, 1000, 3000, 1000]

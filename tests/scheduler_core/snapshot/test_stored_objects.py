@@ -26,6 +26,10 @@ def pod(name: str, node: str = "", uid: str = "", status: Raw | None = None, **s
     return made if status is None else made | {"status": status}
 
 
+def node(name: str, status: Raw) -> Raw:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
 def running(minute: int) -> Raw:
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": f"2026-01-01T00:{minute:02}:00Z"}
     return {"phase": "Running", "startTime": f"2026-01-01T00:{minute:02}:00Z", "conditions": [condition]}
@@ -50,6 +54,8 @@ def cases() -> Iterator[Raw]:
         yield pod(f"null-{name}", tolerations=None)
         yield pod(f"null-in-status-{name}", status={"phase": "Running", "conditions": None})
     yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
+    for allocatable in ({"cpu": "4"}, {"cpu": None}, None):
+        yield node("n", {"capacity": {"cpu": "8"}, "allocatable": allocatable, "images": [{"names": ["i"]}]})
     yield {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": {"selector": {}}}
     yield {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": {}}}}
 
@@ -94,6 +100,15 @@ def test_an_invalid_object_of_an_earlier_version_is_named(change: Raw, field: st
         stored.decoded(msgspec.json.encode(pod("a", "n", "u", running(1)) | change))
     assert error.value.field.startswith(field)
     assert error.value.where.startswith("Pod ")
+
+
+@pytest.mark.parametrize("one", [node("x%", {"allocatable": {"cpu": "1"}}), node("n", {"allocatable": {"cpu": "-1"}})])
+def test_an_invalid_node_of_an_earlier_version_is_refused_as_by_decode(one: Raw) -> None:
+    with pytest.raises(InputError) as expected:
+        decode(one)
+    with pytest.raises(InputError) as error:
+        StoredObjects(RELEASE).decoded(msgspec.json.encode(one))
+    assert str(error.value) == str(expected.value)
 
 
 def test_two_objects_with_a_name_are_refused() -> None:
