@@ -207,6 +207,7 @@ class EstimateOut(Schema):
     pods: int = Field(description="Number of pods to schedule.")
     nodes: int
     sentence: str = Field(description="The estimate and the queue position.")
+    told: str = Field(description="Former name of `sentence`", deprecated=True)
 
 
 PODS = Query(None, ge=0, le=MAX_ID, description="Number of pods to schedule. Default: all pending pods.")
