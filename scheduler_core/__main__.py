@@ -63,6 +63,7 @@ def parser_of(prog: str) -> argparse.ArgumentParser:
     _add_shadow(commands)
     _add_mcp(commands)
     _add_log(commands)
+    _add_scenario(commands)
     return parser
 
 
@@ -351,6 +352,22 @@ def _add_log(commands: Commands) -> None:
     add("--release", help="Kubernetes release of the simulation (default: that of the log, or of the snapshot)")
     add("--config", metavar="FILE", help=CONFIG + " (default: that of the log, or of the snapshot)")
     _add_settings(log)
+
+
+def _add_scenario(commands: Commands) -> None:
+    scenario = _add(
+        commands,
+        "scenario",
+        "scenario:run",
+        help="make a Scenario in virtual time of recorded changes",
+        description="Prints a Scenario (JSON) in which the recorded objects arrive, change and leave at their times, "
+        "and every decision is made anew. Run it with simulate, or upload it. docs/evidence.md describes it.",
+        epilog="Exit code: 0, 2 for bad usage or input. Example: %(prog)s snapshot.db --last 300 > scenario.json",
+    )
+    text = "a database of etcd, an audit log, a trace of SimKube or a recording of kwok; - for standard input"
+    scenario.add_argument("recording", metavar="RECORDING", help=text)
+    text = "only the last seconds; what happened before them is in the objects at the start"
+    scenario.add_argument("--last", type=float, metavar="SECONDS", help=text)
 
 
 def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.ArgumentParser:

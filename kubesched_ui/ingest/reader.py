@@ -32,12 +32,17 @@ from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
+from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
+from scheduler_core.live.recorded_audit_log import is_audit_log
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.described import described, has_described_node, is_described_pod
 from scheduler_core.snapshot.generated_names import NAMED, GeneratedNames, generate_name
 from scheduler_core.snapshot.wrong_input_hints import (
     KUBECONFIG,
+    MAX_EXAMINED,
+    SIMKUBE,
+    is_trace,
     unreadable_input_hint,
     useless_input_hint,
     wrong_input_hint,
@@ -94,6 +99,7 @@ class _Reading:
         self.misspelt = UnknownFields()
         self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
+        self.recordings: list[tuple[Where, dict[str, Any]]] = []  # recorded changes, each as a Scenario document
         self.described: list[tuple[Where, bytes]] = []  # texts of `kubectl describe`
         self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
 
@@ -131,7 +137,15 @@ class _Reading:
         if is_database(data[:HEAD]):
             self._database(where, data)
             return
+        if is_trace(data[:MAX_EXAMINED]):
+            if member:
+                raise IngestError(where, SIMKUBE)
+            self._recording(where, data)
+            return
         text = to_utf8(data, where)
+        if not member and (is_audit_log(text) or is_kwok_recording(text) or is_json_trace(text)):
+            self._recording(where, text)
+            return
         if member and can_skip(text, self._count):
             return
         if has_described_node(text) or (is_described_pod(text) and (self.described or self._has_nodes())):
@@ -145,6 +159,18 @@ class _Reading:
         for number, document in documents(text, where, self.limits, self.result.dropped):
             for found in objects(document, where.at(document=number), self.limits, hint, known=self._known):
                 self._found(found)
+
+    def _recording(self, where: Where, data: bytes) -> None:
+        """Keep recorded changes as a Scenario until all files are read."""
+        notes: list[str] = []
+        try:
+            document = scenario_of(data, where.file, notes)
+        except InputError as error:
+            raise IngestError(where, ": ".join(part for part in (error.field, error.problem) if part)) from None
+        assert document is not None  # the caller has recognized it
+        self.recordings.append((where, document))
+        for note in notes:
+            self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 
     def _database(self, where: Where, data: bytes) -> None:
         """Read the objects of a database of etcd."""
@@ -160,6 +186,22 @@ class _Reading:
 
     def _has_nodes(self) -> bool:
         return any(kind == "Node" for kind, _, _ in self.result.records)
+
+    def _keep_recorded(self) -> None:
+        """Keep recorded changes, instead of the objects of their kinds in other files, which are of another time."""
+        for where, document in self.recordings:
+            spec = document["spec"]
+            created = [entry["create"] for entry in spec["timeline"] if "create" in entry]
+            kinds = {obj["kind"] for obj in (*spec["objects"], *created)}
+            others = [key for key in self.result.records if key[0].partition(".")[0] in kinds]
+            for key in others:
+                del self.result.records[key]
+            if others:
+                found = "1 object was" if len(others) == 1 else f"{len(others):,} objects were"
+                message = f"{found} left out, because {shown(where.file)} has recorded changes of these kinds"
+                self.warnings.say(Warn("cleaned", message, file=shown(where.file)))
+            for part in objects(msgspec.json.encode(document), where, self.limits):
+                self._found(part)
 
     def _keep_described(self) -> None:
         """Keep the objects that `kubectl describe` prints and no other file has."""
@@ -396,6 +438,7 @@ class _Reading:
 
     def finish(self) -> IngestResult:
         self._keep_described()
+        self._keep_recorded()
         result = self.result
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():

@@ -17,7 +17,7 @@ import msgspec
 from scheduler_core.api.objects import timestamp
 from scheduler_core.errors import InputError
 from scheduler_core.live.kinds import recorded_kind
-from scheduler_core.live.recorded_folder import object_of
+from scheduler_core.live.recorded_folder import Convert, object_of
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Item, Listed, WatchEvent
 
 _OBJECTS = {"create": ("", "status"), "update": ("", "status"), "patch": ("", "status"), "delete": ("",)}
@@ -54,10 +54,11 @@ def is_audit_log(data: bytes) -> bool:
     return head.startswith(b"{") and b'"audit.k8s.io/' in head.partition(b"\n")[0]
 
 
-def read(data: bytes, path: str) -> list[Item]:
+def read(data: bytes, path: str, convert: Convert = object_of) -> list[Item]:
     """Return the items of an audit log: first a list of each kind with the objects that existed before the log, then
-    their changes in the order of resourceVersion. Raises InputError with file, line and object."""
-    log = _AuditLog()
+    their changes in the order of resourceVersion. `convert`: makes the object of an item from its JSON. Raises
+    InputError with file, line and object."""
+    log = _AuditLog(convert)
     for number, line in enumerate(io.BytesIO(data), 1):
         where = f"{path}, line {number}"
         try:
@@ -75,7 +76,8 @@ def read(data: bytes, path: str) -> list[Item]:
 class _AuditLog:
     """`before`: kind -> objects that existed when the log began, as they are seen first. `events`: the changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, convert: Convert) -> None:
+        self._convert = convert
         self.before: dict[str, list[Any]] = {}
         self.events: list[WatchEvent] = []
         self._objects: dict[Key, dict[str, Any]] = {}
@@ -118,7 +120,7 @@ class _AuditLog:
         if not version.isdecimal():
             raise InputError(where, "responseObject.metadata.resourceVersion", "must be a number in a string")
         self._newest = max(self._newest, int(version))
-        obj, known = object_of(raw, where), key in self._objects
+        obj, known = self._convert(raw, where), key in self._objects
         listed = self.before.setdefault(kind, [])
         if gone:
             self._objects.pop(key, None)

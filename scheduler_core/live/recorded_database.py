@@ -16,16 +16,17 @@ from scheduler_core.etcd.bbolt import DamagedFile
 from scheduler_core.etcd.keyspace import Keyspace, Revision
 from scheduler_core.etcd.objects import ValueReader
 from scheduler_core.live.kinds import KINDS, recorded_kind
-from scheduler_core.live.recorded_folder import object_of
+from scheduler_core.live.recorded_folder import Convert, object_of
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Item, Listed, WatchEvent
 
 _UNIT = 1.0  # seconds; most times are in whole seconds
 
 
-def read(data: bytes, path: str, notes: list[str]) -> list[Item]:
+def read(data: bytes, path: str, notes: list[str], convert: Convert = object_of) -> list[Item]:
     """Return the items of a database: first a list of each kind as it was at the last compaction, then all changes.
 
-    `notes` takes a sentence for each value that was left out. Raises InputError with the path.
+    `notes` takes a sentence for each value that was left out. `convert`: makes the object of an item from its JSON.
+    Raises InputError with the path.
     """
     reader = ValueReader()
     try:
@@ -34,14 +35,14 @@ def read(data: bytes, path: str, notes: list[str]) -> list[Item]:
         objects, now = dict[str, tuple[str, Object]](), 0.0
         change = next(changes, None)
         while change is not None and change.revision <= keyspace.compacted:
-            now = max(now, _apply(change, reader, objects, path))
+            now = max(now, _apply(change, reader, objects, path, convert))
             change = next(changes, None)
         known = list(objects.values())
         lists = [Listed(kind, keyspace.compacted, tuple(obj for of, obj in known if of == kind), now) for kind in KINDS]
         events = []
         while change is not None:
             before = objects.get(change.key)
-            now = max(now, _apply(change, reader, objects, path))
+            now = max(now, _apply(change, reader, objects, path, convert))
             after = objects.get(change.key)
             if (found := after or before) is not None:
                 kind, obj = found
@@ -63,7 +64,9 @@ def _distributed(events: Sequence[WatchEvent]) -> Iterator[WatchEvent]:
             yield event._replace(time=time + number * step)
 
 
-def _apply(change: Revision, reader: ValueReader, objects: dict[str, tuple[str, Object]], path: str) -> float:
+def _apply(
+    change: Revision, reader: ValueReader, objects: dict[str, tuple[str, Object]], path: str, convert: Convert
+) -> float:
     """Apply a change to the objects, key in etcd -> (kind, object). Return the newest time in the new state, or 0."""
     if change.value is None:
         objects.pop(change.key, None)
@@ -72,7 +75,7 @@ def _apply(change: Revision, reader: ValueReader, objects: dict[str, tuple[str, 
     if raw is None or not (kind := recorded_kind(raw)):
         return 0.0
     where = f"{path}: {change.key}"
-    objects[change.key] = kind, object_of(raw, where)
+    objects[change.key] = kind, convert(raw, where)
     return max((timestamp(text, where, "time") for text in _times(raw)), default=0.0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import heapq
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,10 @@ def version_of(folder: str | Path) -> dict[str, Any]:
     if not isinstance(version, dict):
         raise InputError(str(path), "", "expected an object with gitVersion")
     return version
+
+
+Convert = Callable[[dict[str, Any], str], Object]
+"""Makes a recorded object from its JSON and its place. Raises InputError."""
 
 
 def kinds_in(folder: str | Path) -> list[str]:

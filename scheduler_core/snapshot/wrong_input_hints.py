@@ -19,12 +19,13 @@ MAX_EXAMINED = 100_000  # bytes that are examined
 _USE = f"; use the output of `{KUBECTL}`"
 _EXPLAIN = "; `kubesched why-message`, or *Paste a message* on the home page, explains its messages of FailedScheduling"
 LINES = "is a JSON Lines export, which contains no cluster; export the run as a run file instead"
-SIMKUBE = f"is a SimKube trace, which is not supported{_USE}"
+_RECORDING = "`python -m scheduler_core scenario`, or an upload, makes a scenario of its changes"
+SIMKUBE = f"is a SimKube trace, which is not a cluster{_USE}; {_RECORDING}"
 TEMPLATE = "is a template without values; use the output of `helm template RELEASE CHART`"
 HELM_CHART = "is a part of a Helm chart; use the output of `helm template RELEASE CHART`"
 KUBECONFIG = "is a kubeconfig: it contains credentials, do not upload it"
 _SHADOW = "`python -m scheduler_core shadow` checks the decisions that it holds"
-AUDIT_LOG = f"is an audit log of the API server, which is not a cluster{_USE}; {_SHADOW}"
+AUDIT_LOG = f"is an audit log of the API server, which is not a cluster{_USE}; {_SHADOW}, {_RECORDING}"
 JSON_LOG = f"is a log, which is not a cluster{_USE}"
 EVENTS_ONLY = f"contains only events: pods and nodes are missing{_USE}{_EXPLAIN}"
 BIG_ENDIAN = f"is a database of etcd that a big-endian machine wrote, which is not supported{_USE}"
@@ -182,19 +183,21 @@ _KINDS = {
 
 def binary_input_hint(head: bytes) -> str:
     """Return what a file is if its first bytes are not text; "" if they may be. `head`: at least 64 bytes, if any."""
-    if is_database(head):
+    if is_database(head) or is_trace(head):
         return ""  # it is no text either, but it is read
     if is_database(head, big_endian=True):
         return BIG_ENDIAN
     for magic, what in _BINARY.items():
         if head.startswith(magic) and (not magic.startswith(_TEXT_MAGIC) or _NOT_TEXT.search(head[:MAX_EXAMINED])):
             return what
-    return SIMKUBE if is_trace(head) else ""
+    return ""
 
 
 def wrong_input_hint(text: bytes) -> str:
     """Return a phrase that explains what `text` is and what to use instead; "" if it may be a snapshot."""
     head = text[:MAX_EXAMINED]
+    if is_trace(head):
+        return SIMKUBE
     if _ERROR.match(head):
         return f"is an error message of kubectl: {head[:200].decode(errors='replace').strip()}"
     if _PAGE.match(head):

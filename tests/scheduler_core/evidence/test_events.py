@@ -122,7 +122,7 @@ def test_a_profile_with_another_name_is_kube_scheduler() -> None:
     assert report([event]).waiting[0].pods == ["shop/a"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_damaged_events_are_read_or_refused(data: st.DataObject) -> None:
     whole = data.draw(st.sampled_from([form.encode() for form in FORMS.values()]))

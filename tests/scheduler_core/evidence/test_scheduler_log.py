@@ -100,7 +100,7 @@ def test_a_number_at_the_very_end_may_be_cut() -> None:
         read(text(lines).rstrip("\n").encode(), "log")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_logs_end_in_a_sentence(data: st.DataObject) -> None:
     whole = data.draw(st.sampled_from([form.encode() for form in FORMS.values()]))

@@ -153,7 +153,7 @@ def test_what_is_recognized(text: str, of_node: bool, of_pod: bool) -> None:
     assert has_described_node(f"kind: Node\n{NODE}".encode()) is False
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_descriptions_are_read_as_far_as_they_go(data: st.DataObject) -> None:
     whole = f"{NODE}\n{POD}".encode()
