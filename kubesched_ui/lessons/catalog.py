@@ -101,8 +101,9 @@ class Lesson:
         found: dict[str, Played] = {}
         for run, settings in (self.head.runs or {"run": Settings()}).items():
             path = f"runs.{run}" if self.head.runs else "scenario"
+            own = document_of(f"Lesson: {self.title}, {run}", settings.scenario) if settings.scenario else document
             try:
-                found[run] = Played(name, document, settings)
+                found[run] = Played(name, own, settings)
             except (IngestError, InputError, TooLarge) as problem:
                 raise self.file.error(path, str(problem)) from None
         return found

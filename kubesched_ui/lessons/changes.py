@@ -1,4 +1,4 @@
-"""Changes one field of a lesson's scenario, and simulates the lesson's runs again."""
+"""Changes one field of a lesson's scenario, or applies a command to it, and simulates the lesson's runs again."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kubesched_ui.ingest import IngestError, Limits
 from kubesched_ui.ingest.errors import Where
 from kubesched_ui.ingest.yaml_reader import documents, plain
 from kubesched_ui.ingest.yaml_writer import to_yaml
+from kubesched_ui.lessons.commands import apply_command
 from kubesched_ui.lessons.errors import Unknown
 from kubesched_ui.lessons.parser import Settings
 from kubesched_ui.lessons.runner import Played, TooLarge
@@ -24,6 +25,7 @@ from scheduler_core.virtual_time.scenario import API_VERSION, KIND
 
 CACHE_SIZE = 40  # changed runs; each takes some hundred kB
 MAX_VALUE = 100  # characters
+COMMAND = "command"  # stands for a field: the value is a kubectl command
 MAX_RECORDS = 5_000  # events of a changed run in virtual time: a second of work
 
 
@@ -60,6 +62,8 @@ class WithSolution(ChangedRuns):
 
 def current(played: Played, field: str) -> str:
     """Return the present value of a field as text, "" if it is not set. Raises Unknown."""
+    if field == COMMAND:
+        return ""
     owner, steps = _owner(spec_of(played.document), played.settings, field)
     value = _value(owner, steps)
     return "" if value is None else _text(value)
@@ -72,6 +76,8 @@ def _text(value: Any) -> str:
 def _changed(played: Played, field: str, text: str) -> Played:
     """Return the run with a changed field. A text is tried as a string, then as a number or a truth value. Raises
     Unknown."""
+    if field == COMMAND:
+        return _commanded(played, text)
     if len(text) > MAX_VALUE:
         raise Unknown(f"The value has more than {MAX_VALUE} characters.")
     if text == current(played, field):
@@ -83,6 +89,20 @@ def _changed(played: Played, field: str, text: str) -> Played:
         except (IngestError, InputError, TooLarge) as error:
             problem = f"The value is not accepted: {error}"
     raise Unknown(problem)
+
+
+def _commanded(played: Played, command: str) -> Played:
+    """Return the run after a command. Raises Unknown."""
+    spec = copy.deepcopy(spec_of(played.document))
+    before = [problem.sentence for obj in _objects(spec) for problem in schema_validation.check(obj)]
+    changed = apply_command(spec, command)
+    for problem in schema_validation.check(changed) if changed is not None else ():
+        if problem.severity == "error" and problem.sentence not in before:
+            raise Unknown(f"The API server does not accept this: {problem.sentence}")
+    try:
+        return _play(played.name, document_of(played.given.name, spec), msgspec.json.encode(played.settings))
+    except (IngestError, InputError, TooLarge) as problem:
+        raise Unknown(f"The change is not accepted: {problem}") from None
 
 
 def _values(text: str) -> list[Any]:

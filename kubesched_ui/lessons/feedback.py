@@ -254,6 +254,8 @@ def _woken(question: Question, given: str) -> Iterator[str]:
 def _change(question: Question, given: list[str]) -> Iterator[str]:
     yield "The goal is not reached."
     pod = question.focus.pod
+    if not pod:
+        return
     try:
         facts = questions.changed(question, given)
         node = facts.node_of(pod)

@@ -24,6 +24,7 @@ from kubesched_ui.lessons.machine import LABELS
 from scheduler_core.config.document import line_of
 
 MAX_BYTES, MAX_STEPS, MAX_RUNS, MAX_OPTIONS, MAX_CLAIMS = 200_000, 20, 4, 12, 60
+MAX_CLUSTERS = 12  # runs with scenarios of their own
 MAX_MARKUP = 5_000  # characters with a meaning in Markdown; rendering takes about 60 µs for each
 REVEALED = "### Revealed"
 _MARKUP = re.compile(r"[\[\]*_`|<&!]")
@@ -33,7 +34,7 @@ Kind = Literal[
     "passes", "refuses", "score", "order", "victims", "rule", "when", "woken", "lands", "number", "which", "choice",
     "change",
 ]  # fmt: skip
-OF_ITSELF = ("number", "which", "choice")  # these kinds define their own question
+OF_ITSELF = ("number", "which", "choice", "change")  # these kinds define their own question
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
@@ -41,7 +42,7 @@ class Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="c
 
 
 class Settings(Strict, kw_only=True):
-    """Settings of a run. Missing values default to those of an ordinary run."""
+    """Settings of a run. Missing values default to those of an ordinary run. `scenario`: of a run that has its own."""
 
     release: str = ""
     in_time: bool | None = None
@@ -50,6 +51,7 @@ class Settings(Strict, kw_only=True):
     tie_break: Literal["seed", "name"] = "name"
     preemption: bool = True
     percentage: int | None = None
+    scenario: dict[str, Any] = {}
     plugins: list[Literal["RackLimit"]] = []
     extender: Answers | None = None
 
@@ -210,6 +212,10 @@ def parsed(name: str, data: bytes, scenario: dict[str, Any] | None = None) -> Le
     if bool(head.scenario) == (scenario is not None):
         problem = "is stored separately; remove it" if scenario is not None else "is missing"
         raise LessonError(file, line_of(source, "scenario") + 1 if head.scenario else 2, f"scenario: {problem}")
+    if scenario is not None and (own := [name for name, run in head.runs.items() if run.scenario]):
+        raise LessonError(
+            file, line_of(source, f"runs.{own[0]}.scenario") + 1, "a run has a scenario only in the course"
+        )
     head.scenario = head.scenario or scenario or ""
     _check_markup(file, lines, end + 1, head)
     lesson = LessonFile(name, head, list(_sections(file, lines, end + 1)), source)
@@ -298,7 +304,8 @@ def _check(lesson: LessonFile) -> None:
     head = lesson.head
     if not head.steps or len(head.steps) > MAX_STEPS:
         raise lesson.error("steps", f"must be 1 to {MAX_STEPS}, got {len(head.steps)}")
-    if len(head.runs) > MAX_RUNS:
+    clusters = sum(bool(run.scenario) for run in head.runs.values())
+    if len(head.runs) - clusters > MAX_RUNS or clusters > MAX_CLUSTERS:
         raise lesson.error("runs", f"must be at most {MAX_RUNS}, got {len(head.runs)}")
     if len(head.claims) > MAX_CLAIMS or len(head.sources) > MAX_CLAIMS:
         raise lesson.error("claims", f"and sources must be at most {MAX_CLAIMS} each")

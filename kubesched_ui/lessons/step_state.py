@@ -13,6 +13,8 @@ def joined(question: Question, parts: Sequence[str]) -> str:
     """Return the parts of an answer as one line."""
     if question.form == "change":
         field, value = parts
+        if field == changes.COMMAND:
+            return value
         return f"{field} = {value}" if value else f"{field} removed"
     return (", then " if question.form == "order" else ", ").join(parts) or "none"
 
@@ -79,6 +81,7 @@ def describe(question: Question, revealed: bool) -> dict[str, Any]:
         "form": question.form,
         "options": [{"value": text, "text": markdown.render_line(text, facts) if own else text} for text in known],
         "changeable": [(field, changes.current(facts.run, field)) for field in question.ask.fields],
+        "is_command": question.ask.fields == [changes.COMMAND],
         "places": range(1, len(known) + 1),
         "hint": markdown.render_line(question.ask.hint, facts) if question.ask.hint else "",
         "unit": {"cpu": "CPUs", "memory": "bytes, such as 2Gi", "s": "seconds"}.get(questions.unit_of(question), ""),
