@@ -28,17 +28,20 @@ def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str
     workloads = [record.object() for record in records if record.kind in MAKERS]
     seen = needed_kinds(workloads)
     created = any(map(is_typed, workloads))  # then each pod may be one of a workload
+    models = {id(record.model): record.model for record in records if record.model is not None}
+    naming = {number for number, model in models.items() if _names_others(model)}
     objects = (
         decode_valid(record.data, record.kind)
         for record in records
-        if record.kind in seen and (created or _matters(record))
+        if record.kind in seen
+        # about a bound pod there may only be a warning if it names other objects
+        and (created or not record.node or (id(record.model) in naming if record.model else _names_others(record)))
     )
     return warnings_about(workloads, objects, config)
 
 
-def _matters(record: Record) -> bool:
-    """Return whether there may be a warning about an object: about a bound pod only if it names other objects."""
-    return not record.node or any(field in record.data for field in NAMING)
+def _names_others(pod: Record) -> bool:
+    return any(field in pod.data for field in NAMING)
 
 
 def needed_kinds(workloads: Iterable[dict[str, Any]]) -> list[str]:

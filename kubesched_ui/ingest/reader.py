@@ -1,9 +1,7 @@
 """Converts uploaded files to objects. `ingest_files` is the entry point; the steps follow from top to bottom."""
 
-import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,7 @@ from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
 from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
 from scheduler_core.live.recorded_audit_log import is_audit_log
+from scheduler_core.recording.restore import without_collecting
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.described import described, has_described_node, is_described_pod
@@ -62,22 +61,10 @@ def ingest_files(
     archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
     """
     reading = _Reading(limits or Limits(), watch)
-    with _without_gc():
+    with without_collecting():
         for name, source in files:
             reading.file(name, source)
     return reading.finish()
-
-
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Disable garbage collection: the many small objects have no cycles, and collections would double the time."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 class _Reading:
