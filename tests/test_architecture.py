@@ -20,7 +20,7 @@ LAYERS = {
         ("config", "openb"),
         ("simulation", "snapshot", "live"),
         ("virtual_time", "explain", "shadow"),
-        ("recording", "messages"),
+        ("recording", "messages", "stations"),
         ("search", "forks", "evidence"),
         ("compare", "suggestions"),
         ("pending_pods", "experiments", "mcp_server"),

@@ -323,8 +323,18 @@ class PodCondition(Condition):
     last_transition_time: str | None = None
 
 
+class ContainerWaiting(Struct):
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(Struct):
+    waiting: ContainerWaiting | None = None
+
+
 class ContainerStatus(Struct):
     name: str = ""
+    state: ContainerState | None = None
     allocated_resources: Quantities = {}
     resources: Resources | None = None
 
@@ -719,7 +729,12 @@ def register(*kinds: type[Object], groups: tuple[str, ...] = ("",), namespaced: 
     for kind in kinds:
         KINDS[kind.__name__], GROUPS[kind.__name__], _NAMES[kind] = kind, groups, kind.__name__
     if not namespaced:
-        _CLUSTER_SCOPED.update(kinds)
+        cluster_scoped(*kinds)
+
+
+def cluster_scoped(*kinds: type[Object]) -> None:
+    """Say that objects of these kinds have no namespace."""
+    _CLUSTER_SCOPED.update(kinds)
 
 
 def register_namesake(kind: type[Object], group: str, version: str) -> None:

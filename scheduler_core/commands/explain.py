@@ -2,7 +2,7 @@
 
 import argparse
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import IO
 
@@ -34,6 +34,9 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.described import described, is_described_pod
 from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.stations.engine import apply, strip_of, wait_of
+from scheduler_core.stations.snapshots import missing, others, read_extra, surroundings_of
+from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.suggestions.answers import AlikePods, answers_of
 
 
@@ -77,13 +80,19 @@ def _explain(args: argparse.Namespace, data: bytes, out: IO[str]) -> int:
     pods = {o.key: o for o in objects if isinstance(o, Pod)}
     try:
         answers = _explained(simulation, pods, every=args.json, only=only.key if only is not None else "")
+        extra, notes = read_extra(raws)
+        around = surroundings_of(objects, extra, simulation.cluster, configuration.schedulers)
+        answers = list(_with_waits(answers, pods, simulation, around))
     except InputError:
         raise
     except Exception as problem:
         if not args.plugins:
             raise
         raise InputError("out-of-tree plugin", "", f"failed: {_last_line(problem)}") from problem
+    print_notes(notes)
     _write(answers, out, args.json, bool(found.others))
+    if only is None:
+        _write_others(around, out, args.json)
     return int(any(alike.answer.result != "scheduled" for alike in answers))
 
 
@@ -155,6 +164,40 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
             message = group.answer.message if tried is None else tried.message
             alike.answer = replace(group.answer, pod=of_pod.pod, result=of_pod.result, message=message)
     return list(found.values())
+
+
+def _with_waits(
+    found: Sequence[AlikePods], pods: dict[str, Pod], simulation: Simulation, around: Surroundings
+) -> Iterator[AlikePods]:
+    """Add where the pods wait. Pods of one answer that wait for different things get answers of their own."""
+    infos = {info.key: info for info in simulation.pending}
+    for alike in found:
+        parts: dict[tuple[str, str], AlikePods] = {}
+        for key in (alike.answer.pod, *alike.pods):
+            wait = wait_of(pods[key], infos.get(key), around, alike.answer) if key in pods else None
+            wait_key = (wait.station, wait.sentence) if wait is not None else ("", "")
+            if wait_key in parts:
+                parts[wait_key].pods.append(key)
+                continue
+            answer = replace(alike.answer, pod=key)
+            apply(wait, answer)
+            answer.stations = strip_of(pods[key], wait, around) if key in pods else []
+            parts[wait_key] = AlikePods(answer)
+        yield from parts.values()
+
+
+def _write_others(around: Surroundings, out: IO[str], as_json: bool) -> None:
+    """Write where the pods wait that the scheduler does not decide about, and which pods were never created."""
+    for _, answer in others(around):
+        print_json(answer, out) if as_json else print(render(answer), file=out)
+    for absent in missing(around):
+        if as_json:
+            print_json(absent, out)
+        else:
+            owner = absent.workload
+            print(f"{owner.kind} {owner.namespace}/{owner.name}: {absent.sentence}", file=out)
+            for text in absent.says:
+                print(f"  {text}", file=out)
 
 
 def _write(found: Sequence[AlikePods], out: IO[str], as_json: bool, others: bool) -> None:

@@ -1,6 +1,6 @@
 """Data of an explanation: plain structs, ready for JSON (`msgspec.to_builtins`, `msgspec.json.encode`)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -217,13 +217,25 @@ class Fix(msgspec.Struct):
     remark: str = ""
 
 
+class Stop(Part):
+    """A station on a pod's way to run.
+
+    `name`: `created`, `admission`, `group`, `claims`, `scheduler`, `node` or `starting`. `state`: `ahead` if the pod
+    has not come there.
+    """
+
+    name: str
+    state: Literal["done", "waiting", "not-needed", "ahead"]
+
+
 class Answer(Part):
     """Why a pod was placed on its node, or is pending.
 
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the first nodes of
     the ladder, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
     runner-up; `decision`: what singled it out. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
-    without a node. `fixes`: for its `workload`; the caller sets both.
+    without a node. `fixes`: for its `workload`; the caller sets both. `station`: where a pod waits that has not
+    started (docs/stations.md), `says`: what is known there, `stations`: its way; set by `stations`.
     """
 
     pod: str
@@ -246,3 +258,6 @@ class Answer(Part):
     cause: Cause | None = None
     ladder: list[Rung] = []
     fixes: list[Fix] = []
+    station: str = ""
+    says: list[str] = []
+    stations: list[Stop] = []

@@ -15,6 +15,8 @@ def render(answer: Answer) -> str:
 
 def _lines(answer: Answer) -> Iterator[str]:
     yield f"{answer.pod}: {answer.sentence}"
+    if answer.station != "scheduler":
+        yield from (f"  {text}" for text in answer.says)
     for rung in answer.ladder:
         changes = "never" if rung.changes is None else "now" if not rung.changes else count(rung.changes, "change")
         yield f"  {changes}: {rung.text}: {some(rung.nodes, NODES_LISTED)}{_more(rung)}"

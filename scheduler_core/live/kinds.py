@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from scheduler_core.live.neighbours import AUTOSCALER_STATUS
+
 # `reason` is one of the few fields by which the API server selects events, and it knows no "or". These are the reasons
 # of almost all events of a busy cluster that say nothing about scheduling; the others are selected at decoding.
 _OTHER_REASONS = (
@@ -24,6 +26,8 @@ EVENT_REASONS = frozenset(
         *("FailedBinding", "ProvisioningFailed", "Provisioning", "ExternalProvisioning"),
         *("WaitForFirstConsumer", "WaitForPodScheduled", "FailedAttachVolume", "FailedMount", "FailedCreatePodSandBox"),
         *("FailedResourceClaimCreation", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated"),
+        *("FailedToScaleUpGroup", "ScaleUpTimedOut", "InsufficientCapacityError", "ErrWorkloadCompose"),
+        *("Failed", "FailedPrepareDynamicResources", "Scheduling", "GangScheduling", "NotReady", "Unschedulable"),
     )
 )
 
@@ -204,6 +208,70 @@ _TABLE = (
         "SySched knows no seccomp profiles.",
         optional=True,
     ),
+    # Of those who decide before or after the scheduler.
+    _grouped(
+        *("Workload.kueue.x-k8s.io", "kueue.x-k8s.io", "v1beta2 v1beta1", "workloads"),
+        "It is not named what Kueue waits for.",
+        optional=True,
+    ),
+    _grouped(
+        *("LocalQueue", "kueue.x-k8s.io", "v1beta2 v1beta1", "localqueues"),
+        "The ClusterQueue of a workload of Kueue is not named.",
+        optional=True,
+    ),
+    *(
+        _grouped(kind, "kueue.x-k8s.io", versions, resource, text, namespaced=False, optional=True)
+        for kind, versions, resource, text in (
+            ("ClusterQueue", "v1beta2 v1beta1", "clusterqueues", "The use of Kueue's quotas is unknown."),
+            ("ResourceFlavor", "v1beta2 v1beta1", "resourceflavors", "The topologies of Kueue's flavors are unknown."),
+            ("Cohort", "v1beta2 v1beta1 v1alpha1", "cohorts", "What Kueue's cohorts lend is unknown."),
+            ("AdmissionCheck", "v1beta2 v1beta1", "admissionchecks", "The owners of Kueue's checks are not named."),
+        )
+    ),
+    _grouped(
+        *("NodePool", "karpenter.sh", "v1 v1beta1", "nodepools"),
+        "The limits of Karpenter's node pools are unknown.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("NodeClaim", "karpenter.sh", "v1 v1beta1", "nodeclaims"),
+        "It is unknown how far the nodes are that Karpenter launches.",
+        namespaced=False,
+        optional=True,
+    ),
+    _grouped(
+        *("ProvisioningRequest", "autoscaling.x-k8s.io", "v1 v1beta1", "provisioningrequests"),
+        "The state of a requested capacity is unknown.",
+        optional=True,
+    ),
+    WatchedKind(
+        "ConfigMap",
+        "/api/v1/namespaces/kube-system/configmaps",
+        False,
+        "The node groups of cluster-autoscaler are unknown.",
+        "metadata.name=cluster-autoscaler-status",
+        True,
+    ),
+    _grouped(
+        *("JobSet", "jobset.x-k8s.io", "v1alpha2", "jobsets"),
+        "It is unknown why a JobSet creates no pods.",
+        optional=True,
+    ),
+    _grouped(
+        *("LeaderWorkerSet", "leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),
+        "The workers that wait for a leader are not counted.",
+        optional=True,
+    ),
+    *(
+        _grouped(f"{kind}.{group}", group, version, resource, text, namespaced=namespaced, optional=True)
+        for kind, group, version, resource, text, namespaced in (
+            ("PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", "Volcano's pod groups are unknown.", True),
+            ("Queue", "scheduling.volcano.sh", "v1beta1", "queues", "Volcano's queues are unknown.", False),
+            ("PodGroup", "scheduling.run.ai", "v2alpha2", "podgroups", "KAI's pod groups are unknown.", True),
+            ("Queue", "scheduling.run.ai", "v2", "queues", "KAI's queues are unknown.", False),
+        )
+    ),
     _core("ResourceQuota", "resourcequotas", "A quota that refuses new pods is not named."),
     _core("LimitRange", "limitranges", "The default requests of new pods are unknown."),
     _grouped("Deployment", "apps", "v1", "deployments", "The pods that a deployment lacks are not counted."),
@@ -218,9 +286,19 @@ KINDS: dict[str, WatchedKind] = {kind.kind: kind for kind in _TABLE}
 _BY_GROUP = {(kind.kind.partition(".")[0], kind.group): kind.kind for kind in _TABLE}
 
 
+def is_autoscaler_status(raw: Mapping[str, Any]) -> bool:
+    """Whether an undecoded ConfigMap is the one in which cluster-autoscaler publishes its state."""
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return False
+    return f"{metadata.get('namespace')}/{metadata.get('name')}" == AUTOSCALER_STATUS
+
+
 def recorded_kind(raw: Mapping[str, Any]) -> str:
     """Return the watched kind of an undecoded object, such as `PodGroup.scheduling.k8s.io`; "" for other kinds."""
     group, _, version = str(raw.get("apiVersion")).rpartition("/")
+    if raw.get("kind") == "ConfigMap" and not is_autoscaler_status(raw):
+        return ""
     return _BY_GROUP.get((str(raw.get("kind")), group), "") if version else ""
 
 

@@ -16,6 +16,7 @@ from scheduler_core.api.objects import (
     Quantities,
     Struct,
 )
+from scheduler_core.live import neighbours
 
 
 class EventSeries(Struct):
@@ -168,5 +169,6 @@ TYPES: dict[str, type[Object]] = {
     **KINDS,
     **{cls.__name__: cls for cls in (Event, ResourceQuota, LimitRange, Deployment, DaemonSet, Job)},
     "Workload": LiveWorkload,
+    **neighbours.TYPES,
 }
 """The type of each kind of a live cluster, by its name in `scheduler_core.live.kinds.KINDS`."""

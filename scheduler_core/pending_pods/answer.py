@@ -18,27 +18,30 @@ from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
 from scheduler_core.framework.plugin_kinds import kinds_read
+from scheduler_core.live import neighbours
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.live.objects import Event
 from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.claims import claim_waits
-from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.fit import Fit, FitAnalysis
 from scheduler_core.pending_pods.fit_answer import answer_of_fit, answer_without_nodes, describe
-from scheduler_core.pending_pods.missing_pods import CREATORS, missing_pods
 from scheduler_core.pending_pods.pending_answer import PendingAnswer
 from scheduler_core.pending_pods.pod_state import (
     RECENT,
-    Activity,
-    Surroundings,
     answer_of,
+    answer_of_missing,
     before_the_queue,
     provisioning,
+    say_where,
     since,
     untried,
 )
 from scheduler_core.pending_pods.scheduler_message import reports_of
+from scheduler_core.stations.claims import claim_waits
+from scheduler_core.stations.creation import CREATORS, missing_pods, missing_pods_of
+from scheduler_core.stations.engine import wait_of
+from scheduler_core.stations.surroundings import Surroundings
+from scheduler_core.stations.waits import ADMISSION, AUTOSCALER_REFUSED, GROUP, NODE_COMING
 from scheduler_core.suggestions.answers import fixes_for
 from scheduler_core.suggestions.group_waits import group_of, may_have_group
 
@@ -61,7 +64,11 @@ _STORAGE = frozenset(
 _DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceTaintRule"})
 _GROUPS = frozenset({"PodGroup", "PodGroup.scheduling.k8s.io"})
 _NODES = frozenset({"Node", "Namespace"})
-_OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS})
+_NEIGHBOURS = frozenset(neighbours.TYPES)
+_OF_AUTOSCALERS = frozenset({"NodePool", "NodeClaim", "ConfigMap"})
+_OF_KUEUE = frozenset({f"Workload.{neighbours.KUEUE}", "LocalQueue", "ClusterQueue", "AdmissionCheck"})
+_AT_NEIGHBOURS = (ADMISSION, GROUP, NODE_COMING, AUTOSCALER_REFUSED)
+_OF_WORKLOADS = frozenset({"Pod", "Event", *CREATORS, *_OF_KUEUE})
 WORKLOADS_EVERY = 5.0  # seconds
 UNKNOWN_PODS = "Nodes look emptier than they are, because only the pods of one namespace can be read:"
 RECHECK_EVERY = 2.0  # seconds
@@ -166,6 +173,12 @@ class PendingAnswers:
             found.details.answer = replace(found.details.answer, fixes=self._fixes(info))
         return found
 
+    def missing(self, kind: str = "", key: str = "") -> list[PendingAnswer]:
+        """Return why a workload lacks pods; without a kind, the answers for all workloads with a known reason."""
+        around = self._surroundings()
+        found = missing_pods_of(around, kind, key) if kind else missing_pods(around)
+        return [answer_of_missing(one) for one in found]
+
     def _prepare(self) -> None:
         """Bring the analysis up to date with the mirror."""
         if not self._prepared:
@@ -185,12 +198,16 @@ class PendingAnswers:
         """Note a change of the mirror. None stands for a list of objects or a gap: everything is checked again."""
         self._prepared = False
         self._workloads_changed |= change is None or change.kind in _OF_WORKLOADS
+        if change is not None and self._around is not None:
+            self._around.forget(change.kind)
         if change is None:
             self._everything, self._around = True, None
         elif isinstance(change.new, Pod) or isinstance(change.old, Pod):
             self._note_pod(change)
         elif change.kind == "Event":
             self._note_event(change)
+        elif change.kind in _NEIGHBOURS:
+            self._kinds_changed.add(change.kind)
         elif change.matters:
             self._outdate(change.kind)
 
@@ -238,11 +255,13 @@ class PendingAnswers:
             causes.BOUND: _NODES | _STORAGE,
             **dict.fromkeys((kinds.CLAIM_MISSING, kinds.CLAIM_UNBOUND, causes.PROVISIONING), _STORAGE),
             kinds.POD_GROUP: _GROUPS,
+            causes.OTHER_SCHEDULER: _NEIGHBOURS,
         }
         changed, self._kinds_changed = self._kinds_changed, set()
         concerned = {cause for cause, those in causes_of_kinds.items() if those & changed}
-        for key, answer in self.answers.items() if concerned else ():
-            if answer.cause in concerned:
+        by_neighbours = bool(changed & (_NEIGHBOURS | _NODES))
+        for key, answer in self.answers.items() if concerned or by_neighbours else ():
+            if answer.cause in concerned or (by_neighbours and answer.details.station in _AT_NEIGHBOURS):
                 yield key
 
     def update(self, now: float, limit: float = 1.0) -> AnswerChanges:
@@ -303,9 +322,9 @@ class PendingAnswers:
         """Find the workloads that lack pods, every few seconds."""
         if not self._workloads_changed or time.monotonic() < self._workloads_at + WORKLOADS_EVERY:
             return
-        store, before = self.mirror.store, self._workloads
+        before = self._workloads
         self._workloads_changed, self._workloads_at = False, time.monotonic()
-        now = {one.key: one for one in missing_pods(store, self._surroundings().events)}
+        now = {one.key: one for one in self.missing()}
         changed += [one for key, one in now.items() if before.get(key) != one]
         gone += before.keys() - now.keys()
         self._workloads = now
@@ -325,12 +344,16 @@ class PendingAnswers:
     def _answer(self, pod: Pod, now: float, tried: bool = False) -> PendingAnswer:
         around = self._surroundings()
         self._check_at.pop(pod.key, None)
-        found = before_the_queue(pod, around) or self._in_the_queue(pod, now, around, tried)
+        found = before_the_queue(pod, around)
+        if found is None:
+            found = self._in_the_queue(pod, now, around, tried)
+            wait = wait_of(pod, self.mirror.pending[pod.key], around, found.details.answer)
+            say_where(found, pod, wait, around)
         if found.cause == causes.JUST_CREATED:
             self._check_at[pod.key] = since(pod) + RECENT
         elif found.cause in OF_SCHEDULERS:
             self._check_at[pod.key] = now + SCHEDULERS_EVERY
-        found.details.limits = self._limits(pod, found.cause)
+        found.details.limits = self._limits(pod, found)
         found.details.reports = reports_of(pod, around.events) if not pod.spec.node_name else []
         known = self._template_of.get(pod.key)
         if found.details.answer is not None and known is not None and (fixes := known[1].fixes):
@@ -347,7 +370,7 @@ class PendingAnswers:
             return new or answer_without_nodes(pod)
         if held or fit.cause in (kinds.CLAIM_MISSING, kinds.CLAIM_UNBOUND):
             new = None  # a scheduler reports nothing about such a pod, or what it reports is the same
-        claims = claim_waits(around.cluster, info, around.events) if info.volumes else []
+        claims = claim_waits(info, around) if info.volumes else []
         if new is not None:
             new.sentence += f" {fit.answer.sentence}"
             describe(new, fit)
@@ -361,9 +384,8 @@ class PendingAnswers:
 
     def _surroundings(self) -> Surroundings:
         if self._around is None:
-            store, schedulers = self.mirror.store, frozenset(self.analysis.simulation.scheduler.profiles)
-            events, activity = EventIndex(store.objects("Event")), Activity.of_store(store)
-            self._around = Surroundings(store, self.mirror.cluster, schedulers, events, activity)
+            schedulers = frozenset(self.analysis.simulation.scheduler.profiles)
+            self._around = Surroundings(self.mirror.store, self.mirror.cluster, schedulers)
         return self._around
 
     def _fit(self, pod: PodInfo) -> Fit:
@@ -393,7 +415,7 @@ class PendingAnswers:
             if not template.pods:
                 del self._templates[template.signature]
 
-    def _limits(self, pod: Pod, cause: str) -> list[str]:
+    def _limits(self, pod: Pod, found: PendingAnswer) -> list[str]:
         """Return what the answer lacks because of refused kinds."""
         wanted = set(_NODES | self._read_by_plugins)
         if any(volume.persistent_volume_claim or volume.ephemeral for volume in pod.spec.volumes):
@@ -402,8 +424,12 @@ class PendingAnswers:
             wanted |= _DEVICES
         if pod.spec.scheduling_group is not None:
             wanted |= _GROUPS
-        if cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, kinds.CLAIM_UNBOUND):
+        if found.cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, kinds.CLAIM_UNBOUND):
             wanted.add("Event")
+        if found.details.station == ADMISSION:
+            wanted |= _OF_KUEUE
+        if found.details.station in (NODE_COMING, AUTOSCALER_REFUSED):
+            wanted |= _OF_AUTOSCALERS
         limits = [f"{UNKNOWN_PODS} {self.namespace}."] if self.namespace else []
         return [*limits, *(KINDS[kind].consequence for kind in KINDS if kind in self.refused & wanted)]
 

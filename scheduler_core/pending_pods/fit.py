@@ -18,9 +18,9 @@ from scheduler_core.explain.packed_ladder import pack
 from scheduler_core.forks.mutations import Change
 from scheduler_core.framework import causes
 from scheduler_core.pending_pods.pending_answer import LeavingPod
-from scheduler_core.pending_pods.times import seconds
 from scheduler_core.releases import Release
 from scheduler_core.simulation import Simulation
+from scheduler_core.stations.times import seconds
 from scheduler_core.suggestions.answers import answer_now
 from scheduler_core.suggestions.what_if import WhatIf
 from scheduler_core.virtual_time.scenario import Reference

@@ -16,7 +16,7 @@ from scheduler_core.pending_pods.pending_answer import (
 )
 from scheduler_core.pending_pods.pod_state import answer_of
 from scheduler_core.pending_pods.scheduler_message import compare, scheduler_message
-from scheduler_core.pending_pods.times import clock
+from scheduler_core.stations.times import clock
 
 NAMED = 3  # pods in a sentence
 RETRIES = "within 5 minutes"  # upstream: the flush of unschedulable pods

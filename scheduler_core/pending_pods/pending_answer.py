@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from scheduler_core.explain.answer import Answer, Part
+from scheduler_core.explain.answer import Answer, Part, Stop
+from scheduler_core.stations import creation, other_schedulers, starting
+from scheduler_core.stations.waits import ClaimWait
 
 NEVER: Literal["never"] = "never"
 NOT_NOW: Literal["not now"] = "not now"
@@ -16,17 +18,17 @@ Category = Literal["never", "not now", "not asked"]
 # Identifiers of causes besides those of `framework.causes`. Pages and clients may rely on them.
 WAITS_FOR_VICTIMS = "waits-for-victims"  # pods that are being deleted
 NODES_UNKNOWN = "nodes-unknown"
-OTHER_SCHEDULER = "other-scheduler"
-NO_SCHEDULER = "no-scheduler"
-REFUSED = "creation-refused"  # of a workload's pod: quota, limit range, admission
-SUSPENDED = "suspended"
-WAITS_FOR_POD = "waits-for-pod"  # a StatefulSet that creates its pods in order
-NOT_CREATED = "not-created"
+OTHER_SCHEDULER = other_schedulers.OTHER_SCHEDULER
+NO_SCHEDULER = other_schedulers.NO_SCHEDULER
+REFUSED = creation.REFUSED
+SUSPENDED = creation.SUSPENDED
+WAITS_FOR_POD = creation.WAITS_FOR_POD
+NOT_CREATED = creation.UNEXPLAINED
+BOUND = starting.BOUND
 JUST_CREATED = "just-created"
 NOT_TRIED = "not-tried"
 PROVISIONING = "provisioning"  # of a volume, for the node that the pod has been given
 SCHEDULER_ERROR = "scheduler-error"
-BOUND = "bound"
 DELETED = "deleted"
 NOT_PENDING = "not-pending"
 UNEXPLAINED = "unexplained"  # an error of KubeSched
@@ -40,20 +42,6 @@ class LeavingPod(Part):
     node: str
     priority: int = 0
     until: float = 0.0
-
-
-class ClaimWait(Part):
-    """A claim that a pod waits for.
-
-    `cause`: `missing`, `lost`, `deleted`, `no-class`, `class-missing`, `no-provisioner`, `immediate` (its provisioner
-    has not created the volume), `provisioning` (the same, for the pod's node), `waits-for-volume` (that it names) or
-    `waits-for-consumer` (it is bound with the pod).
-    """
-
-    claim: str
-    cause: str
-    sentence: str
-    storage_class: str = ""
 
 
 class SchedulerMessage(Part):
@@ -88,7 +76,8 @@ class PendingDetails(Part):
     where the pod fits now. `node`: the node of `leaving`, or where the pod is bound. `leaving`: the pods without which
     the pod fits on that node. `until`: Unix seconds at which the last of them should be gone. `limits`: what the answer
     lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not exist. `reports`: the last
-    event of each other component, such as an autoscaler. `scheduler`, `priority`: of the pod's spec.
+    event of each other component, such as an autoscaler. `scheduler`, `priority`: of the pod's spec. `station`: where
+    the pod waits (docs/stations.md), `says`: what is known there, `stations`: its way.
     """
 
     answer: Answer | None = None
@@ -108,6 +97,9 @@ class PendingDetails(Part):
     limits: list[str] = []
     missing: int = 0
     reports: list[Report] = []
+    station: str = ""
+    says: list[str] = []
+    stations: list[Stop] = []
 
 
 class PendingAnswer(Part):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from scheduler_core.api.objects import Pod, PodCondition
+from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import some
 from scheduler_core.messages.text import read_message
-from scheduler_core.pending_pods.event_index import EventIndex
 from scheduler_core.pending_pods.pending_answer import Report, SchedulerMessage
-from scheduler_core.pending_pods.times import seconds
+from scheduler_core.stations.event_index import EventIndex
+from scheduler_core.stations.surroundings import SCHEDULING_GATED, condition_of
+from scheduler_core.stations.times import seconds
 
-SCHEDULING_GATED = "SchedulingGated"
-"""Reason of a condition that the API server writes in a new pod with gates, and leaves when the gates are removed."""
 REPORTS = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedResourceClaimCreation")
 """Reasons of events about the scheduling of a pod: of schedulers, Karpenter, cluster-autoscaler and
 kube-controller-manager."""
@@ -18,15 +17,10 @@ MOST_WRITERS = 5
 MOST = 2_000  # characters of a message that are kept
 
 
-def condition_of(pod: Pod) -> PodCondition | None:
-    """Return the condition PodScheduled, or None."""
-    return next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
-
-
 def reports_of(pod: Pod, events: EventIndex) -> list[Report]:
     """Return the last event about the scheduling of the pod of each component that is not its scheduler."""
     found: dict[str, Report] = {}
-    for event in events.about("Pod", pod.key, REPORTS):
+    for event in events.about("Pod", pod, REPORTS):
         if event.reporter not in ("", pod.spec.scheduler_name):
             report = Report(event.reporter, event.reason, event.message[:MOST], seconds(event.time))
             found[event.reporter] = report

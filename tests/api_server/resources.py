@@ -93,6 +93,26 @@ RESOURCES = (
     Resource("appgroup.diktyo.x-k8s.io", ("v1alpha1",), "appgroups", "AppGroup", True),
     Resource("networktopology.diktyo.x-k8s.io", ("v1alpha1",), "networktopologies", "NetworkTopology", True),
     Resource("security-profiles-operator.x-k8s.io", ("v1beta1",), "seccompprofiles", "SeccompProfile", True),
+    *(
+        Resource("kueue.x-k8s.io", ("v1beta2", "v1beta1"), plural, kind, namespaced)
+        for plural, kind, namespaced in (
+            ("workloads", "Workload", True),
+            ("localqueues", "LocalQueue", True),
+            ("clusterqueues", "ClusterQueue", False),
+            ("resourceflavors", "ResourceFlavor", False),
+            ("cohorts", "Cohort", False),
+            ("admissionchecks", "AdmissionCheck", False),
+        )
+    ),
+    Resource("karpenter.sh", ("v1", "v1beta1"), "nodepools", "NodePool", False),
+    Resource("karpenter.sh", ("v1", "v1beta1"), "nodeclaims", "NodeClaim", False),
+    Resource("autoscaling.x-k8s.io", ("v1", "v1beta1"), "provisioningrequests", "ProvisioningRequest", True),
+    Resource("jobset.x-k8s.io", ("v1alpha2",), "jobsets", "JobSet", True),
+    Resource("leaderworkerset.x-k8s.io", ("v1",), "leaderworkersets", "LeaderWorkerSet", True),
+    Resource("scheduling.volcano.sh", ("v1beta1",), "podgroups", "PodGroup", True),
+    Resource("scheduling.volcano.sh", ("v1beta1",), "queues", "Queue", False),
+    Resource("scheduling.run.ai", ("v2alpha2",), "podgroups", "PodGroup", True),
+    Resource("scheduling.run.ai", ("v2",), "queues", "Queue", False),
     Resource("config.openshift.io", ("v1",), "schedulers", "Scheduler", False),
     Resource("aks.azure.com", ("v1alpha1",), "schedulerconfigurations", "SchedulerConfiguration", False),
 )

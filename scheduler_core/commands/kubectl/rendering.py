@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.kubectl.terminal import Terminal
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
-from scheduler_core.pending_pods.times import clock, duration
+from scheduler_core.stations.times import clock, duration
 
 COLOURS = {NEVER: "red", NOT_NOW: "yellow"}
 NODES = 4  # names in a group

@@ -19,13 +19,12 @@ from scheduler_core.controllers.pod_template import KINDS as CREATORS
 from scheduler_core.errors import InputError
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
 from scheduler_core.pending_pods.answer import PendingAnswers
-from scheduler_core.pending_pods.event_index import EventIndex
-from scheduler_core.pending_pods.missing_pods import missing_pods, missing_pods_of, pods_of
 from scheduler_core.pending_pods.pending_answer import BOUND, PendingAnswer
 from scheduler_core.snapshot.files import objects_in, read_bytes
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
 from scheduler_core.snapshot.workload_pods import title
+from scheduler_core.stations.creation import pods_of
 
 KINDS = {
     **dict.fromkeys(("pod", "pods", "po"), "Pod"),
@@ -71,7 +70,7 @@ def answers_for(cluster: ReadCluster, kind: str, key: str, fix: bool) -> list[Pe
         return [answers.answer(key, now, fix=fix)]
     store = cluster.mirror.store
     pods = [pod for pod in pods_of(store, kind, key) if not pod.terminated]
-    missing = missing_pods_of(store, EventIndex(store.objects("Event")), kind, key)
+    missing = answers.missing(kind, key)
     if store.get(kind, key) is None and not pods:
         raise InputError(f"{kind} {key}", "", "does not exist")
     waiting = [pod for pod in pods if not pod.spec.node_name or pod.status.phase in PENDING]
@@ -94,8 +93,7 @@ def all_answers(cluster: ReadCluster, namespace: str, fix: bool) -> list[Pending
     found = [answers.answer(pod.key, now) for pod in sorted(waiting, key=lambda pod: pod.key)]
     for group in grouped(found)[:FIXES] if fix else ():
         group.answer.details.answer = answers.answer(group.answer.key, now, fix=True).details.answer
-    missing = missing_pods(store, EventIndex(store.objects("Event")))
-    return [*found, *(one for one in missing if namespace in ("", one.key.partition("/")[0]))]
+    return [*found, *(one for one in answers.missing() if namespace in ("", one.key.partition("/")[0]))]
 
 
 class AnswerGroup(NamedTuple):

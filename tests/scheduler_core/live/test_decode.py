@@ -63,7 +63,9 @@ def test_each_watched_kind_has_a_type_and_distinct_paths() -> None:
     paths = [path for kind in KINDS.values() for path in kind.paths]
     assert len(paths) == len(set(paths))
     assert list(KINDS)[:2] == ["Node", "Pod"]
-    assert not any("secret" in path or "configmap" in path for path in paths)
+    assert not any("secret" in path for path in paths)
+    configmaps = [kind for kind in KINDS.values() if "configmap" in kind.path]
+    assert [kind.field_selector for kind in configmaps] == ["metadata.name=cluster-autoscaler-status"]
     assert all(kind.consequence.endswith(".") for kind in KINDS.values())
     assert (KINDS["ReplicaSet"].group, KINDS["ReplicaSet"].resource, KINDS["Node"].group) == ("apps", "replicasets", "")
 

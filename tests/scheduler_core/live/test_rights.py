@@ -24,7 +24,7 @@ from tests.scheduler_core.live.test_discovery import PACKING, config_map, mounte
 MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "rbac.yaml"
 MANIFESTS = list(yaml.safe_load_all(MANIFEST.read_text()))
 RULES: list[dict[str, Any]] = next(obj for obj in MANIFESTS if obj["kind"] == "ClusterRole")["rules"]
-CONFIG_MAPS: list[dict[str, Any]] = next(obj for obj in MANIFESTS if obj["kind"] == "Role")["rules"]
+CONFIG_MAPS: list[dict[str, Any]] = [rule for obj in MANIFESTS if obj["kind"] == "Role" for rule in obj["rules"]]
 SETTLED = {"watching", "refused", "not served"}
 SECONDS = 20.0  # a bound for a test that hangs
 
@@ -142,6 +142,7 @@ def test_without_a_rule_one_kind_is_refused_with_a_sentence() -> None:
             server.storage.unserved = set()
             for name, kind in KINDS.items():
                 server.rules = without(kind.group, kind.resource)
+                server.namespace_rules = {} if name == "ConfigMap" else {"kube-system": CONFIG_MAPS}
                 health, _ = await read(server, transport)
                 assert refused(health) == {name}
                 assert kind.consequence in health[name].message

@@ -388,7 +388,7 @@ def test_a_quota_refuses_the_pods_of_a_replica_set() -> None:
     objects = decode_all([raw | {"status": {"conditions": [condition]}}, mine, node("n1")])
     answers = answers_of(mirror_of(objects))
     (found,) = answers.update(NOW).changed
-    checked(found, causes.REFUSED, "not asked", "2 of 3 pods do not exist", "exceeded quota: small")
+    checked(found, causes.REFUSED, "not asked", "2 of 3 pods do not exist", "ResourceQuota small")
     assert (found.key, found.subject, found.details.missing) == ("default/ReplicaSet web", "ReplicaSet", 2)
 
 

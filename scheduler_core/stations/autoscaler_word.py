@@ -1,0 +1,14 @@
+"""What an autoscaler last said about a pod."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scheduler_core.stations.waits import Wait
+
+
+class AutoscalerWord(NamedTuple):
+    """`promise`: whether a node comes. `wait`: for it, or because of the refusal."""
+
+    promise: bool
+    wait: Wait

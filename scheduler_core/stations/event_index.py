@@ -1,0 +1,68 @@
+"""Events by the object that they are about, and by the component that wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.api.objects import Object
+from scheduler_core.live.objects import Event
+from scheduler_core.stations.times import seconds
+
+
+class EventIndex:
+    """Events by object. `activity`: scheduler -> Unix seconds of its last event about a pod."""
+
+    def __init__(self, events: Iterable[object] = ()) -> None:
+        self._events: dict[tuple[str, str], dict[str, Event]] = {}
+        self.activity: dict[str, float] = {}
+        for event in events:
+            if isinstance(event, Event):
+                self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Add an event, or replace its earlier version."""
+        place = _place(event)
+        self._events.setdefault(place, {})[event.key] = event
+        if place[0] == "Pod" and event.reporter and event.reason in _OF_SCHEDULERS:
+            last = self.activity.get(event.reporter, 0.0)
+            self.activity[event.reporter] = max(last, seconds(event.time))
+
+    def remove(self, event: Event) -> None:
+        """Remove an event."""
+        found = self._events.get(_place(event), {})
+        found.pop(event.key, None)
+        if not found:
+            self._events.pop(_place(event), None)
+
+    def about(self, kind: str, obj: Object, reasons: Iterable[str] = (), writer: str | None = None) -> list[Event]:
+        """Return the events about an object, oldest first; not those about an earlier object of its name.
+
+        `reasons`: only these; empty for all. `writer`: only of this component; None for all. A reason alone tells
+        nothing: several components write FailedScheduling.
+        """
+        uid = obj.metadata.uid
+        found = self.named(kind, obj.key, reasons, writer)
+        return [event for event in found if not uid or event.involved_object.uid in ("", uid)]
+
+    def named(self, kind: str, key: str, reasons: Iterable[str] = (), writer: str | None = None) -> list[Event]:
+        """Return the events about all objects of a name, as `about`."""
+        wanted = set(reasons)
+        found = [
+            event
+            for event in self._events.get((kind, key), {}).values()
+            if (not wanted or event.reason in wanted) and (writer is None or event.reporter == writer)
+        ]
+        return sorted(found, key=lambda event: (seconds(event.time), event.metadata.name))
+
+    def last(self, kind: str, obj: Object, reasons: Iterable[str] = (), writer: str | None = None) -> Event | None:
+        """Return the newest event about an object, as of `about`; or None."""
+        found = self.about(kind, obj, reasons, writer)
+        return found[-1] if found else None
+
+
+_OF_SCHEDULERS = frozenset({"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable"})
+
+
+def _place(event: Event) -> tuple[str, str]:
+    about = event.involved_object
+    return about.kind, f"{about.namespace}/{about.name}" if about.namespace else about.name

@@ -1,0 +1,115 @@
+"""The surroundings of the pods of a snapshot, and the answers for those that the scheduler does not decide about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from scheduler_core.api.objects import KINDS, Object, Pod, check_metadata, convert, describe, kind_of
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.formatting import count, some
+from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import Answer, Part, PendingWorkload, Stop
+from scheduler_core.live.kinds import recorded_kind
+from scheduler_core.live.objects import TYPES
+from scheduler_core.live.store import Store
+from scheduler_core.live.watch_events import Listed
+from scheduler_core.stations import engine
+from scheduler_core.stations.creation import missing_pods
+from scheduler_core.stations.surroundings import Surroundings
+from scheduler_core.stations.waits import NOT_CREATED
+
+Raw = dict[str, Any]
+EXTRA = frozenset(TYPES) - frozenset(KINDS)
+"""Kinds that only waits are read from."""
+_EVENT_FIELDS = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedCount": "count",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "reportingController": "reportingComponent",
+}
+"""Fields of an event of events.k8s.io -> those of core/v1."""
+
+
+class MissingAnswer(Part):
+    """Why pods of a workload were never created."""
+
+    pod: None
+    result: str
+    sentence: str
+    station: str
+    says: list[str]
+    workload: PendingWorkload
+    stations: list[Stop]
+
+
+def read_extra(raws: Iterable[Raw]) -> tuple[list[tuple[str, Object]], list[str]]:
+    """Return the objects of the kinds that only waits are read from, with their kinds, and notes about unreadable
+    ones."""
+    found, unreadable = list[tuple[str, Object]](), list[str]()
+    for raw in raws:
+        kind = "Event" if raw.get("kind") == "Event" else recorded_kind(raw)
+        if kind not in EXTRA:
+            continue
+        where = describe(raw)
+        try:
+            obj = convert(_core_event(raw) if kind == "Event" else raw, TYPES[kind], where)
+            check_metadata(obj, where)
+        except InputError as problem:
+            unreadable.append(str(problem))
+            continue
+        found.append((kind, obj))
+    notes = [f"{count(len(unreadable), 'object')} left out of waits: {some(unreadable, 3)}"] if unreadable else []
+    return found, notes
+
+
+def _core_event(raw: Raw) -> Raw:
+    """Return an event in the form of core/v1."""
+    if not str(raw.get("apiVersion")).startswith("events.k8s.io/"):
+        return raw
+    return {_EVENT_FIELDS.get(key, key): value for key, value in raw.items()}
+
+
+def surroundings_of(
+    objects: Iterable[Object], extra: Iterable[tuple[str, Object]], cluster: Cluster, schedulers: Iterable[str]
+) -> Surroundings:
+    """Return the surroundings of the pods of a snapshot. `objects`: those of a run. `extra`: as of `read_extra`."""
+    kinds: dict[str, list[Object]] = defaultdict(list)
+    for obj in objects:
+        kinds[kind_of(type(obj))].append(obj)
+    for kind, obj in extra:
+        kinds[kind].append(obj)
+    store = Store()
+    for kind, listed in kinds.items():
+        store.apply(Listed(kind, 1, tuple(listed), 0.0))
+    return Surroundings(store, cluster, frozenset(schedulers))
+
+
+def others(around: Surroundings) -> Iterator[tuple[Pod, Answer]]:
+    """Yield the pods that wait, but for none of the configured schedulers: bound pods that have not started, and pods
+    of other schedulers. Pods that a user wrote wait nowhere yet."""
+    for pod in around.store.objects("Pod"):
+        if not isinstance(pod, Pod) or pod.typed or pod.metadata.deletion_timestamp:
+            continue
+        if not pod.spec.node_name and pod.spec.scheduler_name in around.schedulers:
+            continue
+        wait = engine.wait_of(pod, None, around, None)
+        if wait is not None:
+            node = pod.spec.node_name
+            answer = Answer(pod.key, "bound" if node else "not asked", "", node=node)
+            engine.apply(wait, answer)
+            answer.stations = engine.strip_of(pod, wait, around)
+            yield pod, answer
+
+
+def missing(around: Surroundings) -> Iterator[MissingAnswer]:
+    """Yield an answer for each workload whose pods do not exist."""
+    for found in missing_pods(around):
+        wait = found.wait
+        yield MissingAnswer(
+            None, NOT_CREATED, wait.sentence, wait.station, wait.says, found.owner, engine.strip_without_pod(wait)
+        )

@@ -1,0 +1,102 @@
+"""Waits on a node: what keeps the kubelet from starting the containers of a pod. Scheduling is done.
+
+Source: pkg/kubelet (images, container, status), pkg/controller/volume/attachdetach.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scheduler_core.api.objects import Pod
+from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.stations.surroundings import Surroundings, condition_of
+from scheduler_core.stations.times import clock, seconds
+from scheduler_core.stations.waits import STARTING, Wait, quoted
+
+BOUND = "bound"
+KUBELET, ATTACH_CONTROLLER = "kubelet", "attachdetach-controller"
+ONE_NODE = {"ReadWriteOnce", "ReadWriteOncePod"}  # access modes of volumes that one node mounts
+IMAGE_REASONS = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"}
+)
+_NOTHING_YET = frozenset({"", "ContainerCreating", "PodInitializing"})
+_SANDBOX = {
+    "FailedCreatePodSandBox": "its sandbox cannot be created",
+    "FailedMount": "a volume cannot be mounted",
+    "FailedAttachVolume": "a volume cannot be attached",
+    "FailedPrepareDynamicResources": "its devices cannot be prepared",
+}
+_INIT = re.compile(r"containers with incomplete status: \[([^\]]*)\]")
+
+
+def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
+    """Return the wait of a pod that has its node; None if it has none, or has started."""
+    name = pod.spec.node_name
+    if not name or pod.terminated or pod.status.phase not in ("", "Pending"):
+        return None
+    condition = condition_of(pod)
+    at = seconds((condition.last_transition_time if condition is not None else "") or "")
+    text, says, writer, since = f"It was bound to {name}{f' at {clock(at)}' if at else ''}; ", list[str](), "", at
+    entry = around.cluster.nodes.entries.get(name)
+    if entry is None or entry.node is None:
+        text += "no node of that name exists."
+    elif not entry.node.ready:
+        text += f"{name} is not ready, so its kubelet does not start the pod."
+    else:
+        why, says, writer, since = _why(pod, around, at)
+        text += f"the kubelet of {name} has not started it{f': {why}' if why else ''}."
+    return Wait(STARTING, text, says, writer, since, BOUND)
+
+
+def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], str, float]:
+    """Return what the kubelet waits for, facts, who says so, and since when."""
+    status, writer = pod.status, KUBELET
+    images = {container.name: container.image for container in (*pod.spec.init_containers, *pod.spec.containers)}
+    for one in (*status.init_container_statuses, *status.container_statuses):
+        waiting = one.state.waiting if one.state is not None else None
+        if waiting is None or waiting.reason in _NOTHING_YET:
+            continue
+        says = [f"container {one.name}: {': '.join(filter(None, (waiting.reason, quoted(waiting.message))))}"]
+        if waiting.reason in IMAGE_REASONS:
+            event = around.events.last("Pod", pod, ("Failed",), KUBELET)
+            says += [quoted(event.message)] if event is not None else []
+            return f"image {images.get(one.name, '')} of container {one.name} cannot be pulled", says, writer, bound
+        return f"container {one.name}: {waiting.reason}", says, writer, bound
+    ready, initialized = condition_of(pod, "PodReadyToStartContainers"), condition_of(pod, "Initialized")
+    if ready is None or ready.status == "False":
+        event = next(
+            (
+                one
+                for one in reversed(around.events.about("Pod", pod, _SANDBOX))
+                if one.reporter in (KUBELET, ATTACH_CONTROLLER) and seconds(one.time) >= int(bound)
+            ),
+            None,
+        )
+        elsewhere = _attached_elsewhere(pod, around.cluster)
+        if event is not None and (event.reason == "FailedAttachVolume" or not elsewhere):
+            says = [f"{event.reason}: {quoted(event.message)}"]
+            why = elsewhere or f"{_SANDBOX[event.reason]}: {quoted(event.message)}"
+            return why, says, event.reporter, seconds(event.time)
+        if elsewhere:
+            return elsewhere, [], "", bound
+        if ready is not None:
+            return "its sandbox, volumes or network are not ready", [], writer, bound
+    if initialized is not None and initialized.status == "False" and pod.spec.init_containers:
+        found = _INIT.search(initialized.message)
+        names = found[1].split() if found else []
+        what = f"init container {names[0]} has not completed" if names else quoted(initialized.message)
+        return what, [quoted(initialized.message)] if initialized.message else [], writer, bound
+    false = next((c for c in status.conditions if c.type == "ContainersReady" and c.status == "False"), None)
+    return (quoted(false.message), [], writer, bound) if false is not None and false.message else ("", [], "", bound)
+
+
+def _attached_elsewhere(pod: Pod, cluster: Cluster) -> str:
+    """Return the volume of the pod that is still attached to another node, as a clause; "" if there is none."""
+    names = [volume.persistent_volume_claim.claim_name for volume in pod.spec.volumes if volume.persistent_volume_claim]
+    claims = [claim for name in names if (claim := cluster.claims.get(f"{pod.namespace}/{name}")) is not None]
+    exclusive = {one.spec.volume_name for one in claims if set(one.spec.access_modes) <= ONE_NODE}
+    for attachment in cluster.attachments.values() if exclusive else ():
+        volume, node = attachment.spec.source.persistent_volume_name, attachment.spec.node_name
+        if volume in exclusive and node != pod.spec.node_name:
+            return f"volume {volume} is still attached to {node}"
+    return ""

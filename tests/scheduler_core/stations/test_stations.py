@@ -1,0 +1,287 @@
+"""Where a pod waits: the station, and what its sentence and facts name."""
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.objects import Pod, decode_all
+from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.releases import get_release
+from scheduler_core.simulation import Simulation
+from scheduler_core.stations import waits
+from scheduler_core.stations.creation import missing_pods
+from scheduler_core.stations.engine import strip_of, wait_of
+from scheduler_core.stations.refusals import read_refusal
+from scheduler_core.stations.snapshots import read_extra, surroundings_of
+from scheduler_core.stations.surroundings import Surroundings
+from tests.scheduler_core.build import node, pod
+
+Raw = dict[str, Any]
+
+
+def event(writer: str, reason: str, message: str, about: str = "web", minute: int = 10, **more: Any) -> Raw:
+    """Return an event about a pod, or about the object of `more`."""
+    about_object = {"kind": "Pod", "namespace": "default", "name": about} | more.pop("involved", {})
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{about}.{writer}.{reason}.{minute}", "namespace": about_object["namespace"]},
+        "involvedObject": about_object,
+        "reason": reason,
+        "message": message,
+        "type": "Warning",
+        "source": {"component": writer},
+        "lastTimestamp": f"2026-01-01T00:{minute:02}:00Z",
+    } | more
+
+
+def object_of(kind: str, api_version: str, name: str, namespace: str = "", **parts: Any) -> Raw:
+    metadata = {"name": name, "uid": f"uid-{name}"} | ({"namespace": namespace} if namespace else {})
+    metadata |= parts.pop("metadata", {})
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
+
+
+def around(*raws: Raw) -> Surroundings:
+    objects = decode_all(raws)
+    simulation = Simulation(objects, release="1.36")
+    extra, notes = read_extra(raws)
+    assert notes == []
+    return surroundings_of(objects, extra, simulation.cluster, ("default-scheduler",))
+
+
+def wait(*raws: Raw, name: str = "web") -> waits.Wait:
+    """Return the wait of a pod, without the scheduler's answer."""
+    here = around(*raws)
+    found = here.store.get("Pod", f"default/{name}")
+    assert isinstance(found, Pod)
+    info = None if found.spec.node_name else PodInfo(found, get_release("1.36"))
+    result = wait_of(found, info, here, None)
+    assert result is not None
+    states = [stop.state for stop in strip_of(found, result, here)]
+    assert states.count("waiting") == 1
+    return result
+
+
+def text_of(found: waits.Wait) -> str:
+    return " ".join([found.sentence, *found.says])
+
+
+# ---- writers
+
+REASONS = ("Nominated", "FailedScheduling", "TriggeredScaleUp", "NotTriggerScaleUp", "Scheduled", "FailedMount")
+TEXTS = ("Failed to schedule pod, no way", "pod triggered scale-up: [{a 1->2 (max: 3)}]", "nodeclaim/x", "")
+WRITERS = ("default-scheduler", "volcano", "kubelet", "karpenter", "cluster-autoscaler", "yunikorn", "", "someone")
+
+
+def test_events_count_by_their_writer_and_never_by_reason_alone() -> None:
+    allowed = {
+        ("karpenter", "Nominated"): "node-coming",
+        ("karpenter", "FailedScheduling"): "autoscaler-refused",
+        ("cluster-autoscaler", "TriggeredScaleUp"): "node-coming",
+        ("cluster-autoscaler", "NotTriggerScaleUp"): "autoscaler-refused",
+    }
+    for writer, reason, text in itertools.product(WRITERS, REASONS, TEXTS):
+        forms: list[Raw] = [{}, {"source": {}, "reportingComponent": writer, "lastTimestamp": None}]
+        for form in forms:
+            found = wait(pod("web"), node("n1"), event(writer, reason, text, **form))
+            assert found.station == allowed.get((writer, reason), "scheduler"), (writer, reason, form)
+            if found.station == "scheduler":
+                assert text not in found.says
+
+
+def test_the_newest_word_of_an_autoscaler_counts() -> None:
+    promise = ("cluster-autoscaler", "TriggeredScaleUp", "pod triggered scale-up: [{a 1->2 (max: 3)}]")
+    refusal = ("cluster-autoscaler", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 Insufficient cpu")
+    for first, second, station in ((promise, refusal, "autoscaler-refused"), (refusal, promise, "node-coming")):
+        events = [event(*second, minute=20), event(*first, minute=10)]
+        assert wait(pod("web"), node("n1"), *events).station == station
+    karpenter = event("karpenter", "Nominated", "Pod should schedule on: nodeclaim/x", minute=5)
+    both = wait(pod("web"), node("n1"), event(*refusal, minute=20), karpenter)
+    assert both.station == "node-coming"
+
+
+def test_events_about_an_earlier_pod_of_the_name_do_not_count() -> None:
+    mine = pod("web")
+    mine["metadata"]["uid"] = "new"
+    old = event("karpenter", "Nominated", "nodeclaim/x", involved={"uid": "old"})
+    assert wait(mine, node("n1"), old).station == "scheduler"
+    old["involvedObject"]["uid"] = "new"
+    assert wait(mine, node("n1"), old).station == "node-coming"
+
+
+def test_an_event_of_events_k8s_io_is_read() -> None:
+    raw = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "a", "namespace": "default"},
+        "regarding": {"kind": "Pod", "namespace": "default", "name": "web"},
+        "reason": "Nominated",
+        "note": "Pod should schedule on: nodeclaim/x",
+        "reportingController": "karpenter",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+    }
+    assert "nodeclaim/x" in text_of(wait(pod("web"), node("n1"), raw))
+
+
+# ---- Kueue
+
+KUEUE = "kueue.x-k8s.io"
+
+
+def kueue(version: str, workload: Raw, **queue: Any) -> list[Raw]:
+    """Return a gated pod, its Workload, and its queues."""
+    gated = pod("web", schedulingGates=[{"name": f"{KUEUE}/admission"}])
+    gated["metadata"] |= {"labels": {f"{KUEUE}/queue-name": "lq"}, "uid": "uid-web"}
+    api = f"{KUEUE}/{version}"
+    owner = {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "uid-web"}]}
+    local = object_of("LocalQueue", api, "lq", "default", spec={"clusterQueue": "cq"})
+    cluster = object_of("ClusterQueue", api, "cq", spec=queue.get("spec", {}), status=queue.get("status", {}))
+    spec = {"queueName": "lq"} | workload.pop("spec", {})
+    return [
+        gated,
+        local,
+        cluster,
+        object_of("Workload", api, "wl", "default", metadata=owner, spec=spec, status=workload),
+    ]
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Raw:
+    at = "2026-01-01T00:05:00Z"
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": at}
+
+
+def random_workload(chance: random.Random) -> tuple[Raw, list[str]]:
+    """Return the status of a Workload that is not admitted, and what its conditions name."""
+    flavor, resource = f"flavor-{chance.randrange(99)}", chance.choice(("cpu", "memory", "nvidia.com/gpu", "a.b/c"))
+    amount, most = str(chance.randrange(1, 99)), str(chance.randrange(1, 9))
+    start = "couldn't assign flavors to pod set main: "
+    unused = f"insufficient unused quota for {resource} in flavor {flavor}, {amount} more needed"
+    forms = {
+        "unused": (chance.choice(("WaitingForQuota", "Pending")), start + unused, [flavor, resource, amount]),
+        "two": ("Pending", f"{start}{unused}, flavor other doesn't match node affinity", [flavor, resource, "other"]),
+        "preempting": (
+            *("WaitingForPreemptedWorkloads", f"{start}{unused}. Pending the preemption of 2 workload(s)"),
+            [flavor, "2 workload"],
+        ),
+        "never": (
+            "ExceedsMaxQuota",
+            f"{start}insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests (0)"
+            f" + current podset request ({amount}) > maximum capacity ({most})",
+            [flavor, resource, amount, most, "never"],
+        ),
+        "taint": (
+            "NoMatchingFlavor",
+            f"{start}untolerated taint {{a b NoSchedule <nil>}} in flavor {flavor}",
+            [flavor],
+        ),
+        "no flavor": ("NoMatchingFlavor", f"{start}flavor {flavor} not found", [flavor]),
+        "topology": (
+            *("TopologyPlacementFailed", f'{start}topology "{flavor}" allows to fit only 3 out of 4 pod(s)'),
+            [flavor, "3", "4"],
+        ),
+        "no topology": (
+            *("TopologyPlacementFailed", f'{start}topology "{flavor}" doesn\'t allow to fit any of {amount} pod(s)'),
+            [flavor, amount],
+        ),
+        "queue": ("Misconfigured", "LocalQueue lq doesn't exist", ["LocalQueue lq"]),
+        "inactive": (chance.choice(("Suspended", "Inadmissible")), "ClusterQueue cq is inactive", ["ClusterQueue cq"]),
+        "other": ("OnHold", f"held for {flavor}", [flavor]),
+    }
+    kind = chance.choice((*forms, "check"))
+    if kind == "check":
+        state = chance.choice(("Pending", "Retry", "Rejected"))
+        checks = [{"name": "fine", "state": "Ready", "message": "ok"}]
+        checks += [{"name": flavor, "state": state, "message": "soon"}]
+        conditions = [
+            condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue cq"),
+            condition("Admitted", "False", "UnsatisfiedChecks", "The workload has not all checks ready"),
+        ]
+        return {"conditions": conditions, "admissionChecks": checks}, [flavor, state]
+    reason, message, names = forms[kind]
+    conditions = [condition("QuotaReserved", "False", reason, message)]
+    if chance.random() < 0.3:
+        conditions += [condition("Evicted", "True", "PodsReadyTimeout", "too slow")]
+        names = [*names, "PodsReadyTimeout"]
+    return {"conditions": conditions}, names
+
+
+def test_the_sentence_names_what_the_conditions_of_a_workload_name() -> None:
+    chance = random.Random(41)
+    for _ in range(200):
+        status, names = random_workload(chance)
+        found = wait(*kueue(chance.choice(("v1beta1", "v1beta2")), status))
+        assert found.station == "admission"
+        assert found.since
+        for name in ("wl", "cq", *names):
+            assert name in found.sentence
+        assert "fine" not in text_of(found)
+
+
+def test_a_deactivated_workload_and_the_use_of_a_quota() -> None:
+    assert "spec.active is false" in wait(*kueue("v1beta2", {"spec": {"active": False}})).sentence
+    message = "insufficient unused quota for cpu in flavor f, 4 more needed"
+    flavor = {"name": "f", "resources": [{"name": "cpu", "nominalQuota": "40"}]}
+    used = {"name": "f", "resources": [{"name": "cpu", "total": "36", "borrowed": "0"}]}
+    status = {"conditions": [condition("QuotaReserved", "False", "WaitingForQuota", message)]}
+    groups = {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}], "cohortName": "all"}
+    found = wait(*kueue("v1beta2", status, spec=groups, status={"flavorsReservation": [used]}))
+    assert "cq: 36 of 40 cpu of flavor f are reserved; it may borrow from cohort all" in found.says
+
+
+def test_kueue_is_not_named_without_its_gate() -> None:
+    raws = kueue("v1beta2", {"conditions": [condition("QuotaReserved", "False", "Pending", "no quota")]})
+    raws[0]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    found = wait(*raws)
+    assert found.station == "admission"
+    assert "Kueue" not in text_of(found)
+    assert "example.com/wait" in text_of(found)
+    without = wait(raws[0] | {"spec": raws[0]["spec"] | {"schedulingGates": [{"name": f"{KUEUE}/admission"}]}})
+    assert "no Workload of it is known" in without.sentence
+
+
+# ---- others
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ('pods "a" is forbidden: exceeded quota: q, requested: cpu=500m, used: cpu=4, limited: cpu=4', "500m too much"),
+        ('pods "a" is forbidden: maximum cpu usage per Container is 2, but limit is 4', "a LimitRange: the maximum"),
+        ('pods "a" is forbidden: no PriorityClass with name x was found', "PriorityClass x does not exist"),
+        ('admission webhook "w" denied the request: too big', "admission webhook w denies it: too big"),
+        ('pods "a" is forbidden: pod rejected: RuntimeClass "r" not found', "RuntimeClass r does not exist"),
+        ("Create Claim c for Pod p in StatefulSet s failed error: no", "claim c: no"),
+        ("something else", "something else"),
+    ],
+)
+def test_why_the_api_server_refuses_a_pod(message: str, words: str) -> None:
+    assert words in read_refusal(message, "default", around(node("n1")).store)
+
+
+def test_a_suspended_job_waits_for_a_person_or_for_kueue() -> None:
+    job = object_of("Job", "batch/v1", "train", "default", spec={"suspend": True, "parallelism": 2})
+    (found,) = missing_pods(around(node("n1"), job))
+    assert (found.wait.station, found.owner.kind) == ("not-created", "Job")
+    job["metadata"]["labels"] = {f"{KUEUE}/queue-name": "lq"}
+    (found,) = missing_pods(around(node("n1"), job))
+    assert found.wait.station == "admission"
+    assert "2 pods do not exist" in found.wait.sentence
+
+
+def test_an_unreadable_object_is_left_out_and_named() -> None:
+    pool = object_of("NodePool", "karpenter.sh/v1", "general", spec={"limits": 5})
+    found, (note,) = read_extra([pool])
+    assert found == []
+    assert "NodePool general: spec.limits" in note
+
+
+def test_of_config_maps_only_that_of_the_autoscaler_is_read() -> None:
+    secret = object_of("ConfigMap", "v1", "cluster-autoscaler-status", "default", data={"status": "secret"})
+    other = object_of("ConfigMap", "v1", "other", "kube-system", data={"status": "secret"})
+    ours = object_of("ConfigMap", "v1", "cluster-autoscaler-status", "kube-system", data={"status": "a: [", "x": "y"})
+    ((kind, obj),), _ = read_extra([secret, other, ours])
+    assert (kind, obj.key) == ("ConfigMap", "kube-system/cluster-autoscaler-status")
+    refusal = event("cluster-autoscaler", "NotTriggerScaleUp", "pod didn't trigger scale-up:")
+    assert "no reason" in wait(pod("web"), node("n1"), ours, refusal).sentence
