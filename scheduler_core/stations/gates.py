@@ -31,7 +31,7 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     if found is None:
         return Wait(ADMISSION, "", rest, since=seconds(pod.metadata.creation_timestamp))
     if others:
-        found.sentence += f" Then gate{'s' if len(others) > 1 else ''} {listing(others)} must be removed, too."
+        found.sentence += f" Then gate{'s' if len(others) > 1 else ''} {listing(others)} must be removed as well."
         found.says = [*found.says, *rest]
     found.since = found.since or seconds(pod.metadata.creation_timestamp)
     return found

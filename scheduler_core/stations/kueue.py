@@ -58,7 +58,7 @@ def is_managed(obj: Object) -> bool:
 def wait_of(obj: Object, around: Surroundings) -> Wait | None:
     """Return why Kueue does not admit a pod or a job; None if it has admitted it.
 
-    Without a Workload, it is said that none is known.
+    Without a Workload, the sentence says that none is known.
     """
     workload = around.kueue_workload(obj)
     if workload is None:
@@ -230,7 +230,7 @@ def _of_message(reserved: PodCondition, workload: KueueWorkload, obj: Object, ar
     for resource, flavor, missing in _UNUSED.findall(message):
         parts.append(f"{missing} more {resource} of flavor {flavor} must become free")
     for resource, flavor, before, request, most in _NEVER.findall(message):
-        others = f" beside {before} of its other pod sets" if before != "0" else ""
+        others = f" and {before} for its other pod sets" if before != "0" else ""
         parts.append(
             f"it requests {request} {resource} of flavor {flavor}{others}, and the maximum of the quota is {most}:"
             " it is never admitted as it is"
