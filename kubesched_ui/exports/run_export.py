@@ -87,8 +87,9 @@ def simulator(run: Run) -> Iterator[bytes]:
         for key, number in some:
             stored = Cycle.objects.get(run=run, number=number)
             nodes = run.nodes_at(stored.nodes_version)
-            cycle = trace_of(stored).golden(nodes)
-            yield before + encode(annotated(pods.get(key) or bare(key), cycle, nodes))
+            trace = trace_of(stored)
+            preemptor = trace.postfilter.plugin if trace.postfilter is not None else ""
+            yield before + encode(annotated(pods.get(key) or bare(key), trace.golden(nodes), nodes, preemptor))
             before = b",\n"
     yield b"]}"
 
@@ -99,16 +100,16 @@ def bare(key: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name}}
 
 
-def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str]) -> dict[str, Any]:
+def annotated(pod: dict[str, Any], cycle: dict[str, Any], nodes: list[str], preemptor: str) -> dict[str, Any]:
     """Return the pod with its result annotations and, if it was placed, its node."""
     metadata = pod.get("metadata") or {}
-    annotations = (metadata.get("annotations") or {}) | annotations_of(cycle, nodes)
+    annotations = (metadata.get("annotations") or {}) | annotations_of(cycle, nodes, preemptor)
     spec = (pod.get("spec") or {}) | ({"nodeName": cycle["selected"]} if cycle.get("selected") else {})
     return pod | {"metadata": metadata | {"annotations": annotations}, "spec": spec}
 
 
-def annotations_of(cycle: dict[str, Any], nodes: list[str]) -> dict[str, str]:
-    """Return the simulator's annotations: JSON texts, with scores as strings.
+def annotations_of(cycle: dict[str, Any], nodes: list[str], preemptor: str) -> dict[str, str]:
+    """Return the simulator's annotations: JSON texts, with scores as strings. `preemptor`: the plugin that evicts.
 
     Source: kube-scheduler-simulator, simulator/scheduler/plugin (annotation, resultstore). They contain only what a
     cycle records: a plugin that passes every node is in `filter-result` only if another node's rejection shows that it
@@ -122,9 +123,7 @@ def annotations_of(cycle: dict[str, Any], nodes: list[str]) -> dict[str, str]:
         "prefilter-result": {},
         "prefilter-result-status": status_of(cycle.get("prefilter")),
         "filter-result": filter_result(cycle, nodes),
-        "postfilter-result": {
-            node: {"DefaultPreemption": "preemption victim"} for node in [post.get("nominated_node")] if node
-        },
+        "postfilter-result": {node: {preemptor: "preemption victim"} for node in [post.get("nominated_node")] if node},
         "prescore-result": dict.fromkeys(score, SUCCESS) | dict.fromkeys(cycle.get("skipped_score") or [], ""),
         "score-result": by_node({plugin: s["raw"] for plugin, s in score.items()}),
         "finalscore-result": by_node(

@@ -10,7 +10,7 @@ from scheduler_core.explain.answer import Cause, Preemption, PreemptionCandidate
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import Status
 
-NOT_ELIGIBLE = "preemption: not eligible due to "
+NOT_ELIGIBLE = "not eligible due to "
 NAMED = 3  # pods in a sentence
 
 
@@ -44,7 +44,8 @@ def _words(preemption: Preemption, status: Status | None) -> str:
     if preemption.refused:
         parts = [f"{count(number)}: {reason}" for reason, number in preemption.refused.items()]
         return f"Evicting pods of lower priority would not help ({'; '.join(parts)})."
-    refusal = next((r for r in status.reasons if r.startswith(NOT_ELIGIBLE)), "") if status is not None else ""
+    reasons = [reason.removeprefix("preemption: ") for reason in status.reasons] if status is not None else []
+    refusal = next((reason for reason in reasons if reason.startswith(NOT_ELIGIBLE)), "")
     if refusal:
         return f"The pod may not evict others: {refusal.removeprefix(NOT_ELIGIBLE).rstrip('.')}."
     return "Evicting pods cannot help: no node rejects it because of other pods."

@@ -39,6 +39,9 @@ _UNREAD = {
 NO_CANDIDATE = "no candidate node for preemption"  # extenders removed all candidates
 
 
+NO_VICTIM = 'expected at least one victim pod on node "{}"'
+
+
 class DefaultPreemptionArgs(PluginArgs, frozen=True, kw_only=True):
     """The number of candidate nodes of the preemption dry run: max(nodes x percentage / 100, absolute)."""
 
@@ -158,7 +161,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         handle = self.handle
         # When PreFilter rejects the pod, the Filter plugins have not run yet.
         verdicts = filtered.verdicts or handle.run_filter(state, pod)
-        offset, wanted = self._sample(rows)
+        offset, wanted = self.sample(rows)
 
         def fits(change: fwk.NodePodsChange) -> fwk.Status | None:
             return handle.check_node_with_nominated(state, pod, verdicts, change)
@@ -180,15 +183,14 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             if isinstance(found, fwk.Status):
                 rejected.setdefault(found, []).append(row)
             elif not found.victims:
-                problem = fwk.error(f'expected at least one victim pod on node "{found.node}"')
-                rejected.setdefault(problem, []).append(row)
+                rejected.setdefault(fwk.error(NO_VICTIM.format(found.node)), []).append(row)
             else:
                 (violating if found.pdb_violations else harmless).append(found)
                 if harmless and len(harmless) + len(violating) >= wanted:
                     break
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
 
-    def _sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
+    def sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
         """Return the place of the first node to try, and how many candidates are enough."""
         percentage, absolute = self.args.min_candidate_nodes_percentage, self.args.min_candidate_nodes_absolute
         wanted = min(len(rows), max(len(rows) * percentage // 100, absolute))

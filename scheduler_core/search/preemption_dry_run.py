@@ -1,4 +1,4 @@
-"""The dry runs of preemption, step by step: all pods of lower priority are removed, then put back one by one.
+"""The dry runs of preemption, step by step: all pods that may be evicted are removed, then put back one by one.
 
 A trace has only their results. The dry runs are repeated on request, on the cluster before the cycle.
 """
@@ -12,9 +12,10 @@ import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import PREEMPTION, CycleTrace
-from scheduler_core.framework.interface import CycleState, NodePodsChange, Status
+from scheduler_core.framework.interface import CycleState, NodePodsChange, Status, error
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.preemption.victims import Candidate, by_importance, compile_budgets, select_victims
+from scheduler_core.plugins.default_preemption import NO_VICTIM, DefaultPreemption
+from scheduler_core.preemption.victims import Candidate, by_importance, compile_budgets
 from scheduler_core.search.provenance import NotDecided, page_of, row_of
 
 PAGE = 100  # nodes per page
@@ -26,8 +27,8 @@ CHANGED = "the cycle recorded another outcome: an extender changed the candidate
 class DryRunStep(msgspec.Struct, frozen=True):
     """One step of a dry run.
 
-    `do`: REMOVE (all `pods` of lower priority) or REPRIEVE (put one pod back). `fits`: whether the preempting pod fits
-    then. If not, `plugin` and `reasons` say why, and `nominated` says whether only the pods nominated to the node
+    `do`: REMOVE (all `pods` that may be evicted) or REPRIEVE (put one pod back). `fits`: whether the preempting pod
+    fits then. If not, `plugin` and `reasons` say why, and `nominated` says whether only the pods nominated to the node
     prevent it. `violates`: evicting this pod violates a disruption budget; such pods are put back first.
     """
 
@@ -75,9 +76,11 @@ class PreemptionDryRuns:
     """The preemption dry runs of a cycle; arguments as for Provenance. Raises NotDecided if preemption did not run."""
 
     def __init__(self, framework: Framework, pod: PodInfo, trace: CycleTrace) -> None:
-        ran = trace.postfilter is not None and trace.postfilter.plugin == PREEMPTION
-        if trace.postfilter is None or not ran or all(plugin.name != PREEMPTION for plugin in framework.post_filter):
-            raise NotDecided("point", "", f"{PREEMPTION} did not run in this cycle")
+        name = PREEMPTION if trace.postfilter is None else trace.postfilter.plugin
+        plugin = next((one for one in framework.post_filter if one.name == name), None)
+        if trace.postfilter is None or not isinstance(plugin, DefaultPreemption):
+            raise NotDecided("point", "", f"{name} did not run in this cycle")
+        self._plugin = plugin
         self._framework, self._pod, self._trace, self._postfilter = framework, pod, trace, trace.postfilter
         self._state = CycleState()
         framework.cluster.nodes.refresh()
@@ -127,7 +130,7 @@ class PreemptionDryRuns:
         rows = self._trace.potential_rows(self._framework.cluster.release.absent_nodes_unresolvable)
         picker = self._framework.picker
         picker.begin(self._pod.key, self._trace.attempt)
-        order: list[int] = np.roll(rows, -picker.offset(len(rows)) if len(rows) else 0).tolist()
+        order: list[int] = np.roll(rows, -self._plugin.sample(rows)[0] if len(rows) else 0).tolist()
         return order
 
     def dry_run(self, node: str) -> DryRun:
@@ -137,7 +140,7 @@ class PreemptionDryRuns:
         if not tried and row not in self._order():
             status = self._trace.status_at(row) or Status("", ("nothing that evictions could change",))
             return DryRun(node, False, [], [], 0, status.plugin, [status.message], None, "evicting cannot help")
-        steps, result = self._try(node, row)
+        steps, result = self._try(row)
         agrees = self._agrees(node, row, result) if tried else None
         untried = NOT_TRIED if self._postfilter.candidates else self._message()
         note = CHANGED if agrees is False else "" if tried else untried
@@ -154,17 +157,20 @@ class PreemptionDryRuns:
             return self._rejected.get(row) == result
         return self._postfilter.candidates.get(node) == ([v.key for v in result.victims], result.pdb_violations)
 
-    def _try(self, node: str, row: int) -> tuple[list[DryRunStep], Candidate | Status]:
-        pods = list(self._framework.cluster.nodes.pods_of(row))
-        lower = by_importance(pod for pod in pods if pod.priority < self._pod.priority)
-        violating = {pod.key for pod in self._budgets.split(lower)[0]}
+    def _try(self, row: int) -> tuple[list[DryRunStep], Candidate | Status]:
+        keeps_state = any(one.name == self._plugin.name for one in self._framework.pre_filter)
+        if keeps_state and self._plugin.name not in self._state and row in self._rejected:
+            return [], self._rejected[row]  # PreFilter ended before it
         steps: list[DryRunStep] = []
+        violating: set[str] = set()
 
         def fits(change: NodePodsChange) -> Status | None:
             status = self._framework.check_node_with_nominated(self._state, self._pod, self._verdicts, change)
             alone = status and self._framework.check_node(self._state, self._pod, self._verdicts, change)
             result = (status.plugin, list(status.reasons), alone is None) if status else ("", [], False)
             if not steps:
+                lower = by_importance(change.removed)
+                violating.update(pod.key for pod in self._budgets.split(lower)[0])
                 steps.append(DryRunStep(REMOVE, [pod.key for pod in lower], None, False, status is None, *result))
             else:
                 back = change.history[-1][0]
@@ -172,4 +178,16 @@ class PreemptionDryRuns:
                 steps.append(DryRunStep(REPRIEVE, [back.key], back.priority, violates, status is None, *result))
             return status
 
-        return steps, select_victims(self._pod, node, row, pods, self._budgets, fits)
+        found = self._plugin.select_victims(self._state, self._pod, row, self._budgets, fits)
+        if not isinstance(found, Status) and not found.victims:
+            found = error(NO_VICTIM.format(found.node))
+        refusing: dict[str, Any] = {"fits": False, "plugin": self._plugin.name}
+        if isinstance(found, Status):
+            if steps and steps[-1].fits:
+                steps[-1] = msgspec.structs.replace(steps[-1], **refusing, reasons=list(found.reasons))
+            return steps, found
+        gone = {victim.key for victim in found.victims}
+        for i, step in enumerate(steps):
+            if step.do == REPRIEVE and step.fits and step.pods[0] in gone:
+                steps[i] = msgspec.structs.replace(step, **refusing, reasons=["a quota is exceeded with it"])
+        return steps, found

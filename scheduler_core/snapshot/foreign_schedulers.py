@@ -13,6 +13,7 @@ NAMES: Mapping[str, str] = {
 }
 """Default `schedulerName` -> project."""
 
+_KEYS: Mapping[str, str] = {"scheduling.k8s.io/group-name": "Volcano"}  # its annotation of PodGroups, from kube-batch
 _DOMAINS: Mapping[str, str] = {
     "kai.scheduler": "KAI Scheduler",
     "koordinator.sh": "Koordinator",
@@ -24,6 +25,8 @@ _DOMAINS: Mapping[str, str] = {
 def marks(pod: Pod) -> str:
     """Return the project whose labels or annotations the pod has; "" if there are none."""
     for key in (*pod.metadata.labels, *pod.metadata.annotations):
+        if key in _KEYS:
+            return _KEYS[key]
         domain = key.partition("/")[0]
         for known, project in _DOMAINS.items():
             if domain.endswith(known) and domain.removesuffix(known)[-1:] in ("", "."):

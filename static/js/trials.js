@@ -1,4 +1,4 @@
-// Steps through the preemption dry run on a node: all pods of lower priority are removed, then each is reprieved. The
+// Steps through the preemption dry run on a node: all pods that may be evicted are removed, then each is reprieved. The
 // URL contains node and step (`node`, `trial`), so reload and Back show the same state.
 import { param, pushAddress, replaceParams, withParams } from "./address.js";
 import { loadParts, reload } from "./lazy_load.js";

@@ -76,7 +76,7 @@ def test_step_by_step_through_the_preemption_dry_runs(page: Page, site: Instance
     current = page.locator("#trials [data-trial][aria-current]")
     expect(page.locator("#trials [data-trial]")).to_have_count(3)
     page.keyboard.press("j")
-    expect(current).to_contain_text("All 2 pods of lower priority are removed")
+    expect(current).to_contain_text("All 2 pods that may be evicted are removed")
     page.keyboard.press("j")
     expect(current).to_contain_text("default/scan-1 is reprieved")
     expect(current).to_contain_text("Insufficient cpu")

@@ -336,7 +336,7 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
-    def _sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
+    def sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
         return 0, len(rows)
 
     def may_evict(self, pod: PodInfo) -> bool:

@@ -168,6 +168,9 @@ def test_labels_of_schedulers_that_are_not_simulated_are_named() -> None:
     assert message_of(prepared(node("n1"), *keyed), "other-labels").startswith(
         "1 pod has labels or annotations of Koordinator, which is not simulated: "
     )
+    grouped = pod("a")
+    grouped["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "g"}
+    assert "annotations of Volcano, which is not simulated" in message_of(prepared(node("n1"), grouped), "other-labels")
 
 
 # ---------------------------------------------------------------- missing claims
