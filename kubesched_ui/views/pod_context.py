@@ -264,17 +264,19 @@ def about_cycle(
         "facts": facts(events, came_to),
         "there": there(run, trace, nodes, page_bound, links),
         "tie": cycle_rows.tie_rule(run),
-        "quotas": quotas_address(row, trace),
+        "quotas": quotas_address(row, trace, at_end),
         "asking": asking(trace, verdicts, nodes, old),
     }
     return page | about_preemption(run, trace, preemption, nodes) | about_scores(trace, nodes, query)
 
 
-def quotas_address(row: Cycle, trace: CycleTrace) -> str:
-    """Return the address of the quotas before the cycle if one of them rejects the pod."""
+def quotas_address(row: Cycle, trace: CycleTrace, at_end: bool) -> str:
+    """Return the address of the quotas at the instant of the answer if one of them rejects the pod in the cycle: before
+    the cycle, or at the end of the run."""
     if trace.prefilter is None or trace.prefilter.plugin != CapacityScheduling.name:
         return ""
-    query = urlencode({"cycle": row.number, "pod": f"{row.namespace}/{row.name}"})
+    before = {} if at_end else {"cycle": row.number}
+    query = urlencode(before | {"pod": f"{row.namespace}/{row.name}"})
     return f"{reverse('quotas', args=[row.run_id])}?{query}"
 
 

@@ -30,11 +30,13 @@ def run() -> Run:
     return ran(stored, config=json.dumps(KIND | CONFIG))
 
 
-def test_the_page_of_a_rejected_pod_loads_the_quotas_before_its_cycle(client: Client, run: Run) -> None:
+def test_the_page_of_a_rejected_pod_loads_the_quotas_at_the_instant_of_its_answer(client: Client, run: Run) -> None:
     page = get(client, f"/runs/{run.pk}/pods/a/two/").flat
     address = html.unescape(re.findall(r'id="quotas"[^>]*data-load="([^"]*)"', page)[0])
-    assert address == f"/runs/{run.pk}/quotas/?cycle=2&pod=a%2Ftwo"
-    found = get(client, address).flat
+    assert address == f"/runs/{run.pk}/quotas/?pod=a%2Ftwo"  # the answer is that of the end of the run
+    assert "after the run" in get(client, address).flat
+    found = get(client, f"{address}&cycle=2").flat
+    assert "before cycle 2" in found
     assert "3 used of min 2, max 4; 1 borrowed; requests 2: more than max" in found
     assert "quota of a/two" in found
     assert 'id="quotas"' not in get(client, f"/runs/{run.pk}/pods/a/one/").flat
