@@ -27,7 +27,7 @@ MESSAGE = 600  # characters
 SAME_ATTEMPT = timedelta(seconds=5)  # between the event and the condition of a failed attempt
 DELETED = "deleted"
 UNSEEN = (causes.OTHER_SCHEDULER, causes.NO_SCHEDULER)  # causes of pods of schedulers whose queue is not known
-NOT_QUEUED = (GATED, causes.BOUND, causes.DELETED, causes.NOT_PENDING)
+NOT_QUEUED = (GATED, causes.KUEUE, causes.BOUND, causes.DELETED, causes.NOT_PENDING)
 
 
 class PodChange(NamedTuple):

@@ -169,7 +169,7 @@ class PendingAnswers:
         self._prepare()
         found = self._answer(pod, now, tried)
         info = self.mirror.pending.get(key)
-        if fix and info is not None and found.details.answer is not None and "Node" not in self.refused:
+        if fix and info is not None and found.details.answer is not None and self._takes_fixes(found):
             found.details.answer = replace(found.details.answer, fixes=self._fixes(info))
         return found
 
@@ -178,6 +178,11 @@ class PendingAnswers:
         around = self._surroundings()
         found = missing_pods_of(around, kind, key) if kind else missing_pods(around)
         return [answer_of_missing(one) for one in found]
+
+    def _takes_fixes(self, found: PendingAnswer) -> bool:
+        """Whether fixes are suggested: not where only Kueue or an autoscaler ends the wait."""
+        elsewhere = found.cause == causes.KUEUE or found.details.station == NODE_COMING
+        return not elsewhere and "Node" not in self.refused
 
     def _prepare(self) -> None:
         """Bring the analysis up to date with the mirror."""
@@ -305,7 +310,8 @@ class PendingAnswers:
         """Search the fixes of one result; yield the answers that get them."""
         for template in self._templates.values():
             keys = [key for key in template.pods if key in self.answers]
-            waiting = [key for key in keys if self.answers[key].details.answer is not None]
+            answered = [key for key in keys if self.answers[key].details.answer is not None]
+            waiting = [key for key in answered if self._takes_fixes(self.answers[key])]
             info = self.mirror.pending.get(waiting[0]) if waiting else None
             if info is None or template.fix_at > time.monotonic() - FIX_EVERY:
                 continue
@@ -356,7 +362,8 @@ class PendingAnswers:
         found.details.limits = self._limits(pod, found)
         found.details.reports = reports_of(pod, around.events) if not pod.spec.node_name else []
         known = self._template_of.get(pod.key)
-        if found.details.answer is not None and known is not None and (fixes := known[1].fixes):
+        if found.details.answer is not None and known is not None and self._takes_fixes(found):
+            fixes = known[1].fixes
             found.details.answer = replace(found.details.answer, fixes=fixes)
         return found
 

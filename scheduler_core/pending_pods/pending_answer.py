@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from scheduler_core.explain.answer import Answer, Part, Stop
-from scheduler_core.stations import creation, other_schedulers, starting
+from scheduler_core.stations import creation, kueue, other_schedulers, starting
 from scheduler_core.stations.waits import ClaimWait
 
 NEVER: Literal["never"] = "never"
@@ -25,6 +25,7 @@ SUSPENDED = creation.SUSPENDED
 WAITS_FOR_POD = creation.WAITS_FOR_POD
 NOT_CREATED = creation.UNEXPLAINED
 BOUND = starting.BOUND
+KUEUE = kueue.KUEUE_CAUSE  # a Workload of Kueue is not admitted
 JUST_CREATED = "just-created"
 NOT_TRIED = "not-tried"
 PROVISIONING = "provisioning"  # of a volume, for the node that the pod has been given

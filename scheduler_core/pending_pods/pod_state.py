@@ -6,13 +6,13 @@ from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.pending_pods import pending_answer as causes
-from scheduler_core.pending_pods.pending_answer import UNDECIDED, Category, PendingAnswer, PendingDetails
+from scheduler_core.pending_pods.pending_answer import NOT_NOW, UNDECIDED, Category, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.scheduler_message import scheduler_message
 from scheduler_core.stations.creation import MissingPods
 from scheduler_core.stations.engine import sentence_of, strip_of, strip_without_pod, wait_of
 from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings, condition_of
 from scheduler_core.stations.times import clock, seconds
-from scheduler_core.stations.waits import ClaimWait, Wait
+from scheduler_core.stations.waits import NODE_COMING, ClaimWait, Wait
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
 SHOWN = 3
@@ -55,6 +55,8 @@ def say_where(found: PendingAnswer, pod: Pod, wait: Wait | None, around: Surroun
     if wait is not None:
         found.sentence = sentence_of(wait, found.sentence)
         found.details.station, found.details.says = wait.station, wait.says
+        found.category = NOT_NOW if wait.station == NODE_COMING else found.category
+        found.cause = causes.KUEUE if wait.cause == causes.KUEUE else found.cause
     found.details.stations = strip_of(pod, wait, around)
 
 

@@ -8,6 +8,7 @@ from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.kubectl.terminal import Terminal
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
 from scheduler_core.stations.times import clock, duration
+from scheduler_core.stations.waits import SCHEDULER
 
 COLOURS = {NEVER: "red", NOT_NOW: "yellow"}
 NODES = 4  # names in a group
@@ -23,6 +24,11 @@ def write_answer(terminal: Terminal, answer: PendingAnswer, now: float, others: 
         scheduler = f", for {details.scheduler}" if details.scheduler else ""
         waits = "" if answer.cause == NOT_PENDING else f", {duration(now - details.since)} ago"
         terminal.field("Created", f"{clock(details.since)}{waits}{scheduler}")
+    if details.stations:
+        stops = [stop.name if stop.state == "done" else f"{stop.name} ({stop.state})" for stop in details.stations]
+        terminal.field("Stations", " > ".join(one for one in stops if not one.endswith("(not-needed)")))
+    for number, text in enumerate(details.says if details.station != SCHEDULER else ()):
+        terminal.field("" if number else "Says", text)
     _leaving(terminal, answer, now)
     for number, rung in enumerate(details.answer.ladder if details.answer is not None else ()):
         terminal.field("" if number else "Nodes", f"{rung.text[:1].upper()}{rung.text[1:]}")

@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.api.objects import Metadata, ObjectReference, Pod, decode, decode_all, kind_of
+from scheduler_core.api.objects import Metadata, ObjectReference, Pod, convert, decode, decode_all, kind_of
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
+from scheduler_core.live.neighbours import NodeClaim
 from scheduler_core.live.objects import DaemonSet, Event, EventSource, Job
-from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, WatchEvent
+from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Listed, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.answer import PendingAnswers
 from scheduler_core.pending_pods.fit_answer import SILENT
@@ -595,3 +596,25 @@ def test_the_mirror_is_unchanged() -> None:
     assert mirror.pending["default/web"].node == ""
     assert HOSTNAME in mirror.cluster.nodes.nodes[0].metadata.labels
     assert all(isinstance(one.pod, Pod) for one in mirror.pods.values())
+
+
+def test_a_promised_node_is_followed_until_it_is_ready() -> None:
+    claim = {"metadata": {"name": "x", "labels": {"karpenter.sh/nodepool": "general"}}}
+    promise = event("Pod", "default/web", "Nominated", "Pod should schedule on: nodeclaim/x", by="karpenter")
+    launched = [{"type": "Launched", "status": "True"}, {"type": "Registered", "status": "Unknown"}]
+    coming = convert(claim | {"status": {"conditions": launched}}, NodeClaim, "claim")
+    mirror = mirror_of([*decode_all([node("n1", cpu="1"), web(requests=BIG)]), promise])
+    mirror.apply(Listed("NodeClaim", 1, (coming,), NOW))
+    answers = answers_of(mirror)
+    (found,) = answers.update(NOW).changed
+    assert (found.details.station, found.category) == ("node-coming", "not now")
+    assert "NodeClaim x of NodePool general is launched but not registered" in found.sentence
+    assert [stop.state for stop in found.details.stations if stop.name == "node"] == ["waiting"]
+    with_fixes = answers.answer("default/web", NOW, fix=True).details.answer
+    assert with_fixes is not None
+    assert with_fixes.fixes == []
+    done = [{"type": step, "status": "True"} for step in ("Launched", "Registered", "Initialized")]
+    ready = convert(claim | {"status": {"conditions": done}}, NodeClaim, "claim")
+    answers.note(mirror.apply(WatchEvent("NodeClaim", MODIFIED, "x", 2, ready, NOW)))
+    (found,) = answers.update(NOW).changed
+    assert found.details.station == "scheduler"
