@@ -8,7 +8,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/capacityscheduling.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -171,6 +171,14 @@ class QuotaUsage:
         _add(self._own.setdefault(pod.namespace, dict(quota.used)), request, sign)
         _add(self.total, request, sign)
 
+    def count_evicted(self, pods: Iterable[PodInfo]) -> None:
+        """Count pods that are no longer on a node."""
+        for pod in pods:
+            if (quota := self.quotas.get(pod.namespace)) is not None:
+                request = request_of(pod.pod)
+                _add(self._own.setdefault(pod.namespace, dict(quota.used)), request, 1)
+                _add(self.total, request, 1)
+
     def over_max(self, namespace: str, requested: Amounts) -> str:
         return _over(requested, self.used(namespace), self.quotas[namespace].max, UNBOUNDED)
 
@@ -281,25 +289,33 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
     @classmethod
     def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
         """Return what the quota allows, what is used and what the pod requests."""
+        text = "The quota of the pod's namespace has too little left for it."
+        if status.message.endswith(OVER_MIN.partition("{pod}")[2]):
+            text = "All quotas together have too little of their guarantees left for the pod."
+        unknown = Obstacle(cls.cause, cls.effort, text)
         if context is None:
-            return super().pod_obstacle(context, status)
+            return unknown
         quotas = quotas_of(context.cluster)
         pod, quota = context.pod, quotas.get(context.pod.namespace)
         if quota is None:
-            return super().pod_obstacle(context, status)
-        needs = Needs(pod, QuotaUsage(quotas), context.cluster)
+            return unknown
+        usage = QuotaUsage(quotas)
+        usage.count_evicted(one for pods in context.further.values() for one in pods)
+        needs = Needs(pod, usage, context.cluster)
         names = (f"ElasticQuota {quota.object.key}",)
-        if name := needs.snapshot.over_max(pod.namespace, needs.in_quota):
-            used, most = quota.used.get(name, 0), quota.max.get(name, 0)
+        if name := usage.over_max(pod.namespace, needs.in_quota):
+            used, most = usage.used(pod.namespace).get(name, 0), quota.max.get(name, 0)
             text = (
                 f"The quota of {pod.namespace} allows {_shown(name, most)}, of which {_shown(name, used)} are used; "
                 f"the pod requests {_shown(name, needs.own.get(name, 0))}."
             )
             return Obstacle(cls.cause, cls.effort, text, names)
-        if name := needs.snapshot.over_all(needs.in_all):
-            used = sum(one.used.get(name, 0) for one in quotas.values())
+        if name := usage.over_all(needs.in_all):
+            used = usage.total.get(name, 0)
             borrowers = [
-                one.object.namespace for one in quotas.values() if one.used.get(name, 0) > one.min.get(name, 0)
+                one.object.namespace
+                for namespace, one in quotas.items()
+                if usage.used(namespace).get(name, 0) > one.min.get(name, 0)
             ]
             text = (
                 f"All quotas together guarantee {_shown(name, quotas.min.get(name, 0))}, of which {_shown(name, used)} "
@@ -309,7 +325,7 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
                 whose = formatting.some([f"quota {one}" for one in borrowers], 3)
                 text += f" More than their guarantee use: {whose}."
             return Obstacle(cls.cause, cls.effort, text, names)
-        return super().pod_obstacle(context, status)
+        return unknown
 
     # ---- PostFilter
 

@@ -64,6 +64,18 @@ def test_a_pod_within_its_guarantee_evicts_those_that_borrow() -> None:
     assert {step["plugin"] for step in steps if step["point"] == "postfilter"} == {"CapacityScheduling"}
 
 
+def test_the_answer_about_a_pod_that_evicted_counts_the_victims() -> None:
+    taken = [pod(f"t{i}", namespace="b", on="n1", requests={"cpu": "2"}) for i in range(2)]
+    objects = [node("n1", cpu="4"), quota("a", {"cpu": "3"}), quota("b", {"cpu": "1"}), *taken, in_a("p1", "2")]
+    simulation = Simulation(objects, config=CONFIG, tie_break="name")
+    before = dict(simulation.cluster.pods)
+    (trace,) = simulation.run()
+    evicted = [before[key] for key in trace.victims]
+    texts = [explain(trace, simulation, simulation.to_try[0], victims=victims).sentence for victims in (evicted, ())]
+    assert texts[0].startswith("All quotas together guarantee 4 of cpu, of which 4 of cpu are used; the pod requests 2")
+    assert texts[1].startswith("All quotas together have too little of their guarantees left for the pod.")
+
+
 def test_a_deleted_pod_wakes_those_that_a_quota_rejected() -> None:
     timeline = [
         {"at": 0, "create": in_a("p1", "2")},
