@@ -53,14 +53,18 @@ MAX_NAME = 253  # maximum number of characters of a name or namespace in Kuberne
 
 
 def ingest_files(
-    files: Iterable[tuple[str, Source]], limits: Limits | None = None, watch: Watch | None = None
+    files: Iterable[tuple[str, Source]],
+    limits: Limits | None = None,
+    watch: Watch | None = None,
+    history: bool = False,
 ) -> IngestResult:
     """Read an upload: files or archives in any format of docs/formats.md, which together are one cluster.
 
     Objects that the scheduler core rejects are left out with a warning. Raises IngestError for an unreadable text or
     archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
+    `history`: whether a database of etcd becomes its changes as a Scenario in virtual time, not its newest state.
     """
-    reading = _Reading(limits or Limits(), watch)
+    reading = _Reading(limits or Limits(), watch, history)
     with without_collecting():
         for name, source in files:
             reading.file(name, source)
@@ -68,7 +72,8 @@ def ingest_files(
 
 
 class _Reading:
-    def __init__(self, limits: Limits, watch: Watch | None) -> None:
+    def __init__(self, limits: Limits, watch: Watch | None, history: bool) -> None:
+        self.history = history
         self.limits = limits
         self.budget = Budget(limits, watch)
         self.archives = Archives(self.budget, self._skip, self._unreadable)
@@ -122,7 +127,10 @@ class _Reading:
 
     def _text(self, where: Where, data: bytes, member: bool) -> None:
         if is_database(data[:HEAD]):
-            self._database(where, data)
+            if self.history and not member:
+                self._recording(where, data)
+            else:
+                self._database(where, data)
             return
         if is_trace(data[:MAX_EXAMINED]):
             if member:

@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 class UploadJob(NamedTuple):
     """An upload. `small`: whether it must be read quickly. `owner_id`: the user who owns it. `marker`: a file that
-    receives the ID of the scenario as soon as a part is stored, so that it can be removed if the worker dies."""
+    receives the ID of the scenario as soon as a part is stored, so that it can be removed if the worker dies.
+    `history`: as in `ingest_files`."""
 
     files: list[File]
     name: str
@@ -30,6 +31,7 @@ class UploadJob(NamedTuple):
     owner_id: int | None = None
     marker: Path = Path(os.devnull)
     small: bool = False
+    history: bool = False
 
 
 class TooLargeForPool(Exception):
@@ -62,11 +64,14 @@ def read_upload(job: UploadJob) -> Any:
 
     from kubesched_ui.models import current_viewer
 
+    def mark(pk: int) -> None:
+        job.marker.write_text(str(pk))
+
     if job.small:
         signal.setitimer(signal.ITIMER_PROF, SMALL_CPU_SECONDS)
     try:
         with current_viewer.as_viewer(current_viewer.OwnerViewer(job.owner_id)):
-            return read_and_store(job.files, job.name, job.origin, job.token, lambda pk: job.marker.write_text(str(pk)))
+            return read_and_store(job.files, job.name, job.origin, job.token, mark, job.history)
     except _CpuLimit:
         raise TooLargeForPool from None
     except MemoryError:
@@ -79,10 +84,15 @@ def read_upload(job: UploadJob) -> Any:
 
 
 def read_and_store(
-    files: list[File], name: str, origin: str, token: str = "", begun: Callable[[int], object] | None = None
+    files: list[File],
+    name: str,
+    origin: str,
+    token: str = "",
+    begun: Callable[[int], object] | None = None,
+    history: bool = False,
 ) -> tuple[int, RunFile | None]:
     """Return the ID of the new scenario, and the run of a run file if there was one. `token`: with which the page polls
-    the progress. `begun`: as in `store`. Raises IngestError, OverQuota."""
+    the progress. `begun`: as in `store`. `history`: as in `ingest_files`. Raises IngestError, OverQuota."""
     from kubesched_ui.housekeeping import quota
     from kubesched_ui.ingest import Limits, ingest_files
     from kubesched_ui.ingest.store import store
@@ -91,7 +101,7 @@ def read_and_store(
     from kubesched_ui.scenarios.progress import Progress
 
     with Progress(token, size_of(files)) as progress:
-        result = ingest_files(files, Limits.from_settings(), progress)
+        result = ingest_files(files, Limits.from_settings(), progress, history)
         title = name or result.name or Path(files[0][0]).name
         made = store(result, name=title[:200], origin=origin, begun=begun, check=quota.check_storing)
         if len(result.records) > stored_table.LARGE:

@@ -59,7 +59,8 @@ def upload_from_request(request: HttpRequest, name: str = "", origin: str = Scen
             files = [body_of(request, Path(mine))]
         if not files:
             raise upload_error("no file was sent; use the form field `file` or send the file as the request body")
-        return store_upload(files, name, origin, request.POST.get("progress", ""))
+        history = bool(request.POST.get("history"))
+        return store_upload(files, name, origin, request.POST.get("progress", ""), history)
 
 
 def content_of(file: UploadedFile) -> File:
@@ -87,16 +88,24 @@ def upload_error(problem: str) -> IngestError:
     return IngestError(Where("upload"), problem)
 
 
-def store_upload(files: list[File], name: str = "", origin: str = Scenario.Origin.UPLOAD, token: str = "") -> Upload:
-    """Read the files as one cluster and store it. `token`: as in progress.py. Raises IngestError, and
-    ServiceUnavailable if too many uploads wait."""
+def store_upload(
+    files: list[File],
+    name: str = "",
+    origin: str = Scenario.Origin.UPLOAD,
+    token: str = "",
+    history: bool = False,
+) -> Upload:
+    """Read the files as one cluster and store it. `token`: as in progress.py. `history`: as in `ingest_files`.
+
+    Raises IngestError, and ServiceUnavailable if too many uploads wait.
+    """
     with upload_metrics.count_upload(size_of(files)):
-        return _make(files, name, origin, token)
+        return _make(files, name, origin, token, history)
 
 
-def _make(files: list[File], name: str, origin: str, token: str) -> Upload:
+def _make(files: list[File], name: str, origin: str, token: str, history: bool) -> Upload:
     if not settings.INGEST_ISOLATED:
-        pk, run = read_and_store(files, name, origin, token)
+        pk, run = read_and_store(files, name, origin, token, history=history)
         return Upload(Scenario.objects.get(pk=pk), run)
     if not connection.in_atomic_block:
         connection.close()  # the upload may take long; others can use the connection
@@ -104,7 +113,7 @@ def _make(files: list[File], name: str, origin: str, token: str) -> Upload:
         remove_old_files()
     size = size_of(files)
     with Progress(token, size) as progress, tempfile.TemporaryDirectory(dir=folder()) as mine:
-        job = UploadJob(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario")
+        job = UploadJob(files, name, origin, token, current_viewer.owner_id(), Path(mine) / "scenario", history=history)
         pk, run = read_in_worker(job, size, progress.waits)
     return Upload(Scenario.objects.get(pk=pk), run)
 

@@ -106,6 +106,11 @@ def test_a_database_of_etcd_and_its_last_seconds() -> None:
     assert "Secret" not in {obj["kind"] for obj in part["objects"]}
 
 
+def test_an_upload_of_a_database_is_its_newest_state_or_its_changes() -> None:
+    assert ingest_files([("snapshot.db", ETCD)]).time == {}
+    assert ingest_files([("snapshot.db", ETCD)], history=True).time["timeline"]
+
+
 @pytest.mark.parametrize("data", [MSGPACK, msgspec.json.encode(TRACE)])
 def test_a_trace_of_simkube(data: bytes) -> None:
     notes: list[str] = []
