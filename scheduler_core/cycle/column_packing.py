@@ -18,6 +18,7 @@ _MAX_NODES = 1 << 24  # limit of a decoded column: a constant column is small wh
 # (uint16) of those that are not 0. Consecutive: the lowest value and those that follow it, one by one.
 _CONSTANT, _BIT, _FEW, _CONSECUTIVE, _NIBBLE = 0, 1, 2, 3, 4
 _TYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+_MAX_SMALL = np.iinfo(np.uint8).max
 _lowest, _highest = np.minimum.reduce, np.maximum.reduce  # the methods `min` and `max` call these in Python
 
 
@@ -50,6 +51,13 @@ def pack(column: npt.NDArray[Any]) -> Packed:
 def pack_small(column: npt.NDArray[np.uint8]) -> Packed:
     """Pack a column as it is, which is fast. Deflated, it takes about as many bytes as after `pack`."""
     return len(column), 0, 8, column.tobytes()
+
+
+def pack_scores(column: Int64) -> Packed:
+    """Pack a column for a document that is deflated: as small integers, without looking for fewer bits."""
+    if len(column) and 0 < np.bitwise_or.reduce(column) <= _MAX_SMALL:
+        return pack_small(column.astype(np.uint8))
+    return pack(column)
 
 
 def pack_codes(column: npt.NDArray[np.uint16], rows: npt.NDArray[np.intp] | None = None) -> Packed:

@@ -26,6 +26,7 @@ from scheduler_core.cycle.column_packing import (
     pack_codes,
     pack_optional,
     pack_rows,
+    pack_scores,
     pack_small,
     unpack,
     unpack_optional,
@@ -127,7 +128,7 @@ def first_refusals(
             continue
         mine = verdict.codes > 0
         fresh = mine if refused is None else mine > refused
-        if (fresh if considered is None else fresh & considered).any():
+        if np.count_nonzero(fresh if considered is None else fresh & considered):  # faster than `any`
             plugins.append(plugin)
         refused = mine if refused is None else refused | mine
     return refused, plugins
@@ -745,9 +746,10 @@ class CycleTrace(msgspec.Struct, eq=False):
             if isinstance(raw, SmallColumn):
                 varying.append((pack_small(raw.column), None))
             elif not isinstance(raw, StaticColumn):
-                varying.append((pack(score.raw), None if normalized is raw else pack(score.normalized)))
+                after = None if normalized is raw else pack_scores(score.normalized)
+                varying.append((pack_scores(score.raw), after))
             elif not isinstance(normalized, StaticColumn):
-                varying.append((None, pack(score.normalized)))
+                varying.append((None, pack_scores(score.normalized)))
             else:
                 continue
             names.append(name)

@@ -106,13 +106,14 @@ class UsageColumns:
         log = self._nodes.usage
         if self._position == log.position:
             return
-        rows, first, size = log.since(self._position), self._position < 0, len(self._nodes)
-        self._position = log.position
-        number = len(rows)
-        self._recurs = not first and number <= max(_FEW_CHANGED, min(size // 64, _PATCHES))
+        size = len(self._nodes)
+        many = self._position < 0 or log.position - self._position > _FEW_CHANGED + size // 4  # changes, not rows
+        rows = () if many else log.since(self._position)
+        number, self._position = len(rows), log.position
+        self._recurs = not many and number <= max(_FEW_CHANGED, min(size // 64, _PATCHES))
         if not self._recurs:
             self._forget_scores()
-        if first or number > _FEW_CHANGED + size // 4:
+        if many:
             codes, self.codes = self.codes, self._compute_codes(state, pod, slice(None), size)
             if codes.dtype != self.codes.dtype or codes.tobytes() != self.codes.tobytes():
                 self._verdicts = None
@@ -133,7 +134,7 @@ class UsageColumns:
     def _update_codes(self, codes: npt.NDArray[Any], at: npt.NDArray[np.intp]) -> None:
         if codes.dtype.itemsize > self.codes.dtype.itemsize:
             self.codes = self.codes.astype(codes.dtype)
-        if self._verdicts is not None and (on_rows(self.codes, at) != codes).any():
+        if self._verdicts is not None and np.count_nonzero(on_rows(self.codes, at) != codes):
             self._verdicts = None
         for column, some in zip(self.codes, codes, strict=True):
             column[at] = some

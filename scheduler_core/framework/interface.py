@@ -123,7 +123,7 @@ class Verdict:
         codes: Codes | None = None
         statuses: list[Status] = []
         for mask, status in choices:
-            if not mask.any():
+            if not np.count_nonzero(mask):  # faster than `any`
                 continue
             statuses.append(status)
             if codes is None:

@@ -15,14 +15,24 @@ from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import below, label_equals, selected
 from scheduler_core.provenance.tree import Tree, every
 
+_SERVICES = "services by label"  # of `Cluster.shared`
+
 
 def services_of(cluster: Cluster, pod: PodInfo) -> list[Service]:
-    """Return the services whose selectors match the pod."""
-    return [
-        service
-        for service in cluster.services.in_namespace(pod.namespace)
-        if service.spec.selector and service.spec.selector.items() <= pod.labels.items()
-    ]
+    """Return the services whose selectors match the pod, in the order of the table."""
+    version, by_label = cluster.shared.get(_SERVICES, (-1, {}))
+    if version != cluster.services.version:
+        by_label = {}
+        for place, service in enumerate(cluster.services.values()):
+            for label in [*service.spec.selector.items()][:1]:  # one that the pod must have; without any, it has none
+                by_label.setdefault((service.namespace, *label), []).append((place, service))
+        cluster.shared[_SERVICES] = cluster.services.version, by_label
+    labels, found = pod.labels.items(), []
+    for label in labels:
+        for place, service in by_label.get((pod.namespace, *label), ()):
+            if service.spec.selector.items() <= labels:
+                found.append((place, service))
+    return [service for _, service in sorted(found)]
 
 
 Workload = ReplicaSet | StatefulSet

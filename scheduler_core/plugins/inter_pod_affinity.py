@@ -237,7 +237,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         for carried in self.cluster.columns.terms_matching(pod):
             if carried.role == REQUIRED_ANTI_AFFINITY and carried.total:
                 domains = self._domains(carried.term.topology_key, carried)
-                if domains.topology.missing is None or domains.counts.any():
+                if domains.topology.missing is None or np.count_nonzero(domains.counts):
                     existing.append((carried, domains))
         concerned = existing or pod.required_affinity or pod.required_anti_affinity
         if not concerned and self.cluster.release.supports_skip_status:
@@ -260,7 +260,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             anti,
             existing,
             selfish=column is not None and column.matches(pod),
-            anyone=any(domains.counts.any() for domains in affinity),
+            anyone=any(np.count_nonzero(domains.counts) for domains in affinity),
         )
         return None
 
@@ -276,7 +276,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         for pairs, status in ((now.anti, ANTI_AFFINITY), (now.existing, EXISTING_ANTI_AFFINITY)):
             repelled: fwk.Bool | None = None
             for _, domains in pairs:
-                if domains.counts.any():
+                if np.count_nonzero(domains.counts):
                     mask = domains.topology.mask_over_nodes(domains.counts > 0)
                     repelled = mask if repelled is None else repelled | mask
             if repelled is not None:
@@ -450,7 +450,7 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
                 continue
             topology = self.cluster.nodes.topology(topology_key)
             sums = counts.sums(topology_key, topology)
-            if topology.missing is None or sums.any():
+            if topology.missing is None or np.count_nonzero(sums):
                 weights[topology] = weights[topology] + sums * weight if topology in weights else sums * weight
         return weights
 

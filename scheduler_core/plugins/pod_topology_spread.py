@@ -119,6 +119,46 @@ _Counted = tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None]
 _Part = tuple[Topology, fwk.Int64 | None, SelectorColumn, float, float]
 
 
+class _Places:
+    """The domains of rows: intp over them, -1 without the label. `counts`: how many rows each domain has, last
+    those without the label. `number`: of the domains; upstream counts a missing label as another (empty) value."""
+
+    def __init__(self, topology: Topology, rows: fwk.Rows) -> None:
+        self._keys = topology, rows  # so that they keep their ids
+        self.domains: npt.NDArray[np.intp] = topology.ids[rows]
+        missing, *counts = np.bincount(self.domains + 1, minlength=len(topology.values) + 1).tolist()
+        self.counts = [*counts, missing]
+        self.number = sum(map(bool, self.counts))
+
+
+@dataclass(slots=True)
+class _ByDomain:
+    """Raw scores of `size` rows: `values` of their domains in `places` (None: one value), except for `others`, place
+    among the rows -> its score."""
+
+    values: list[int]
+    places: _Places | None
+    others: dict[int, int]
+    size: int
+
+    def normalized(self) -> fwk.Int64:
+        """Return `PodTopologySpread.normalize` of the scores."""
+        domains = None if self.places is None else self.places.domains
+        left = [self.size] if self.places is None else [*self.places.counts]
+        for place in self.others:
+            left[0 if domains is None else domains.item(place)] -= 1
+        scores = [value for value, count in zip(self.values, left, strict=True) if count] + [*self.others.values()]
+        lowest, highest = min(scores, default=0), max(scores, default=0)
+        most = fwk.MAX_NODE_SCORE
+        if highest <= 0:
+            return np.full(self.size, most)
+        values = [most * (highest + lowest - one) // highest for one in self.values]
+        result = np.full(self.size, values[0]) if domains is None else np.array(values).take(domains)
+        for place, one in self.others.items():
+            result[place] = most * (highest + lowest - one) // highest
+        return result
+
+
 class DefaultConstraint(Strict, frozen=True, kw_only=True):
     """A default constraint. It has no selector, because the selector is deduced for each pod."""
 
@@ -379,7 +419,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             topology = spread.constraint.topology
             if topology.missing is not None:
                 choices.append((topology.missing, self._missing_label))
-            if domains.any():
+            if np.count_nonzero(domains):
                 choices.append((topology.mask_over_nodes(domains), SKEWED))
         return fwk.Verdict.choose(*choices) if choices else fwk.PASSES
 
@@ -428,12 +468,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return fwk.SKIPPED
         scored = None if base is None else base[rows]
         if self.cluster.release.spread_scores_by_share:
-            raw = self._matching_around(counted, rows)
+            raw, by_domain = self._matching_around(counted, rows), None
         else:
-            raw = self._weighted(counted, rows, base)
+            raw, by_domain = self._weighted(counted, rows, base)
         if scored is not None:
             raw[~scored] = 0
-        state[f"{self.name}/score"] = (raw, scored)
+        state[f"{self.name}/score"] = (raw, scored, by_domain)
         return None
 
     def _scored(self, pod: PodInfo) -> tuple[list[_Counted], fwk.Bool | None]:
@@ -445,13 +485,15 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         base = self._with_all_keys(constraints) if require_all and constraints else None
         return [(one, self._column(one, pod), self._eligible(one, pod, base)) for one in constraints], base
 
-    def _weighted(self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None) -> fwk.Int64:
-        """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
-        every topology key, None for all."""
+    def _weighted(
+        self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None
+    ) -> tuple[fwk.Int64, _ByDomain | None]:
+        """Return the weighted numbers of matching pods in each feasible node's domains, and by domain if that is known.
+        `base`: the nodes that have every topology key, None for all."""
         nodes = self.cluster.nodes
         size = len(nodes.pod_count[rows]) if isinstance(rows, slice) else len(rows)
         if not counted:
-            return np.zeros(size, np.int64)
+            return np.zeros(size, np.int64), None
         parts: list[_Part] = []
         spread: Topology | None = None
         for constraint, column, eligible in counted:
@@ -462,44 +504,43 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 if self._counts_no_pods(constraint) or nodes.is_bare:
                     sums = np.zeros(len(topology.values), np.int64)
             else:
-                found = self._domains(topology, rows)[1] if base is None else _distinct(topology, rows, base)[1]
+                found = self._domains(topology, rows).number if base is None else _distinct(topology, rows, base)
                 sums = self._domain_counts(constraint, column, eligible)
             if spread is None and sums is not None:
                 spread = topology
             parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
         points = _points_of_domains(parts, size)
         if points is None:
-            return self._rounded(_points(parts, rows, size))
-        values = self._rounded(points)
-        if spread is None:
-            raw = np.full(size, values[0])
-        else:
-            raw = values.take(self._domains(spread, rows)[0])
+            return self._rounded(_points(parts, rows, size)), None
+        values = [self._rounded_number(one) for one in points]
+        places = None if spread is None else self._domains(spread, rows)
+        raw = np.full(size, values[0]) if places is None else np.array(values).take(places.domains)
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
-        if len(occupied) <= _FEW_ROWS:  # numbers take less time than arrays
-            places = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist()
-            for row, place in zip(occupied, places, strict=True):
-                if isinstance(rows, slice) or (place < size and rows.item(place) == row):
-                    raw[place] = self._rounded_number(_points_of_row(parts, row))
-        else:
+        if len(occupied) > _FEW_ROWS:
             place = at = np.fromiter(occupied, np.intp, len(occupied))
             if not isinstance(rows, slice):
                 place = np.minimum(rows.searchsorted(at), size - 1)
                 feasible = rows.take(place) == at
                 place, at = place[feasible], at[feasible]
             raw[place] = self._rounded(_points(parts, at, len(at)))
-        return raw
+            return raw, None
+        others: dict[int, int] = {}  # numbers take less time than arrays
+        found_at = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist() if occupied else ()
+        for row, place in zip(occupied, found_at, strict=True):
+            if isinstance(rows, slice) or (place < size and rows.item(place) == row):
+                raw[place] = others[place] = self._rounded_number(_points_of_row(parts, row))
+        return raw, _ByDomain(values, places, others, size) if base is None else None
 
-    def _domains(self, topology: Topology, rows: fwk.Rows) -> tuple[npt.NDArray[np.intp], int]:
-        """Return `_distinct` of all these rows. Cycles with the same verdicts have the same array of rows."""
-        known = self.cluster.nodes.memo((self.name, "domains"), dict[Hashable, tuple[Any, Any]])
+    def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:
+        """Return the domains of these rows. Cycles with the same verdicts have the same array of rows."""
+        known = self.cluster.nodes.memo((self.name, "domains"), dict[Hashable, _Places])
         key = id(topology), 0 if isinstance(rows, slice) else id(rows)
         found = known.get(key)
         if found is None:
             if len(known) >= _MAX_ROWS:
                 known.clear()
-            found = known[key] = (topology, rows), _distinct(topology, rows)  # they keep their ids
-        return found[1]
+            found = known[key] = _Places(topology, rows)
+        return found
 
     def _rounded(self, points: Float64) -> fwk.Int64:
         return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
@@ -522,7 +563,9 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (max + min - score) / max: fewer matching pods in the node's domains give a higher score."""
-        scored: fwk.Bool | None = state[f"{self.name}/score"][1]
+        raw, scored, by_domain = state[f"{self.name}/score"]
+        if by_domain is not None and scores is raw:
+            return by_domain.normalized()  # type: ignore[no-any-return]
         if self.cluster.release.spread_scores_by_share:
             constrained = bool(self._constraints(pod, "ScheduleAnyway"))
             return pod_topology_spread_1_18.normalized(scores, scored, constrained, self.max_score)
@@ -767,18 +810,14 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return has and (moved or old.spec.taints != new.spec.taints)
 
 
-def _distinct(topology: Topology, rows: fwk.Rows, base: fwk.Bool | None = None) -> tuple[npt.NDArray[np.intp], int]:
-    """Return the domain of each of the rows that are in `base` (None: all), and the number of their domains.
-
-    Upstream counts a missing label as an additional (empty) value here.
-    """
-    domains = topology.ids[rows] if base is None else topology.ids[rows][base[rows]]
+def _distinct(topology: Topology, rows: fwk.Rows, base: fwk.Bool) -> int:
+    """Return the number of domains of the rows that are in `base`, as `_Places.number`."""
     seen = np.zeros(len(topology.values) + 1, np.bool_)
-    seen[domains] = True
-    return domains, int(np.count_nonzero(seen))
+    seen[topology.ids[rows][base[rows]]] = True
+    return int(np.count_nonzero(seen))
 
 
-def _points_of_domains(parts: list[_Part], size: int) -> Float64 | None:
+def _points_of_domains(parts: list[_Part], size: int) -> list[float] | None:
     """Return the points of each domain as if no node had a matching pod itself; the last are those of nodes without
     the label. `size`: the number of nodes.
 
@@ -797,7 +836,7 @@ def _points_of_domains(parts: list[_Part], size: int) -> Float64 | None:
         else:
             more = (*[count * weight + least for count in sums.tolist()], 0.0)
             points = [one + other for one, other in zip(points, more, strict=True)]
-    return np.array(points)
+    return points
 
 
 def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:
