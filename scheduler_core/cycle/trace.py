@@ -946,11 +946,12 @@ _LONG = 1 << 13  # bytes that are not worth keeping for an equal part
 
 
 def _deflated(value: Sequence[Any]) -> bytes:
-    return _deflate(_ENCODE(value))
+    """Deflate parts that few cycles have in common: in a third of the time, but to more bytes."""
+    return _deflate(_ENCODE(value), 0)
 
 
-def _deflate(data: bytes) -> bytes:
-    return data if len(data) < _SHORT else isal_zlib.compress(data, 1)
+def _deflate(data: bytes, level: int = 1) -> bytes:
+    return data if len(data) < _SHORT else isal_zlib.compress(data, level)
 
 
 _deflate_once = lru_cache(128)(_deflate)
@@ -963,7 +964,8 @@ def _inflated(data: bytes) -> Any:
 def pack_keyframe(keyframe: Keyframe) -> bytes:
     """Return the encoded scores of a keyframe over all nodes."""
     if keyframe.packed is None:
-        keyframe.packed = _deflated([pack_small(c) if c.dtype == np.uint8 else pack(c) for c in keyframe.columns])
+        columns = [pack_small(c) if c.dtype == np.uint8 else pack(c) for c in keyframe.columns]
+        keyframe.packed = _deflate(_ENCODE(columns))
     return keyframe.packed
 
 
