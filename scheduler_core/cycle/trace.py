@@ -401,6 +401,19 @@ class CycleTrace(msgspec.Struct, eq=False):
         passing = self.passing()
         return None if passing is None else np.flatnonzero(passing)
 
+    def passing_evaluated(self) -> Rows:
+        """Return the rows of `passing` on which the filters ran."""
+        passing = self.passing()
+        return np.flatnonzero(self.looked_mask() if passing is None else self.looked_mask() & passing)
+
+    def _feasible_follows(self) -> bool:
+        """Return whether the feasible rows are those of `passing_evaluated`, of which they are always some."""
+        if self.looked is None or self.feasible is None or self.nominated:
+            return False
+        passing = self.passing()
+        evaluated = self.looked if passing is None else self.looked & passing
+        return int(np.count_nonzero(evaluated)) == len(self.feasible)
+
     def status_at(self, row: int) -> fwk.Status | None:
         """Return the status that decided about a node; None if it is feasible or was not evaluated."""
         if self.prefilter is not None:
@@ -762,7 +775,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         derived = self.feasible is outcome.rows and not self.nominated and self.looked is None and self.subset is None
         columns = None
         if varying or not derived or self.placement is not None:
-            feasible = None if derived else (pack_optional(self.feasible),)
+            feasible = None if derived else () if self._feasible_follows() else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
             columns = encode((*map(pack_optional, own), feasible, varying))
         return EncodedParts(layout, outcome.packed, keyframe, patch_count, columns)
@@ -916,7 +929,10 @@ def trace_from(
         trace.placement = unpack_optional(placement, np.intp)
         trace.subset = unpack_optional(subset, np.intp)
         trace.looked = unpack_optional(looked, np.bool_)
-        trace.feasible = trace.passing_rows() if feasible is None else unpack_optional(feasible[0], np.intp)
+        if feasible:
+            trace.feasible = unpack_optional(feasible[0], np.intp)
+        else:
+            trace.feasible = trace.passing_rows() if feasible is None else trace.passing_evaluated()
         trace.made_scores = DecodedScores(layout, keyframe, count, trace.feasible, varying).by_plugin()
     return trace
 

@@ -318,3 +318,16 @@ def test_a_cycle_of_5000_different_nodes_is_small() -> None:
         data = cycle.encode()
         assert len(data) <= ENOUGH
         assert_same(cycle, CycleTrace.decode(data))
+
+
+def test_feasible_rows_of_a_search_are_decoded_whether_they_follow_from_the_verdicts_or_not() -> None:
+    nodes = [node(f"n{i}", taints=[("a", "b", "NoSchedule")] if i % 13 == 0 else ()) for i in range(130)]
+    simulation = Simulation([*nodes, *(pod(f"p{i}") for i in range(3))], release="1.34", percentage=50)
+    for trace in simulation.run():
+        assert trace.looked is not None
+        assert trace.feasible is not None
+        for rows in (trace.feasible, trace.feasible[1:]):  # the latter as if an extender had refused a node
+            trace.feasible = rows
+            decoded = CycleTrace.decode(trace.encode())
+            assert decoded.feasible is not None
+            assert decoded.feasible.tolist() == rows.tolist()
