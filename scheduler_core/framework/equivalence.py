@@ -108,7 +108,7 @@ class UsageColumns:
             return
         size = len(self._nodes)
         many = self._position < 0 or log.position - self._position > _FEW_CHANGED + size // 4  # changes, not rows
-        rows = () if many else log.since(self._position)
+        rows: list[int] | npt.NDArray[np.intp] = [] if many else log.since(self._position)
         number, self._position = len(rows), log.position
         self._recurs = not many and number <= max(_FEW_CHANGED, min(size // 64, _PATCHES))
         if not self._recurs:

@@ -82,14 +82,16 @@ class ImageLocality(fwk.ScorePlugin):
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, {}))
             if holders:
+                points: Any
                 if nodes.image_counts_are_current():
-                    counts: Any = len(holders)
+                    share = np.float64(float(size) * (len(holders) / len(nodes)))
+                    points = min(int(share.astype(np.int64)), largest)
                 else:
                     counts = np.array([entry.image_spread[image] for entry in holders.values()])
-                points = np.asarray(float(size) * (counts / len(nodes))).astype(np.int64)
-                total[[entry.row for entry in holders.values()]] += np.minimum(points, largest)
+                    points = np.minimum((float(size) * (counts / len(nodes))).astype(np.int64), largest)
+                total[[entry.row for entry in holders.values()]] += points
         rows = total.nonzero()[0]
-        held = np.clip(total[rows], MIN_THRESHOLD, max(largest, MIN_THRESHOLD))
+        held = np.minimum(np.maximum(total[rows], MIN_THRESHOLD), max(largest, MIN_THRESHOLD))  # `clip` is slow
         scores[rows] = self.max_score * (held - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
         return scores
 
