@@ -57,13 +57,13 @@ def measure(students: int = 200, steps: int = 5) -> Iterator[dict[str, Any]]:
     with running() as product:
         teacher = Browser(product.address)
         shown = teacher.form(LESSON, "room/", name="")[2]
-        found = [re.search(pattern, shown) for pattern in (r"/rooms/[\w-]{43}/", r"/join/(\w{8})/")]
+        found = [re.search(pattern, shown) for pattern in (r"/classes/[\w-]{43}/", r"/join/(\w{8})/")]
         assert found[0]
         assert found[1]
         page, code, began = found[0][0], found[1][1], time.perf_counter()
         with ThreadPoolExecutor(20) as pool:
             cookies = list(pool.map(lambda n: joined(product.address, code, f"student {n}"), range(students)))
         took = time.perf_counter() - began
-        delays = asyncio.run(lead(teacher, page, f"ws{product.address[4:]}/ws/rooms/{code}", cookies, steps))
+        delays = asyncio.run(lead(teacher, page, f"ws{product.address[4:]}/ws/classes/{code}", cookies, steps))
         milliseconds = {str(share): round(quantile(delays, share) * 1e3, 1) for share in (0.5, 0.95, 1)}
         yield {"students": students, "joined_s": round(took, 1), "steps": steps - 1, "follow_ms": milliseconds}

@@ -62,9 +62,9 @@ sockets: dict[str, Any] = {
     r"^ws/runs/(?P<number>\d{1,18})/progress$": ProgressSubscription,
     r"^ws/runs/(?P<number>\d{1,18})/decisions$": DecisionSubscription,
     r"^ws/clusters/(?P<number>\d{1,18})$": ClusterSubscription,
-    r"^ws/rooms/(?P<code>[A-Z0-9]{8})$": LiveClassSubscription,
-    r"^ws/rooms/teach/(?P<key>[\w-]{43})$": LiveClassSubscription,
-    r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$": LiveClassSubscription,
+    r"^ws/(?:classes|rooms)/(?P<code>[A-Z0-9]{8})$": LiveClassSubscription,
+    r"^ws/(?:classes|rooms)/teach/(?P<key>[\w-]{43})$": LiveClassSubscription,
+    r"^ws/(?:classes|rooms)/wall/(?P<wall>[A-Z0-9]{8})$": LiveClassSubscription,
     r"": Nowhere,
 }
 routes = [re_path(address, partial(serve, one)) for address, one in sockets.items()]  # type: ignore[arg-type]

@@ -32,11 +32,9 @@ OUTER_NAMES: dict[str, set[str]] = {
     "kubesched_ui.api.groups": {"said"},
     "kubesched_ui.api.provenance": {"said"},
     "kubesched_ui.api.runs": {"told"},
-    "kubesched_ui.documentation.markdown_pages": {"room"},
     "kubesched_ui.event_log.rows": {"told"},
     "kubesched_ui.live_classes.hub": {"room"},
     "kubesched_ui.models.records": {"told"},
-    "kubesched_ui.views.context_processors": {"rooms"},
     "scheduler_core.pod_groups.serialize": {"said"},
 }
 # The key of a websocket message, the path of its address, and of a draft in the browser.

@@ -178,7 +178,7 @@ ABOUT: dict[str, tuple[str, str]] = {
     "written-step": ("lessons", ""),
     "written-edit": ("lessons", "write-a-lesson-in-the-browser"),
     "written-check": ("lessons", "write-a-lesson-in-the-browser"),
-    "room": ("live-classes", ""),
+    "live-class": ("live-classes", ""),
     "join": ("live-classes", ""),
     "clusters": ("live", "connect"),
     "cluster": ("live", "the-cluster-now"),

@@ -128,7 +128,7 @@ def fetch(job: Job) -> None:
         return
     key, seconds = key_of(live_class, job.what, job.load), RETRY_S if live_class.run.active else CACHE_S
     try:
-        html = client.fetch(reverse("room-made", args=[token_of(job)]), str(live_class.run_id))
+        html = client.fetch(reverse("live-class-made", args=[token_of(job)]), str(live_class.run_id))
     except OffloadError as problem:
         html, seconds = message(job, problem), RETRY_S
     if cache.add(key, html, seconds):

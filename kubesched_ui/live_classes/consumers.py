@@ -1,7 +1,7 @@
 """Websocket of a live class: the current step or page, the student's own answer, and answer counts for the teacher.
 
-Students connect to /ws/rooms/CODE?version=N and are identified by a cookie; the teacher connects to
-/ws/rooms/teach/KEY?version=N, the wall page to /ws/rooms/wall/CODE?version=N. Text frames: {"room": ...},
+Students connect to /ws/classes/CODE?version=N and are identified by a cookie; the teacher connects to
+/ws/classes/teach/KEY?version=N, the wall page to /ws/classes/wall/CODE?version=N. Text frames: {"room": ...},
 {"mine": ...}, {"counts": ...}, {"wall": ...}, {"over": "a sentence"}.
 See docs/live-classes.md.
 """

@@ -25,7 +25,7 @@ class JoinAddress(NamedTuple):
 def join_address(request: HttpRequest, live_class: LiveClass) -> JoinAddress:
     """Return the join address of a class: on the requested host, or if that is a loopback address, on this machine's
     address in its network if the server listens there."""
-    url = request.build_absolute_uri(reverse("join-room", args=[live_class.code]))
+    url = request.build_absolute_uri(reverse("join-class", args=[live_class.code]))
     host, port = split_domain_port(request.get_host())
     if not env.is_loopback(host.strip("[]")):
         return JoinAddress(url)

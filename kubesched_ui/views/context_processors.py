@@ -23,7 +23,7 @@ SECTIONS = {
     "upgrades": "scenarios",
     "experiments": "experiments",
     "learn": "learn",
-    "rooms": "learn",
+    "classes": "learn",
     "join": "learn",
     "account": "account",
     "docs": "docs",

@@ -25,7 +25,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "live_class_join.html")
     code = membership.typed(request.POST.get("code", ""))
-    return redirect("join-room", code) if code else wrong(request, request.POST.get("code", ""))
+    return redirect("join-class", code) if code else wrong(request, request.POST.get("code", ""))
 
 
 def wrong(request: HttpRequest, code: str) -> HttpResponse:
@@ -63,7 +63,7 @@ def enter(request: HttpRequest, found: LiveClass) -> HttpResponse:
         return render(request, "live_class_name.html", context, status=refused.status)
     if found.share_id and found.opens_run:
         share_links.remember(request.session, found.share_id)
-    response = redirect("join-room", found.code)
+    response = redirect("join-class", found.code)
     secure = bool(settings.SESSION_COOKIE_SECURE)
     age = settings.LIVE_CLASS_HOURS * 3600
     response.set_cookie(
@@ -114,4 +114,4 @@ def answer(request: HttpRequest, code: str) -> HttpResponse:
     except Rejected as refused:
         return refusal(request, refused)
     state = {"ok": True} | serializers.stored_own_answer(student, number)
-    return answered(request, state, "join-room", student.live_class.code)
+    return answered(request, state, "join-class", student.live_class.code)

@@ -32,6 +32,11 @@ def live_class_of(key: str) -> LiveClass:
     return found
 
 
+def former_address(request: HttpRequest, rest: str) -> HttpResponse:
+    """Redirect from an address of version 1.0, with the method and the body. Version 1.2 will not."""
+    return redirect(request.get_full_path().replace("/rooms/", "/classes/", 1), preserve_request=True)
+
+
 @require_POST
 def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
     """Open a live class at a lesson's step."""
@@ -40,7 +45,7 @@ def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
         _, key = teacher_actions.on_lesson(lesson.name, step)
     except Rejected as refused:
         return refusal(request, refused)
-    return redirect("room", key)
+    return redirect("live-class", key)
 
 
 @require_POST
@@ -52,7 +57,7 @@ def open_on_written_lesson(request: HttpRequest, lesson_id: int, step: int) -> H
         return refusal(request, refused)
     except InputError as problem:
         return refusal(request, Rejected(str(problem)))
-    return redirect("room", key)
+    return redirect("live-class", key)
 
 
 @require_POST
@@ -63,7 +68,7 @@ def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
         _, key = teacher_actions.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
     except Rejected as refused:
         return refusal(request, refused)
-    return redirect("room", key)
+    return redirect("live-class", key)
 
 
 @require_GET
@@ -128,7 +133,7 @@ def move(request: HttpRequest, key: str) -> HttpResponse:
             teacher_actions.go_to_step(found, step_in(found, form["step"]))
     except Rejected as refused:
         return refusal(request, refused)
-    return answer(request, {"ok": True}, "room", key)
+    return answer(request, {"ok": True}, "live-class", key)
 
 
 def step_in(live_class: LiveClass, text: str) -> int:
@@ -159,7 +164,7 @@ def answers(request: HttpRequest, key: str) -> HttpResponse:
         data = answer_counts.csv_table(found, lesson_of(found))
     except Rejected as refused:
         return refusal(request, refused)
-    name = f"room-{found.code}-answers.csv"
+    name = f"class-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(data.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
 

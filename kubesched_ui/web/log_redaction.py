@@ -3,7 +3,7 @@
 import re
 
 # The same URLs as in deploy/nginx.conf.template.
-SECRET = re.compile(r"(/(?:shared|embed|account/invitation|rooms|ws/rooms/teach)/)[\w-]{20,}")
+SECRET = re.compile(r"(/(?:shared|embed|account/invitation|classes|rooms|ws/(?:classes|rooms)/teach)/)[\w-]{20,}")
 
 
 def hidden(text: str) -> str:

@@ -58,7 +58,7 @@ def both_answer(machines: Machines, visitor: Browser) -> None:
 
 
 def no_secret_is_logged(machines: Machines, visitor: Browser) -> None:
-    for begin in ("/shared/", "/account/invitation/", "/rooms/"):
+    for begin in ("/shared/", "/account/invitation/", "/classes/"):
         assert visitor.ask("GET", f"{begin}{'s3cret-' * 6}/?q=s3cret")[0] in (404, 410)
         until(lambda line=f" GET {begin}... ": line in machines.nginx.answered(), f"a line of{begin}")
     logs = [process.log.read_text() for process in machines.processes.values()]

@@ -167,4 +167,4 @@ form.addEventListener("submit", (event) => {
 });
 
 if (pending(shown.step) && !document.getElementById("answering").disabled) send(shown.step);
-link(`/ws/rooms/${code}`, { known: () => newest?.version ?? shown.version, receive });
+link(`/ws/classes/${code}`, { known: () => newest?.version ?? shown.version, receive });

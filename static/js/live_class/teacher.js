@@ -34,4 +34,4 @@ function receive({ room: state, counts, over }) {
 }
 
 teach(steps);
-if (!page.hasAttribute("data-over")) link(`/ws/rooms/teach/${page.dataset.key}`, { known: () => version, receive });
+if (!page.hasAttribute("data-over")) link(`/ws/classes/teach/${page.dataset.key}`, { known: () => version, receive });

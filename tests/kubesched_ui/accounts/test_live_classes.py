@@ -15,18 +15,18 @@ pytestmark = pytest.mark.django_db
 
 
 def test_teachers_of_a_lesson_sign_in_and_students_do_not(world: World) -> None:
-    address = reverse("lesson-room", args=[FIRST, 1])
+    address = reverse("lesson-class", args=[FIRST, 1])
     assert client_of().post(address).headers["Location"].startswith("/account/login/")
     live_class = opened_at(address, client_of(world.ada))
     assert live_class.row.owner == world.ada
     student = live_class.join("Eve", client_of())
     assert student.get(f"/join/{live_class.row.code}/").status_code == 200
-    assert client_of().get(f"/rooms/{live_class.key}/").status_code == 200, "the key is the right"
+    assert client_of().get(f"/classes/{live_class.key}/").status_code == 200, "the key is the right"
     assert Entry.objects.filter(did="start live class", user=world.ada).exists()
 
 
 def test_students_see_only_the_run_of_their_class_until_it_closes(world: World) -> None:
-    live_class = opened_at(reverse("run-room", args=[world.run.pk]), client_of(world.ada))
+    live_class = opened_at(reverse("run-class", args=[world.run.pk]), client_of(world.ada))
     student, stranger = live_class.join("Eve", client_of()), client_of()
     assert "undercover run" in live_class.page(student)
     run = f"/runs/{world.run.pk}/"
@@ -39,7 +39,7 @@ def test_students_see_only_the_run_of_their_class_until_it_closes(world: World) 
 
 
 def test_a_class_on_a_run_needs_permission_to_start_runs(world: World) -> None:
-    address = reverse("run-room", args=[world.run.pk])
+    address = reverse("run-class", args=[world.run.pk])
     assert client_of(world.eve).post(address).status_code == 404
     assert world.holder(world.run).post(address).status_code == 403
     share_links.share_with(world.scenario, world.ada, world.group)

@@ -109,8 +109,8 @@ def test_permissions_of_many_sockets_are_checked_in_one_query(world: World, djan
 def test_every_websocket_checks_access(world: World) -> None:
     """A new websocket needs a test of its access. Live classes have theirs in live_classes/test_sockets.py,
     live clusters in live_clusters/test_socket.py."""
-    live_classes = [r"^ws/rooms/(?P<code>[A-Z0-9]{8})$", r"^ws/rooms/teach/(?P<key>[\w-]{43})$"]
-    live_classes.append(r"^ws/rooms/wall/(?P<wall>[A-Z0-9]{8})$")
+    live_classes = [r"^ws/(?:classes|rooms)/(?P<code>[A-Z0-9]{8})$", r"^ws/(?:classes|rooms)/teach/(?P<key>[\w-]{43})$"]
+    live_classes.append(r"^ws/(?:classes|rooms)/wall/(?P<wall>[A-Z0-9]{8})$")
     runs = [rf"^ws/runs/(?P<number>\d{{1,18}}){path}$" for path in ("", "/progress", "/decisions")]
     live_clusters = [r"^ws/clusters/(?P<number>\d{1,18})$"]
     assert list(asgi.sockets) == [*runs, *live_clusters, *live_classes, ""]

@@ -52,7 +52,7 @@ def test_a_lesson_about_a_shared_scenario_uses_a_copy(world: World) -> None:
 
 
 def test_starting_a_class_needs_permission_to_start_runs_of_the_lesson(world: World, written: WrittenLesson) -> None:
-    address = reverse("written-room", args=[written.pk, 1])
+    address = reverse("written-class", args=[written.pk, 1])
     assert client_of().post(address).status_code == 302
     assert client_of(world.bob).post(address).status_code == 404
     assert world.holder(world.scenario).post(address).status_code == 403

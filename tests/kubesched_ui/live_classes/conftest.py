@@ -55,16 +55,16 @@ class ClassClient:
     def wrong(self, step: int) -> list[str]:
         return lint.wrong_answers(self.question(step))[0]
 
-    def teacher_page(self, address: str = "room") -> str:
+    def teacher_page(self, address: str = "live-class") -> str:
         """Return a page of the teacher."""
         return self.teacher.get(reverse(address, args=[self.key])).content.decode("utf-8-sig")
 
     def move(self, **form: Any) -> Any:
-        return self.teacher.post(reverse("room-move", args=[self.key]), form)
+        return self.teacher.post(reverse("live-class-move", args=[self.key]), form)
 
     def join(self, name: str, client: Client | None = None) -> Client:
         client = client or browser()
-        answer = client.post(reverse("join-room", args=[self.row.code]), {"name": name})
+        answer = client.post(reverse("join-class", args=[self.row.code]), {"name": name})
         assert answer.status_code == 302, answer.content
         return client
 
@@ -73,7 +73,7 @@ class ClassClient:
         return client.post(address, {"step": step, "answer": answers}, headers={"X-Requested-With": "fetch"})
 
     def page(self, client: Client, step: int | str = "") -> str:
-        return client.get(f"{reverse('join-room', args=[self.row.code])}?step={step}").content.decode()
+        return client.get(f"{reverse('join-class', args=[self.row.code])}?step={step}").content.decode()
 
     def part(self, client: Client, step: int | str = "") -> Any:
         return client.get(f"{reverse('join-part', args=[self.row.code])}?step={step}").json()
@@ -94,11 +94,11 @@ def opened_at(url: str, teacher: Client | None = None, **form: Any) -> ClassClie
 
 
 def opened(name: str = FIRST, step: int = 1) -> ClassClient:
-    return opened_at(reverse("lesson-room", args=[name, step]))
+    return opened_at(reverse("lesson-class", args=[name, step]))
 
 
 def opened_on_run(run: Run, address: str = "") -> ClassClient:
-    return opened_at(reverse("run-room", args=[run.pk]), address=address)
+    return opened_at(reverse("run-class", args=[run.pk]), address=address)
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_a_part_of_an_old_page_is_not_announced(live_class: ClassClient, monkeyp
 def test_only_pool_workers_open_the_address(live_class: ClassClient, settings: Any) -> None:
     now = live_class.row
     job = Job(now.pk, now.address, "why", f"{now.address}why/?attempt=1")
-    address = reverse("room-made", args=[async_parts.token_of(job)])
+    address = reverse("live-class-made", args=[async_parts.token_of(job)])
     ada = live_class.join("Ada")
     assert ada.get(address).status_code == 404, "not even with a signed token"
     settings.OFFLOAD = False
@@ -112,7 +112,7 @@ def test_only_pool_workers_open_the_address(live_class: ClassClient, settings: A
         async_parts.token_of(job._replace(address="/runs/1/")),
         async_parts.token_of(job)[:-1],
     ):
-        assert ada.get(reverse("room-made", args=[wrong])).status_code == 404
+        assert ada.get(reverse("live-class-made", args=[wrong])).status_code == 404
     assert ada.post(address).status_code == 405
     live_class.move(close=1)
     assert ada.get(address).status_code == 404

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_lesson_page_links_to_a_live_class(client: Client) -> None:
-    assert reverse("lesson-room", args=[FIRST, 1]) in client.get(reverse("lesson", args=[FIRST])).content.decode()
+    assert reverse("lesson-class", args=[FIRST, 1]) in client.get(reverse("lesson", args=[FIRST])).content.decode()
 
 
 def test_the_key_differs_from_the_code_and_is_stored_as_a_hash(lesson_class: ClassClient) -> None:
@@ -33,8 +33,10 @@ def test_the_key_differs_from_the_code_and_is_stored_as_a_hash(lesson_class: Cla
     page = lesson_class.teacher_page()
     assert live_class.spaced in page
     assert f"http://localhost/join/{live_class.code}/" in page
-    assert browser().get(f"/rooms/{live_class.code}/").status_code == 404
-    assert browser().get(f"/rooms/{'k' * 43}/").status_code == 404
+    assert browser().get(f"/classes/{live_class.code}/").status_code == 404
+    assert browser().get(f"/classes/{'k' * 43}/").status_code == 404
+    former = browser().post(f"/rooms/{lesson_class.key}/move/?a=1", {"step": 2})
+    assert (former.status_code, former.url) == (307, f"/classes/{lesson_class.key}/move/?a=1")
 
 
 def test_the_projector_page_shows_bars_when_the_teacher_does(lesson_class: ClassClient) -> None:
@@ -84,7 +86,7 @@ def test_the_join_address_is_reachable_from_phones(
     settings.ALLOWED_HOSTS = [host.rpartition(":")[0] or host, allowed]
     monkeypatch.setenv("KUBESCHED_HOST", listens)
     monkeypatch.setattr(join_address, "network_address", lambda: "192.0.2.7")
-    page = lesson_class.teacher.get(f"/rooms/{lesson_class.key}/", headers={"host": host}).content.decode()
+    page = lesson_class.teacher.get(f"/classes/{lesson_class.key}/", headers={"host": host}).content.decode()
     assert f"{url}join/{lesson_class.row.code}/" in page
     assert ("QR code of the join address" in page, "Phones cannot reach" in page) == (not start, bool(start))
     assert start in page
@@ -185,7 +187,7 @@ HOSTILE = [
 def test_hostile_nicknames(lesson_class: ClassClient) -> None:
     for name in HOSTILE:
         client = browser()
-        answer = client.post(reverse("join-room", args=[lesson_class.row.code]), {"name": name})
+        answer = client.post(reverse("join-class", args=[lesson_class.row.code]), {"name": name})
         assert answer.status_code in (302, 400)
         assert "alert(1)</script>" not in lesson_class.page(client)
     names = lesson_class.names()
@@ -197,7 +199,7 @@ def test_hostile_nicknames(lesson_class: ClassClient) -> None:
     assert "<img src=x" not in page
     assert "&lt;script&gt;" in page
     lesson_class.move(reveal=step)
-    answer = lesson_class.teacher_page("room-answers")
+    answer = lesson_class.teacher_page("live-class-answers")
     cells = [cell for row in csv.reader(io.StringIO(answer)) for cell in row]
     assert not [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
     assert any(cell.startswith("'=cmd") for cell in cells)
@@ -217,7 +219,7 @@ def test_nicknames_are_made_unique(lesson_class: ClassClient) -> None:
 
 def test_a_browser_is_one_student(lesson_class: ClassClient) -> None:
     ada = lesson_class.join("Ada")
-    page = ada.post(reverse("join-room", args=[lesson_class.row.code]), {"name": "Other"})
+    page = ada.post(reverse("join-class", args=[lesson_class.row.code]), {"name": "Other"})
     assert page.status_code == 200
     assert lesson_class.names() == ["Ada"]
 
@@ -263,11 +265,11 @@ def test_a_cookie_of_another_class_gives_no_access(lesson_class: ClassClient) ->
 def test_limits(lesson_class: ClassClient, settings: Any) -> None:
     settings.LIVE_CLASS_STUDENTS_MAX = 2
     lesson_class.join("a"), lesson_class.join("b")
-    full = browser().post(reverse("join-room", args=[lesson_class.row.code]), {"name": "c"})
+    full = browser().post(reverse("join-class", args=[lesson_class.row.code]), {"name": "c"})
     assert full.status_code == 409
     assert "the limit is" in full.content.decode()
     settings.LIVE_CLASSES_MAX = 1
-    refused = browser().post(reverse("lesson-room", args=[FIRST, 1]))
+    refused = browser().post(reverse("lesson-class", args=[FIRST, 1]))
     assert refused.status_code == 503
     assert "Try again when one is closed" in refused.content.decode()
 
@@ -306,9 +308,9 @@ def test_results_show_the_hard_questions(lesson_class: ClassClient) -> None:
     found = answer_counts.results(lesson_class.row, lesson_class.lesson)
     assert (found[0].step, found[0].answered, found[0].right, found[0].share) == (step, 4, 1, 25)
     assert found[0].wrong[0].number == 3
-    page = lesson_class.teacher_page("room-results")
+    page = lesson_class.teacher_page("live-class-results")
     assert "25 %" in page
-    answer = lesson_class.teacher.get(reverse("room-answers", args=[lesson_class.key]))
+    answer = lesson_class.teacher.get(reverse("live-class-answers", args=[lesson_class.key]))
     rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
     assert [(row["nickname"], row["right"]) for row in rows if row["step"] == str(step)] == [
         ("s0", "yes"), ("s1", "no"), ("s2", "no"), ("s3", "no"), ("silent", ""),
@@ -332,5 +334,5 @@ def test_each_kind_of_question_is_answered_counted_and_shown(db: None, kind: str
     teacher = live_class.teacher_page()
     assert 'class="badge ok">right' in teacher or kind in ("passes", "victims", "which")
     assert "Right" in live_class.part(ada)["mine"]
-    assert live_class.teacher.get(reverse("room-results", args=[live_class.key])).status_code == 200
-    assert live_class.teacher.get(reverse("room-answers", args=[live_class.key])).status_code == 200
+    assert live_class.teacher.get(reverse("live-class-results", args=[live_class.key])).status_code == 200
+    assert live_class.teacher.get(reverse("live-class-answers", args=[live_class.key])).status_code == 200

@@ -31,9 +31,9 @@ def test_name_and_answers_are_deleted_for_good(lesson_class: ClassClient) -> Non
     assert lesson_class.row.answers_version == version + 1
     assert Student.objects.filter(name="Rude <b>").count() == 0
     assert [name for name, _, _ in lesson_class.answers(step)] == ["Bob"]
-    for address in ("room", "room-results", "room-answers"):
+    for address in ("live-class", "live-class-results", "live-class-answers"):
         assert "Rude" not in lesson_class.teacher_page(address)
-    assert "1 student." in lesson_class.teacher_page("room-results")
+    assert "1 student." in lesson_class.teacher_page("live-class-results")
     assert_removed(lesson_class, ada)
     assert lesson_class.page(bob, step)
     assert lesson_class.join("Rude <b>") is not ada, "another student may use the name"
@@ -41,7 +41,7 @@ def test_name_and_answers_are_deleted_for_good(lesson_class: ClassClient) -> Non
 
 def assert_removed(live_class: ClassClient, client: Client) -> None:
     """Each address says so, and the cookie cannot join with another nickname."""
-    address = reverse("join-room", args=[live_class.row.code])
+    address = reverse("join-class", args=[live_class.row.code])
     students = Student.objects.count()
     for answer in (client.get(address), client.post(address, {"name": "Other"}), client.get(f"{address}?step=1")):
         assert answer.status_code == 403
@@ -73,12 +73,12 @@ def test_only_the_teacher_removes_students(lesson_class: ClassClient) -> None:
     victim, code = number("Ada"), lesson_class.row.code
     secret = eve.cookies[membership.cookie_of(code)].value
     for key in (code, secret, "k" * 43, lesson_class.row.digest):
-        assert eve.post(f"/rooms/{key}/move/", {"remove": victim}).status_code == 404
-    assert eve.post(reverse("join-room", args=[code]), {"remove": victim}).status_code == 200
+        assert eve.post(f"/classes/{key}/move/", {"remove": victim}).status_code == 404
+    assert eve.post(reverse("join-class", args=[code]), {"remove": victim}).status_code == 200
     assert eve.post(reverse("join-answer", args=[code]), {"remove": victim, "step": 1}).status_code in (400, 404)
-    assert lesson_class.teacher.get(f"/rooms/{lesson_class.key}/move/?remove={victim}").status_code == 405
+    assert lesson_class.teacher.get(f"/classes/{lesson_class.key}/move/?remove={victim}").status_code == 405
     strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
-    assert strict.post(f"/rooms/{lesson_class.key}/move/", {"remove": victim}).status_code == 403, "no token"
+    assert strict.post(f"/classes/{lesson_class.key}/move/", {"remove": victim}).status_code == 403, "no token"
     assert number("Ada") == victim
 
 

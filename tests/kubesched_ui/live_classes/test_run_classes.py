@@ -23,7 +23,7 @@ def run() -> Run:
 
 
 def test_a_run_page_links_to_a_live_class(run: Run) -> None:
-    assert reverse("run-room", args=[run.pk]) in browser().get(reverse("run", args=[run.pk])).content.decode()
+    assert reverse("run-class", args=[run.pk]) in browser().get(reverse("run", args=[run.pk])).content.decode()
 
 
 def test_students_see_the_page_that_the_teacher_shows(run: Run) -> None:
@@ -63,7 +63,7 @@ def test_only_pages_of_the_run_are_shown(run: Run, address: str) -> None:
 def test_the_page_of_a_pod_has_its_styles_in_a_class(run: Run) -> None:
     own = browser().get(f"/runs/{run.pk}/pods/default/a/").content.decode()
     ada = opened_on_run(run, f"/runs/{run.pk}/pods/default/a/").join("Ada")
-    shown = ada.get(reverse("join-room", args=[LiveClass.objects.get().code])).content.decode()
+    shown = ada.get(reverse("join-class", args=[LiveClass.objects.get().code])).content.decode()
     assert "pod-timeline" in shown
     for style in ("cycle", "pod_timeline"):
         assert f"css/{style}." in own
@@ -74,11 +74,11 @@ def test_a_missing_page_shows_a_message(run: Run) -> None:
     live_class = opened_on_run(run)
     ada = live_class.join("Ada")
     live_class.move(address=f"/runs/{run.pk}/pods/default/none/")
-    page = ada.get(reverse("join-room", args=[live_class.row.code]))
+    page = ada.get(reverse("join-class", args=[live_class.row.code]))
     assert page.status_code == 200
     assert "has no pod default/none" in page.content.decode()
     live_class.move(address=f"/runs/{run.pk}/")
-    assert ada.get(reverse("join-room", args=[live_class.row.code])).status_code == 200
+    assert ada.get(reverse("join-class", args=[live_class.row.code])).status_code == 200
 
 
 def test_a_run_has_no_questions_or_steps(run: Run) -> None:
@@ -87,10 +87,10 @@ def test_a_run_has_no_questions_or_steps(run: Run) -> None:
     assert live_class.answer(ada, 1, ["n1"]).status_code == 404
     assert live_class.move(step=1).status_code == 404
     assert live_class.move(reveal=1).status_code == 404
-    for address in ("room-results", "room-answers"):
+    for address in ("live-class-results", "live-class-answers"):
         assert live_class.teacher.get(reverse(address, args=[live_class.key])).status_code == 404
     live_class.move(close=1)
-    assert ada.get(reverse("join-room", args=[live_class.row.code])).status_code == 410
+    assert ada.get(reverse("join-class", args=[live_class.row.code])).status_code == 410
     assert "This class is closed" in live_class.teacher_page()
 
 

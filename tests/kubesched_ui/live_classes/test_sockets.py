@@ -45,7 +45,7 @@ async def connect(address: str, client: Client | None = None) -> WebsocketCommun
 async def joined(live_class: ClassClient, name: str) -> tuple[Client, WebsocketCommunicator]:
     client = await sync_to_async(live_class.join)(name)
     code = (await sync_to_async(lambda: live_class.row)()).code
-    return client, await connect(f"/ws/rooms/{code}", client)
+    return client, await connect(f"/ws/classes/{code}", client)
 
 
 async def messages_until(socket: WebsocketCommunicator, kind: str, condition: Any = lambda content: True) -> list[str]:
@@ -63,7 +63,7 @@ async def messages_until(socket: WebsocketCommunicator, kind: str, condition: An
 async def test_all_clients_receive_moves_and_counts() -> None:
     name, step = next(place for place in kinds().values() if place[1] > 1)
     live_class = await sync_to_async(opened)(name, step)
-    teacher = await connect(f"/ws/rooms/teach/{live_class.key}")
+    teacher = await connect(f"/ws/classes/teach/{live_class.key}")
     await messages_until(teacher, "counts")
     ada, socket = await joined(live_class, "Ada <b>")
     await messages_until(socket, "mine")
@@ -82,7 +82,7 @@ async def test_all_clients_receive_moves_and_counts() -> None:
     await sync_to_async(live_class.move)(step=step - 1)
     for one in (socket, late_socket, teacher):
         await messages_until(one, "room", lambda state: state["step"] == step - 1)
-    again = await connect(f"/ws/rooms/{await code_of(live_class)}?version=3", late)
+    again = await connect(f"/ws/classes/{await code_of(live_class)}?version=3", late)
     first = json.loads((await again.receive_output(timeout=10))["text"])
     assert "mine" in first, "a client with the current version does not receive it again"
     await sync_to_async(live_class.move)(close=1)
@@ -95,7 +95,7 @@ async def test_the_projector_page_receives_no_names() -> None:
     name, step = next(iter(kinds().values()))
     live_class = await sync_to_async(opened)(name, step)
     code = await code_of(live_class)
-    wall = await connect(f"/ws/rooms/wall/{code}")
+    wall = await connect(f"/ws/classes/wall/{code}")
     ada, socket = await joined(live_class, "Ada")
     await sync_to_async(live_class.answer)(ada, step, await sync_to_async(live_class.right)(step))
     messages = await messages_until(wall, "wall", lambda counts: counts["answered"] == 1)
@@ -106,7 +106,7 @@ async def test_the_projector_page_receives_no_names() -> None:
     assert not any("Ada" in text or "counts" in json.loads(text) for text in messages)
     assert next(json.loads(text)["wall"]["bars"] for text in messages if "wall" in json.loads(text)) == ""
     await socket.disconnect()
-    other = await connect(f"/ws/rooms/wall/{'B' * 8}")
+    other = await connect(f"/ws/classes/wall/{'B' * 8}")
     assert "There is no such class" in (await other.receive_output(timeout=5))["text"]
 
 
@@ -158,14 +158,14 @@ async def test_a_client_that_has_not_joined_receives_nothing(settings: Any) -> N
     stranger = browser()
     secret = (await sync_to_async(other.join)("Eve")).cookies[membership.cookie_of(await code_of(other))].value
     stranger.cookies[membership.cookie_of(code)] = secret
-    addresses = [f"/ws/rooms/{code}", "/ws/rooms/BBBBBBBB", f"/ws/rooms/teach/{'k' * 43}"]
+    addresses = [f"/ws/classes/{code}", "/ws/classes/BBBBBBBB", f"/ws/classes/teach/{'k' * 43}"]
     for address in addresses:
         for client in (None, stranger):
             socket = await connect(address, client)
             assert "no such class" in (await socket.receive_output(timeout=5))["text"]
             assert (await socket.receive_output(timeout=5))["code"] == 4404
     settings.SOCKETS_MAX = 0
-    socket = await connect(f"/ws/rooms/teach/{live_class.key}")
+    socket = await connect(f"/ws/classes/teach/{live_class.key}")
     await socket.receive_output(timeout=5)
     assert (await socket.receive_output(timeout=5))["code"] == 1013
     assert not socket_metrics.sockets
@@ -236,7 +236,10 @@ def responses_of_all_addresses(live_class: ClassClient, client: Client, step: in
         texts += [client.get(f"/join/{code}/{address}{query}").content.decode() for address in ("", "part/")]
     texts += [client.get(f"/join/{code}/answer/").content.decode(), client.get("/join/").content.decode()]
     for address in ("", "move/", "results/", "answers.csv"):  # the code is not the key
-        responses = client.get(f"/rooms/{code}/{address}"), client.post(f"/rooms/{code}/{address}", {"reveal": step})
+        responses = (
+            client.get(f"/classes/{code}/{address}"),
+            client.post(f"/classes/{code}/{address}", {"reveal": step}),
+        )
         assert {one.status_code for one in responses} <= {404, 405}
         texts += [one.content.decode() for one in responses]
     return texts
@@ -250,7 +253,7 @@ async def messages_after_answer(live_class: ClassClient, step: int, name: str, g
     assert reply.status_code == 200, reply.content
     sent.append(reply.content.decode())
     await socket.disconnect()
-    again = await connect(f"/ws/rooms/{await code_of(live_class)}", client)  # as after a reload of the page
+    again = await connect(f"/ws/classes/{await code_of(live_class)}", client)  # as after a reload of the page
     sent += await messages_until(again, "mine")
     await again.disconnect()
     sent += await sync_to_async(responses_of_all_addresses)(live_class, client, step)
@@ -271,7 +274,7 @@ async def test_a_deleted_class_closes_its_sockets() -> None:
 
 async def test_a_removed_student_is_disconnected_and_others_stay() -> None:
     live_class = await sync_to_async(opened)()
-    teacher = await connect(f"/ws/rooms/teach/{live_class.key}")
+    teacher = await connect(f"/ws/classes/teach/{live_class.key}")
     (ada, socket), (_, other) = await joined(live_class, "Ada"), await joined(live_class, "Bob")
     for one in (socket, other):
         await messages_until(one, "mine")
@@ -282,7 +285,7 @@ async def test_a_removed_student_is_disconnected_and_others_stay() -> None:
     assert (await socket.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
     messages = await messages_until(teacher, "counts", lambda counts: counts["students"] == 1)
     assert "Ada" not in messages[-1]
-    again = await connect(f"/ws/rooms/{await code_of(live_class)}", ada)
+    again = await connect(f"/ws/classes/{await code_of(live_class)}", ada)
     assert [json.loads(one) for one in await messages_until(again, "over")] == [{"over": REMOVED}], "and nothing else"
     assert (await again.receive_output(timeout=5)) == {"type": "websocket.close", "code": 1000}
     await sync_to_async(live_class.move)(step=2)

@@ -26,7 +26,7 @@ def written() -> WrittenLesson:
 
 
 def address(written: WrittenLesson, step: int = 1) -> str:
-    return reverse("written-room", args=[written.pk, step])
+    return reverse("written-class", args=[written.pk, step])
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_a_class_answers_and_sees_its_results(opened: ClassClient) -> None:
     opened.move(reveal=1)
     assert "is placed on" in opened.part(ada)["parts"]["after"]
     assert "n1" in opened.part(bob)["mine"]
-    assert "A lesson about A shop" in opened.teacher_page("room-results")
-    assert "Ada,1,On which node is the pod placed?,n2,yes" in opened.teacher_page("room-answers")
+    assert "A lesson about A shop" in opened.teacher_page("live-class-results")
+    assert "Ada,1,On which node is the pod placed?,n2,yes" in opened.teacher_page("live-class-answers")
 
 
 def test_a_class_keeps_the_lesson_that_it_started_with(opened: ClassClient, written: WrittenLesson) -> None:
@@ -134,7 +134,7 @@ def test_pages_say_that_no_worker_is_free(pool: Pool, written: WrittenLesson) ->
     ada = opened.join("Ada")
     parts._cache.clear()
     pool.busy = True
-    for page in (f"/rooms/{opened.key}/", f"/wall/{opened.row.code}/", f"/join/{opened.row.code}/"):
+    for page in (f"/classes/{opened.key}/", f"/wall/{opened.row.code}/", f"/join/{opened.row.code}/"):
         answer = (ada if "join" in page else opened.teacher).get(page)
         assert (answer.status_code, "The server is busy" in answer.content.decode()) == (503, True)
     assert opened.answer(ada, 1, "n2").status_code == 503, "the page sends it again"

@@ -98,7 +98,7 @@ def test_a_task_has_the_id_of_the_request_that_sent_it() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("begin", ["/shared/", "/account/invitation/", "/rooms/"])
+@pytest.mark.parametrize("begin", ["/shared/", "/account/invitation/", "/classes/"])
 def test_secrets_in_urls_are_not_logged(
     client: Client, settings: Any, caplog: pytest.LogCaptureFixture, begin: str
 ) -> None:

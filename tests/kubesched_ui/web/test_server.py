@@ -219,16 +219,16 @@ def test_a_response_to_a_client_that_reads_nothing_is_aborted(
 
 def test_the_access_log_contains_no_secret(connection: HTTPConnection, server: str, tmp_path: Path) -> None:
     secret = "s3cret-" * 6
-    for path in (f"/shared/{secret}/", f"/rooms/{secret}/move/?q=s3cret", "/runs/?q=s3cret"):
+    for path in (f"/shared/{secret}/", f"/classes/{secret}/move/?q=s3cret", "/runs/?q=s3cret"):
         connection.request("GET", path)
         assert connection.getresponse().read() == b"taken"
-    with connect(f"{server}ws/rooms/teach/{secret}?token=s3cret", close_timeout=0.1) as socket:
+    with connect(f"{server}ws/classes/teach/{secret}?token=s3cret", close_timeout=0.1) as socket:
         socket.recv()
     log = until(lambda: "WSCONNECT " in (text := (tmp_path / "log").read_text()) and text, "the line of the websocket")
     assert '"GET /shared/.../" 200' in log
-    assert '"GET /rooms/.../move/" 200' in log
+    assert '"GET /classes/.../move/" 200' in log
     assert '"GET /runs/" 200' in log
-    assert '"WSCONNECT /ws/rooms/teach/..."' in log
+    assert '"WSCONNECT /ws/classes/teach/..."' in log
     assert "s3cret" not in log
 
 
