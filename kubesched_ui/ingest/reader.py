@@ -46,9 +46,11 @@ from scheduler_core.snapshot.wrong_input_hints import (
     useless_input_hint,
     wrong_input_hint,
 )
+from scheduler_core.stations.snapshots import extra_kind
 
 Source = bytes | Path
 SMALL = 1_000_000  # bytes of an object without a kind whose fields are examined
+MAX_NEIGHBOURS = 500_000  # objects of kinds that only waits are read from
 MAX_NAME = 253  # maximum number of characters of a name or namespace in Kubernetes
 
 
@@ -57,14 +59,17 @@ def ingest_files(
     limits: Limits | None = None,
     watch: Watch | None = None,
     history: bool = False,
+    neighbours: bool = False,
 ) -> IngestResult:
     """Read an upload: files or archives in any format of docs/formats.md, which together are one cluster.
 
     Objects that the scheduler core rejects are left out with a warning. Raises IngestError for an unreadable text or
     archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
     `history`: whether a database of etcd becomes its changes as a Scenario in virtual time, not its newest state.
+    `neighbours`: whether objects that only waits are read from are kept as well.
     """
     reading = _Reading(limits or Limits(), watch, history)
+    reading.result.neighbours = [] if neighbours else None
     with without_collecting():
         for name, source in files:
             reading.file(name, source)
@@ -141,7 +146,7 @@ class _Reading:
         if not member and (is_audit_log(text) or is_kwok_recording(text) or is_json_trace(text)):
             self._recording(where, text)
             return
-        if member and can_skip(text, self._count):
+        if member and self.result.neighbours is None and can_skip(text, self._count):
             return
         if has_described_node(text) or (is_described_pod(text) and (self.described or self._has_nodes())):
             self.described.append((where, text))
@@ -260,6 +265,8 @@ class _Reading:
 
     def _object(self, found: UploadedObject) -> None:
         kind = lookup(found.kind, found.api_version) if found.kind else None
+        if self.result.neighbours is not None and (kind is None or kind.name == "Event"):
+            self._neighbour(found, self.result.neighbours)
         text = self.templates.text_of(found) if kind is not None and kind.name == "Pod" and self._fits(found) else None
         if text is not None and (template := self.templates.get(text)) is not None:
             self._known_pod(KnownPod(text.values, template), found.where)
@@ -305,6 +312,15 @@ class _Reading:
             self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
         if not self.misspelt.look(kind.name, obj, where) and text is not None and not generated and not odds:
             self.templates.add(found, text, obj, record, notes, dropped)
+
+    def _neighbour(self, found: UploadedObject, neighbours: list[dict[str, Any]]) -> None:
+        """Keep an object of a kind that only waits are read from."""
+        namespace, _, name = _name_of(found.head.metadata).partition("/")
+        head = {"apiVersion": found.api_version, "kind": found.kind}
+        named = {**head, "metadata": {"namespace": namespace, "name": name}}
+        if not extra_kind(named) or not self._fits(found) or len(neighbours) >= MAX_NEIGHBOURS:
+            return
+        neighbours.append(read_object(found.value, found.where, self.limits.max_depth) | head)
 
     def _known_pod(self, pod: KnownPod, where: Where) -> None:
         template = pod.template

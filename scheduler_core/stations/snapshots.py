@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scheduler_core.api.objects import KINDS, Object, Pod, check_metadata, convert, describe, kind_of
@@ -47,13 +47,19 @@ class MissingAnswer(Part):
     stations: list[Stop]
 
 
+def extra_kind(raw: Mapping[str, Any]) -> str:
+    """Return the kind of an undecoded object if only waits are read from it; "" for others."""
+    kind = "Event" if raw.get("kind") == "Event" else recorded_kind(raw)
+    return kind if kind in EXTRA else ""
+
+
 def read_extra(raws: Iterable[Raw]) -> tuple[list[tuple[str, Object]], list[str]]:
     """Return the objects of the kinds that only waits are read from, with their kinds, and notes about unreadable
     ones."""
     found, unreadable = list[tuple[str, Object]](), list[str]()
     for raw in raws:
-        kind = "Event" if raw.get("kind") == "Event" else recorded_kind(raw)
-        if kind not in EXTRA:
+        kind = extra_kind(raw)
+        if not kind:
             continue
         where = describe(raw)
         try:
