@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kubesched_ui.event_log.cycle_batches import trace_of
 from kubesched_ui.exports import parquet
 from kubesched_ui.models import Cycle, Run
 from kubesched_ui.presenters import run_answer
@@ -142,7 +143,9 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
         return {"fixes": pod_fixes.shown(run, row, found, row.number)}
     if row.result not in ("unschedulable", "gated"):
         return {}
-    return {"pending": True, "note": groups.note_of(run, row), "fixes": pod_fixes.fixes_of(run, row)}
+    nominated = trace_of(row).nominated_node
+    found = {"pending": True, "note": groups.note_of(run, row), "nominated": nominated}
+    return found | {"fixes": pod_fixes.fixes_of(run, row)}
 
 
 @require_GET

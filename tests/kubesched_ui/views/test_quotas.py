@@ -49,3 +49,17 @@ def test_the_quotas_after_the_run(client: Client, run: Run) -> None:
     assert "3 used of min 2, max 4; 1 borrowed" in found
     assert "must be in 1..3" in get(client, f"/runs/{run.pk}/quotas/?cycle=9").flat
     assert "/quotas/" not in get(client, f"/runs/{ran(run.scenario).pk}/").flat
+
+
+def test_the_page_of_a_pod_that_evicts_others_is_about_its_cycle(client: Client) -> None:
+    taken = [pod(f"t{i}", "2", nodeName="n1", status={"phase": "Running"}) for i in range(2)]
+    for one in taken:
+        one["metadata"]["namespace"] = "b"
+    quotas = quota("a", {"cpu": "3", "memory": "8Gi"}), quota("b", {"cpu": "1", "memory": "8Gi"})
+    run = ran(scenario(node("n1", "4"), *quotas, *taken, in_a("p", "2")), config=json.dumps(KIND | CONFIG))
+    page = get(client, f"/runs/{run.pk}/pods/a/p/").flat
+    assert "All quotas together guarantee 4 of cpu, of which 4 of cpu are used; the pod requests 2 of cpu." in page
+    assert f'data-load="/runs/{run.pk}/quotas/?cycle=1&amp;pod=a%2Fp"' in page
+    fixes = get(client, f"/runs/{run.pk}/pods/a/p/why/").flat
+    assert "It needs no change: it fits on" in fixes
+    assert "No simulated change" not in fixes
