@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.contenttypes.management import create_contenttypes
 from django.core.management import call_command
 from django.db import connections
+from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
 from tests.examples import SHARES, examples
@@ -53,10 +55,15 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """Record the migrations, so that commands that migrate leave the tables as they are."""
+    """Record the migrations, so that commands that migrate leave the tables as they are.
+
+    Permissions and content types, which nothing reads, are not written again after each test that empties the tables.
+    """
     with django_db_blocker.unblock():
         if connections["default"].vendor == "sqlite":
             call_command("migrate", fake=True, verbosity=0)
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture(scope="session", autouse=True)
