@@ -13,6 +13,7 @@ from tests.browser.shop import shop
 from tests.kubesched_ui.clusters import as_list
 from tests.kubesched_ui.instance import Instance
 from tests.kubesched_ui.recordings import node, pod
+from tests.scheduler_core.evidence.logs import text
 
 DROP = """async ([name, text]) => {
   const data = new DataTransfer();
@@ -305,3 +306,12 @@ def test_an_error_of_an_upload_is_shown_at_the_drop_zone(page: Page) -> None:
     assert page.url.endswith("/")
     page.evaluate(DROP, ["shop.json", shop().decode()])  # and the next one is accepted
     page.wait_for_url("**/runs/*/")
+
+
+def test_a_dropped_log_opens_the_page_of_what_it_tells(page: Page) -> None:
+    page.goto("/")
+    page.evaluate(DROP, ["scheduler.log", text()])
+    expect(page.get_by_role("heading", name="This is a log of kube-scheduler")).to_be_visible()
+    expect(page.locator("pre")).to_contain_text("attempt 1: bound to n2")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
