@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.values import as_text, member
 from kubesched_ui.ingest.warnings import UNKNOWN_FIELD, UnknownFields, Warnings
 from scheduler_core.api import objects as core
+from scheduler_core.config.document import read_documents
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
+from scheduler_core.evidence import scheduler_log
 from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
 from scheduler_core.live.recorded_audit_log import is_audit_log
 from scheduler_core.recording.restore import without_collecting
@@ -97,6 +100,7 @@ class _Reading:
         self.counted: set[int] = set()  # objects of kinds that are not stored
         self.names = GeneratedNames()
         self.recordings: list[tuple[Where, dict[str, Any]]] = []  # recorded changes, each as a Scenario document
+        self.logs: list[tuple[IngestError, bytes]] = []  # of kube-scheduler, which are no cluster
         self.described: list[tuple[Where, bytes]] = []  # texts of `kubectl describe`
         self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
 
@@ -152,6 +156,9 @@ class _Reading:
             self.described.append((where, text))
             return
         if what := wrong_input_hint(text):
+            if not member and b".go:" in text[:MAX_EXAMINED] and scheduler_log.is_scheduler_log(text):
+                self.logs.append((IngestError(where, what), text))
+                return
             raise IngestError(where, what)
         self.text = text
         hint = Hint.from_path(where.file)
@@ -186,6 +193,22 @@ class _Reading:
 
     def _has_nodes(self) -> bool:
         return any(kind == "Node" for kind, _, _ in self.result.records)
+
+    def _use_logs(self) -> None:
+        """Take the configuration of a log of kube-scheduler. Raises IngestError if no cluster came with it."""
+        for error, text in self.logs:
+            if not self.result.records and not self.result.time:
+                raise error
+            name = shown(error.where.file)
+            with suppress(InputError):
+                log = scheduler_log.read(text, name)
+                found = read_documents(log.configuration, name) if not self.configs.text else []
+                for document in found[:1]:
+                    self.configs.document(Config(msgspec.json.encode(document), error.where))
+                    self.warnings.say(Warn("config", f"the configuration is that of {name}", file=name))
+            what = "is a log of kube-scheduler, which is no part of the cluster"
+            command = f"`python -m scheduler_core log {name} --cluster SNAPSHOT` compares both"
+            self.warnings.say(Warn("skipped-file", f"{name} {what}: {command}", file=name))
 
     def _keep_recorded(self) -> None:
         """Keep recorded changes, instead of the objects of their kinds in other files, which are of another time."""
@@ -450,6 +473,7 @@ class _Reading:
     def finish(self) -> IngestResult:
         self._keep_described()
         self._keep_recorded()
+        self._use_logs()
         result = self.result
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():

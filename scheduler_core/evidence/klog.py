@@ -36,7 +36,7 @@ _JSON_MESSAGE = re.compile(rb'"msg"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _DOCKER = re.compile(rb'\{\s*"log"\s*:')
 _SECRET = re.compile(
     r"(?i)\bbearer\s+[\w.~+/-]{8}|authorization['\"]?\s*[:=]|-----BEGIN |\beyJ[\w-]{8,}\.|"
-    r"(?:token|password|client-key-data|client-certificate-data)['\"]?\s*[:=]\s*['\"]?[\w.~+/-]{8}"
+    r"(?:token|password|client-key-data|client-certificate-data|keyData)['\"]?\s*[:=]\s*['\"]?[\w.~+/-]{8}"
 )
 _DECODER = json.JSONDecoder()
 

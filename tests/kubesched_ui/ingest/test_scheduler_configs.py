@@ -10,6 +10,7 @@ from kubesched_ui.ingest.yaml_writer import to_yaml
 from scheduler_core.config.loader import load
 from scheduler_core.releases import RELEASES
 from tests.kubesched_ui.clusters import ingested
+from tests.scheduler_core.evidence.logs import text as scheduler_log_text
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 GROUP = "kubescheduler.config.k8s.io"
@@ -130,3 +131,15 @@ def test_the_configz_of_another_component_is_no_configuration() -> None:
     result = ingested(NODE, {"componentconfig": {"kind": "KubeletConfiguration"}})
     assert result.config == ""
     assert [warning.code for warning in result.warnings] == ["broken"]
+
+
+def test_a_log_of_kube_scheduler_gives_its_configuration() -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\n\tkind: KubeSchedulerConfiguration"
+    begin = 'I1231 23:59:59.000000   18787 configfile.go:94] "Using component config" config=<\n'
+    log = f"{begin}\t{config}\n >\n{scheduler_log_text()}".encode()
+    cluster = b"kind: Node\napiVersion: v1\nmetadata: {name: n1}\n"
+    result = ingest_files([("scheduler.log", log), ("node.yaml", cluster)])
+    assert result.config == "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    assert any("is a log of kube-scheduler" in warning.message for warning in result.warnings)
+    with pytest.raises(IngestError, match="is a log of kube-scheduler"):
+        ingest_files([("scheduler.log", log)])
