@@ -22,6 +22,7 @@ MAX_COMMAND = 300  # characters
 CORDON = "node.kubernetes.io/unschedulable"
 KINDS = {
     "Deployment": ("deployment", "deployments", "deploy"),
+    "Job": ("job", "jobs"),
     "Node": ("node", "nodes", "no"),
     "PersistentVolume": ("persistentvolume", "persistentvolumes", "pv"),
     "PersistentVolumeClaim": ("persistentvolumeclaim", "persistentvolumeclaims", "pvc"),
