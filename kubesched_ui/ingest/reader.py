@@ -49,7 +49,7 @@ from scheduler_core.snapshot.wrong_input_hints import (
     useless_input_hint,
     wrong_input_hint,
 )
-from scheduler_core.stations.snapshots import extra_kind
+from scheduler_core.stations.extra_kinds import extra_kind
 
 Source = bytes | Path
 SMALL = 1_000_000  # bytes of an object without a kind whose fields are examined

@@ -9,6 +9,7 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain import Answer
 from scheduler_core.explain.answer import PendingWorkload
 from scheduler_core.simulation import Simulation
+from scheduler_core.stations.snapshots import add_stations
 from scheduler_core.suggestions.answers import answers_of
 
 # What is explained at the end of a run, in cycles times nodes; the rest is explained when a user opens it.
@@ -30,6 +31,7 @@ def explained(
     """
     most = max(1, (limit or CYCLES_TIMES_NODES) // (len(simulation.nodes) + AS_NODES))
     found = answers_of(simulation, only, last, fixes=False, like=pod, most=most)
+    add_stations(simulation, found)
     return [row_of(alike.answer, alike.pods) for alike in found]
 
 

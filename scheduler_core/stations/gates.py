@@ -24,14 +24,16 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     found = kueue.wait_of(pod, around) if ours else None
     if found is None and f"{KUEUE}/topology" in ours:
         found = kueue.topology_wait(pod, around)
+    if found is not None and found.cause == kueue.KUEUE_UNKNOWN and not found.writer:
+        found.says, found.sentence = [found.sentence, *found.says], ""  # the scheduler's answer says more
     if found is None and ours:
         text = f"Its Workload is admitted, and gate {listing(ours)} is left, which Kueue removes."
         found = Wait(ADMISSION, text, cause=kueue.KUEUE_CAUSE)
     rest = [f"gate {gate} is removed by {OWNERS.get(gate) or 'the component that set it'}" for gate in others]
     if found is None:
         return Wait(ADMISSION, "", rest, since=seconds(pod.metadata.creation_timestamp))
-    if others:
+    if others and found.sentence:
         found.sentence += f" Then gate{'s' if len(others) > 1 else ''} {listing(others)} must be removed as well."
-        found.says = [*found.says, *rest]
+    found.says = [*found.says, *rest]
     found.since = found.since or seconds(pod.metadata.creation_timestamp)
     return found

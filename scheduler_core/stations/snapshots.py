@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from scheduler_core.api.objects import KINDS, Object, Pod, check_metadata, convert, describe, kind_of
+from scheduler_core.api.objects import Object, Pod, check_metadata, convert, describe, kind_of
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, Part, PendingWorkload, Stop
-from scheduler_core.live.kinds import recorded_kind
 from scheduler_core.live.objects import TYPES
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Listed
+from scheduler_core.simulation import Simulation
 from scheduler_core.stations import engine
 from scheduler_core.stations.creation import missing_pods
+from scheduler_core.stations.extra_kinds import extra_kind
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.waits import NOT_CREATED
+from scheduler_core.suggestions.answers import AlikePods
 
 Raw = dict[str, Any]
-EXTRA = frozenset(TYPES) - frozenset(KINDS)
-"""Kinds that only waits are read from."""
 _EVENT_FIELDS = {
     "regarding": "involvedObject",
     "note": "message",
@@ -45,12 +45,6 @@ class MissingAnswer(Part):
     says: list[str]
     workload: PendingWorkload
     stations: list[Stop]
-
-
-def extra_kind(raw: Mapping[str, Any]) -> str:
-    """Return the kind of an undecoded object if only waits are read from it; "" for others."""
-    kind = "Event" if raw.get("kind") == "Event" else recorded_kind(raw)
-    return kind if kind in EXTRA else ""
 
 
 def read_extra(raws: Iterable[Raw]) -> tuple[list[tuple[str, Object]], list[str]]:
@@ -119,3 +113,16 @@ def missing(around: Surroundings) -> Iterator[MissingAnswer]:
         yield MissingAnswer(
             None, NOT_CREATED, wait.sentence, wait.station, wait.says, found.owner, engine.strip_without_pod(wait)
         )
+
+
+def add_stations(simulation: Simulation, found: Sequence[AlikePods]) -> None:
+    """Add to answers of a run where their pods wait, as far as the pods and the cluster of the run show it."""
+    infos = {info.key: info for info in simulation.pending}
+    pods = [info.pod for info in simulation.pending]
+    around = surroundings_of(pods, (), simulation.cluster, simulation.scheduler.profiles)
+    for alike in found:
+        info = infos.get(alike.answer.pod)
+        if info is not None:
+            wait = engine.wait_of(info.pod, info, around, alike.answer)
+            engine.apply(wait, alike.answer)
+            alike.answer.stations = engine.strip_of(info.pod, wait, around)

@@ -69,7 +69,7 @@ class Surroundings:
         self.cluster = cluster
         self.schedulers = schedulers
         self.events = EventIndex(store.objects("Event"))
-        self.activity = Activity.of_store(store)
+        self._activity: Activity | None = None
         self.kueue_queues: dict[str, list[tuple[int, float, str]]] | None = None  # the order in each ClusterQueue
         self.node_groups: tuple[Object, Sequence[Any]] | None = (
             None  # the ConfigMap of cluster-autoscaler, and its groups
@@ -77,6 +77,13 @@ class Surroundings:
         self._workloads: dict[tuple[str, str], KueueWorkload] | None = None
         self._pods: dict[Owner, list[Pod]] | None = None
         self._members: Counter[tuple[str, str]] = Counter()  # (namespace, group of Volcano or KAI) -> pods
+
+    @property
+    def activity(self) -> Activity:
+        """When each scheduler last acted."""
+        if self._activity is None:
+            self._activity = Activity.of_store(self.store)
+        return self._activity
 
     def forget(self, kind: str) -> None:
         """Drop the index over the objects of a kind, after one of them has changed."""
