@@ -30,8 +30,16 @@ def imports(package: str) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(_imported(file, known)) - {name} for name, file in known.items()}
 
 
+def statements(block: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements of a module and of its blocks. `ast.walk` takes three times as long, for the expressions."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(block, name, ()):
+            yield inner
+            yield from statements(inner)
+
+
 def _imported(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    for statement in ast.walk(ast.parse(file.read_text())):
+    for statement in statements(ast.parse(file.read_text())):
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names if alias.name in known)
         elif isinstance(statement, ast.ImportFrom) and statement.module:

@@ -13,6 +13,7 @@ from scheduler_core.framework.interface import POINTS
 from scheduler_core.plugins import REGISTRY
 from scheduler_core.releases import FRAMEWORK
 from scheduler_core.releases.feature_gates import GATES
+from tests.architecture import statements
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_core"
@@ -31,7 +32,7 @@ SHARED_FILES = dict.fromkeys(("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "Ci
 
 def imported(file: Path) -> Iterator[str]:
     """Yield the modules that a file imports, anywhere in it."""
-    for statement in ast.walk(ast.parse(file.read_text())):
+    for statement in statements(ast.parse(file.read_text())):
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom):
