@@ -24,6 +24,7 @@ FILE_LIBRARIES = {
     "experiments/tune.py": {"optuna"},
     "live/aiohttp_transport.py": {"aiohttp", "yarl"},
     "live/kubeconfig_credentials.py": {"aiohttp", "kubernetes_asyncio"},
+    "mcp_server/server.py": {"mcp"},
 }
 
 # In upstream these three are in one file: noncsi.go.
