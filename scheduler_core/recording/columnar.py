@@ -45,9 +45,10 @@ def _pack_texts(column: Iterable[str]) -> tuple[list[str], tuple[int, bytes]]:
 
 
 def _pack_json(column: Sequence[Any]) -> tuple[list[str], tuple[int, bytes]]:
+    index: dict[str, int] = {}
     values = {id(value): value for value in column}  # rows often have the same object
-    texts = {key: msgspec.json.encode(value).decode() for key, value in values.items()}
-    return _pack_texts([texts[id(value)] for value in column])
+    numbers = {key: index.setdefault(msgspec.json.encode(one).decode(), len(index)) for key, one in values.items()}
+    return list(index), _pack_ints([numbers[id(value)] for value in column])
 
 
 _PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts, JSON: _pack_json}
