@@ -16,7 +16,7 @@ import msgspec
 
 from scheduler_core.api.objects import timestamp
 from scheduler_core.api.text_checks import escaped
-from scheduler_core.cluster.formatting import count, some
+from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Part
@@ -162,9 +162,9 @@ def sentence(answer: EventReport) -> str:
     """Return one sentence about all events."""
     waiting = [pod for one in answer.waiting for pod in one.pods]
     wait = f"{count(len(waiting), 'pod')} wait{'s' if len(waiting) == 1 else ''} for a node"
-    parts = [wait, f"{len(answer.bound):,} were bound"]
+    parts = [wait, f"{len(answer.bound):,} {agree(len(answer.bound), 'were bound')}"]
     if answer.evicted:
-        parts.append(f"{len(answer.evicted):,} were evicted")
+        parts.append(f"{len(answer.evicted):,} {agree(len(answer.evicted), 'were evicted')}")
     if answer.never_created:
         parts.append(f"{some(list(answer.never_created), 3)} could not create pods")
     return f"By {count(answer.events, 'event')}, {', '.join(parts)}."

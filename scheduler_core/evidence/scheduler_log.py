@@ -148,13 +148,13 @@ def read(data: bytes, path: str) -> SchedulerLog:
 
 def _notes(klog: Klog, log: SchedulerLog, reader: _TimelineReader) -> Iterator[str]:
     if klog.secret:
-        yield f"{count(klog.secret, 'line')} with a token or a certificate were left out"
+        yield f"left out, because of a token or a certificate: {count(klog.secret, 'line')}"
     if klog.cut:
-        yield f"{count(klog.cut, 'line')} were not complete and were left out"
+        yield f"left out, because not complete: {count(klog.cut, 'line')}"
     if reader.more_scores:
-        yield f"{count(reader.more_scores, 'score')} after the first {MAX_SCORES:,} were left out"
+        yield f"left out after the first {MAX_SCORES:,}: {count(reader.more_scores, 'score')}"
     if reader.more_entries:
-        yield f"{count(reader.more_entries, 'entry', 'entries')} after the first {MAX_ENTRIES:,} were left out"
+        yield f"left out after the first {MAX_ENTRIES:,}: {count(reader.more_entries, 'entry', 'entries')}"
     if not reader.seen["Attempting to schedule pod"]:
         yield "attempts, arrivals and deletions are not logged below -v=3: each result stands for an attempt"
     if not reader.seen["Pod moved to an internal scheduling queue"]:

@@ -268,7 +268,7 @@ def test_an_error_of_the_configuration_names_its_file(cli):
 def test_events_without_a_cluster(cli):
     path = cli.snapshot(*LIFE_OF_EVENTS)
     found = cli.out("explain", path, code=1)
-    assert found.startswith("By 5 events, 1 pod waits for a node, 1 were bound")
+    assert found.startswith("By 5 events, 1 pod waits for a node, 1 was bound")
     assert "\n1 pod, 2 messages: shop/b\n  shop/b: None of 3 nodes takes the pod: 3 lack cpu.\n" in found
     assert cli.out("explain", path, "--pod", "shop/a") == "shop/a: bound to n1\n"
     assert "Pod shop/x: has no event about scheduling" in cli.error("explain", path, "--pod", "shop/x")

@@ -80,7 +80,7 @@ def test_every_form_says_the_same(form: str) -> None:
     assert found.evicted == {"shop/c": "evicted by preemption"}
     assert found.never_created == {"ReplicaSet shop/web": QUOTA}
     assert sentence(found) == (
-        "By 5 events, 1 pod waits for a node, 1 were bound, 1 were evicted, ReplicaSet shop/web could not create pods."
+        "By 5 events, 1 pod waits for a node, 1 was bound, 1 was evicted, ReplicaSet shop/web could not create pods."
     )
     assert "kubectl get nodes,pods" in found.adds
 
