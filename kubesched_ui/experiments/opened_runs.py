@@ -90,6 +90,7 @@ def open_run(row: ExperimentCell, place: int | None = None) -> tuple[Run, bool]:
 def settings_of(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     """Return the settings of a run that decides as the cell does."""
     wanted: dict[str, Any] = {"release": cell.release, "config": cell.configuration, "seed": cell.seed}
+    wanted["unknown_plugins"] = cell.unknown_plugins
     if cell.virtual_time:
         wanted = defaults(scenario, in_time=True) | wanted | ({} if cell.until is None else {"until": cell.until})
     return asdict(RunSettings(**wanted))

@@ -18,7 +18,6 @@ import numpy as np
 from scheduler_core.api.objects import Node, Object
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.loader import load
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
@@ -127,7 +126,7 @@ class Capacity(ExperimentQuestion):
 
 def _cells(base: Cell, wanted: CapacityParameters, scenario: ScenarioInput) -> Iterator[Cell]:
     release = get_release(base.release)
-    schedulers = load(base.configuration or None, release).schedulers
+    schedulers = base.loaded().schedulers
     templates = []
     for number, pod in enumerate(wanted.pods):
         one = template_of(pod, f"spec.capacity.pods[{number}]", scenario, release)
@@ -141,7 +140,7 @@ def _cells(base: Cell, wanted: CapacityParameters, scenario: ScenarioInput) -> I
             one.name = f"{one.name} ({number})"
         if keys[_key(one)] > 1:
             one.pod["metadata"]["name"] += f"-{number}"
-    nodes = [obj for obj in scenario.prepared(base.release, base.configuration).objects if isinstance(obj, Node)]
+    nodes = [obj for obj in scenario.prepared_for(base, 0).objects if isinstance(obj, Node)]
     sizes = Counter(node_groups(nodes, wanted.group_label).values())
     groups = [name for name, _ in sizes.most_common(MAX_GROUPS)] if wanted.by_group and len(sizes) > 1 else []
     for mix in [[one] for one in templates] if wanted.separately else [templates]:
@@ -168,7 +167,7 @@ def _simulation(
     cell: Cell, scenario: ScenarioInput, group: str | None, label: str
 ) -> tuple[Simulation, dict[str, str]]:
     """Return the simulation of a cell, whose nodes of the group have GROUP_LABEL, and the group of each node."""
-    objects: list[Object] = scenario.prepared(cell.release, cell.configuration, cell.seed).objects
+    objects: list[Object] = scenario.prepared_for(cell).objects
     groups = node_groups([obj for obj in objects if isinstance(obj, Node)], label)
     if group is not None:
         objects = [

@@ -134,7 +134,7 @@ def _capacity(cell: Cell, result: Result, scenario: ScenarioInput, place: int) -
         simulation = scenario.changed_simulation(cell)
         nodes: dict[str, str] = {}
         if group is not None:
-            prepared = scenario.prepared(cell.release, cell.configuration, cell.seed).objects
+            prepared = scenario.prepared_for(cell).objects
             nodes = node_groups([obj for obj in prepared if isinstance(obj, Node)], parameters["group_label"])
         labels = {"metadata": {"labels": {GROUP_LABEL: group}}}
         found: list[Raw] = [

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from scheduler_core.config.loader import load
+from scheduler_core.config.unknown_plugins import Unknown
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.parameters import Section, refuse, seconds_of
@@ -79,7 +80,8 @@ class SeedRange(StrictStruct, kw_only=True):
 
 class ExperimentSpec(StrictStruct, kw_only=True):
     """A grid of runs, and the question that they answer: every scenario with every release, configuration, seed and set
-    of changes. `outcomes`: whether each cell stores where its pods are; by default, if there are few cells."""
+    of changes. `unknown_plugins`: whether plugins that are not built in are an error. `outcomes`: whether each cell
+    stores where its pods are; by default, if there are few cells."""
 
     question: str = "compare"
     scenarios: list[ScenarioReference]
@@ -88,6 +90,7 @@ class ExperimentSpec(StrictStruct, kw_only=True):
         default_factory=lambda: [NamedConfiguration(name="default")]
     )
     seeds: SeedRange | list[int] = msgspec.field(default_factory=lambda: [0])
+    unknown_plugins: Unknown = "error"
     changes: list[NamedChanges] = msgspec.field(default_factory=lambda: [NamedChanges(name="unchanged")])
     virtual_time: bool = False
     until: Duration | None = None
@@ -137,6 +140,7 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
             scenario=scenario.key,
             release=release,
             configuration=text,
+            unknown_plugins=spec.unknown_plugins,
             seed=seed,
             changes=changes.changes,
             virtual_time=spec.virtual_time,
@@ -226,7 +230,7 @@ def _check_configurations(spec: ExperimentSpec) -> None:
         checked.add(one.text)
         for release in releases:
             with inside(f"spec.configurations[{i}].config", f"Kubernetes {release.name}: "):
-                load(one.text, release)
+                load(one.text, release, unknown=spec.unknown_plugins)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class Loss(ExperimentQuestion):
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterable[Cell]:
         wanted = experiment.spec.section(LossParameters)
         for cell in cells_of(experiment):
-            prepared = scenarios[cell.scenario].prepared(cell.release, cell.configuration, cell.seed)
+            prepared = scenarios[cell.scenario].prepared_for(cell)
             nodes = [obj for obj in prepared.objects if isinstance(obj, Node)]
             batches = list(_batches(wanted, _chosen(wanted, nodes)))
             kinds: list[tuple[dict[str, Any], dict[str, str]]] = [({"mode": wanted.mode}, {})]

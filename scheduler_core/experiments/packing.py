@@ -34,7 +34,6 @@ from scheduler_core.api.objects import (
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.config.loader import load
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.document import GRID_LABELS, Experiment, cells_of
 from scheduler_core.experiments.parameters import Measure, PackingParameters, PendingPods
@@ -165,11 +164,11 @@ class PlacedWorkload:
     def __init__(self, cell: Cell, scenario: ScenarioInput, check: Check) -> None:
         self.cell, self._check = cell, check
         self.release = get_release(cell.release)
-        self.configuration = load(cell.configuration or None, self.release)
+        self.configuration = cell.loaded()
         changes = read_changes(cell.changes)
         self._decisions = decisions([Stage(at=1, changes=changes)])
         base = scenario.changed_simulation(cell)
-        prepared = scenario.prepared(cell.release, cell.configuration, cell.seed)
+        prepared = scenario.prepared_for(cell)
         listed = {obj.key: position for position, obj in enumerate(prepared.objects) if isinstance(obj, Pod)}
         cluster = base.cluster
         everything = [*cluster.pods.values(), *base.pending]

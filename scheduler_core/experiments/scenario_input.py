@@ -12,6 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from scheduler_core.api.objects import Node, Object, Pod
+from scheduler_core.config.configuration import Configuration
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
@@ -83,11 +84,15 @@ class ScenarioInput:
         plain = {"cell": content, "choices": choices, "results": RESULTS_VERSION}
         return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
-    def prepared(self, release_name: str, configuration: str = "", seed: int = 0) -> Prepared:
+    def prepared_for(self, cell: Cell, seed: int | None = None) -> Prepared:
+        """Return the prepared objects of a cell, or those that it has with another seed. Raises InputError."""
+        return self.prepared(cell.release, cell.loaded(), cell.seed if seed is None else seed)
+
+    def prepared(self, release_name: str, configuration: Configuration | None = None, seed: int = 0) -> Prepared:
         """Return the prepared objects for a release and the schedulers of a configuration. Cells share them, so the
         objects must not be changed. `seed`: for the names of pods that are created for workloads. Raises InputError."""
         release = get_release(release_name)
-        schedulers = frozenset(load(configuration or None, release).schedulers)
+        schedulers = frozenset((configuration or load(None, release)).schedulers)
         first = self._prepare(release_name, schedulers, 0)
         # Without such pods, all seeds have the same objects.
         return self._prepare(release_name, schedulers, seed) if first.made and seed else first
@@ -111,12 +116,12 @@ class ScenarioInput:
         different seeds can be compared. Raises InputError."""
         if not cell.seed:
             return {}
-        made, first = (self.prepared(cell.release, cell.configuration, seed).made for seed in (cell.seed, 0))
+        made, first = (self.prepared_for(cell, seed).made for seed in (cell.seed, 0))
         return {pod.key: stable.key for pod, stable in zip(made, first, strict=True)}
 
     def workload_of(self, cell: Cell) -> dict[str, str]:
         """Map each pod of the scenario to its workload (`metrics.groups.workloads`). Raises InputError."""
-        prepared = self.prepared(cell.release, cell.configuration, cell.seed)
+        prepared = self.prepared_for(cell)
         if id(prepared) not in self._workloads:
             _make_space(self._workloads)
             pods = (obj for obj in prepared.objects if isinstance(obj, Pod))
@@ -127,9 +132,8 @@ class ScenarioInput:
         """Return the single pass of a cell at its beginning, with the changes planned before its first cycle. It
         decides as a run with these settings does. `objects`: instead of those of the scenario. Raises InputError."""
         if objects is None:
-            objects = self.prepared(cell.release, cell.configuration, cell.seed).objects
-        config = cell.configuration or None
-        simulation = Simulation(objects, release=cell.release, config=config, seed=cell.seed, timer=lambda: 0)
+            objects = self.prepared_for(cell).objects
+        simulation = Simulation(objects, release=cell.release, config=cell.loaded(), seed=cell.seed, timer=lambda: 0)
         if cell.changes:
             plan_single_pass(simulation, [Stage(at=1, changes=read_changes(cell.changes))], 0)
         return simulation
@@ -148,8 +152,7 @@ class ScenarioInput:
         scenario = msgspec.convert(plain, Scenario)
         scenario.spec.objects = self.objects()
         release = get_release(cell.release)
-        configuration = load(cell.configuration or None, release)
-        run = ScenarioRun(scenario, choices=self.choices, release=release, configuration=configuration)
+        run = ScenarioRun(scenario, choices=self.choices, release=release, configuration=cell.loaded())
         run.engine.max_records, run.engine.max_pods = self.max_records, self.max_pods
         if cell.changes:
             plan_virtual_time(run, [Stage(at=1, changes=read_changes(cell.changes))])

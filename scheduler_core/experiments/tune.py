@@ -72,7 +72,7 @@ class Tune(ExperimentQuestion):
         cells = spec.size * tune.trials
         problem = f"{tune.trials} trials would have {cells:,} cells; at most {MAX_CELLS:,} are allowed"
         refuse(cells > MAX_CELLS, "spec.tune.trials", problem)
-        SearchSpace.create(tune, spec.configurations[0].text, spec.releases[0])
+        SearchSpace.create(tune, spec.configurations[0].text, spec.releases[0], spec.unknown_plugins)
 
     def plan(self, experiment: Experiment, scenarios: Mapping[str, ScenarioInput]) -> Iterator[Cell]:
         """Yield the cells of the first round: the given configuration, the other strategies with its weights, and
@@ -114,7 +114,9 @@ def _parameters(experiment: Experiment) -> TuneParameters:
 
 def _space(experiment: Experiment) -> SearchSpace:
     spec = experiment.spec
-    return SearchSpace.create(_parameters(experiment), spec.configurations[0].text, spec.releases[0])
+    return SearchSpace.create(
+        _parameters(experiment), spec.configurations[0].text, spec.releases[0], spec.unknown_plugins
+    )
 
 
 def _seed(experiment: Experiment, turn: int) -> int:

@@ -12,6 +12,7 @@ import yaml
 
 from scheduler_core.config.discovery import find
 from scheduler_core.config.loader import load
+from scheduler_core.config.unknown_plugins import Unknown
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.parameters import TuneParameters
 from scheduler_core.releases import Release, get_release
@@ -38,11 +39,13 @@ class SearchSpace:
     base_strategy: str = "LeastAllocated"
 
     @staticmethod
-    def create(parameters: TuneParameters, configuration: str, release_name: str) -> SearchSpace:
+    def create(
+        parameters: TuneParameters, configuration: str, release_name: str, unknown: Unknown = "error"
+    ) -> SearchSpace:
         """Return the space of a configuration ("" for the default of the release). Raises InputError."""
         release = get_release(release_name)
         base = _raw(configuration, release)
-        loaded = load(configuration or None, release)
+        loaded = load(configuration or None, release, unknown=unknown)
         weights: dict[str, int] = {}
         for profile in loaded.profiles:
             weights |= dict(profile.plugins["score"])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
@@ -85,7 +86,7 @@ def test_the_address_depends_on_everything_but_labels(tmp_path: Path) -> None:
     address = scenario.address_of(CELL)
     assert len(address) == 64
     fields = {"question": "noise", "release": "1.33", "configuration": "{}", "seed": 1, "changes": [{"cordon": "n1"}]}
-    fields |= {"virtual_time": True, "until": 5.0, "parameters": {"outcomes": True}}
+    fields |= {"unknown_plugins": "leave_out", "virtual_time": True, "until": 5.0, "parameters": {"outcomes": True}}
     plain = {"question": "compare", "scenario": "cluster", "release": "1.34"}
     others = [scenario.address_of(Cell(**plain | {name: value})) for name, value in fields.items()]  # type: ignore[arg-type]
     assert len({address, *others}) == len(fields) + 1
@@ -111,3 +112,14 @@ def test_a_workload_with_too_many_pods_is_refused(tmp_path: Path) -> None:
     scenario.max_pods = 10
     with pytest.raises(InputError, match="would have 20 pods, which is more than 10"):
         scenario.simulation(CELL)
+
+
+def test_plugins_that_are_not_built_in_are_left_out_on_request(tmp_path: Path) -> None:
+    scenario = snapshot(tmp_path, node("n1"), pod("a"))
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config = json.dumps(head | {"profiles": [{"plugins": {"score": {"enabled": [{"name": "Unheard"}]}}}]})
+    cell = Cell(question="compare", scenario="s", release="1.34", configuration=config)
+    with pytest.raises(InputError, match="Unheard"):
+        scenario.simulation(cell)
+    left_out = structs.replace(cell, unknown_plugins="leave_out")
+    assert placed(scenario, left_out) == {"default/a": "n1"}
