@@ -212,10 +212,6 @@ def parsed(name: str, data: bytes, scenario: dict[str, Any] | None = None) -> Le
     if bool(head.scenario) == (scenario is not None):
         problem = "is stored separately; remove it" if scenario is not None else "is missing"
         raise LessonError(file, line_of(source, "scenario") + 1 if head.scenario else 2, f"scenario: {problem}")
-    if scenario is not None and (own := [name for name, run in head.runs.items() if run.scenario]):
-        raise LessonError(
-            file, line_of(source, f"runs.{own[0]}.scenario") + 1, "a run has a scenario only in the course"
-        )
     head.scenario = head.scenario or scenario or ""
     _check_markup(file, lines, end + 1, head)
     lesson = LessonFile(name, head, list(_sections(file, lines, end + 1)), source)

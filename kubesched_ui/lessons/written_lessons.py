@@ -82,9 +82,10 @@ def _lesson(pk: int, updated_at: datetime, scenario_id: int) -> Lesson:
     scenario = Scenario._base_manager.get(pk=scenario_id)
     file = parser.parsed(f"lesson-{pk}", written.text.encode(), spec_of(scenario))
     for name, settings in file.head.runs.items():
-        if settings.extender or settings.plugins:
+        if settings.own or settings.scenario:
             raise file.error(
-                f"runs.{name}", "must not have `extender` or `plugins`; only lessons of the course have them"
+                f"runs.{name}",
+                "must not have `extender`, `plugins` or `scenario`; only lessons of the course have them",
             )
     return Lesson(file)
 

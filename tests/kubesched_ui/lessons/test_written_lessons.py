@@ -87,6 +87,11 @@ def test_lessons_of_the_product_can_be_imported() -> None:
         ('node_of("web")', "9 ** 9 ** 9", "Pow, which expressions do not allow"),
         ("lights:", "scenario: 01-fit\nlights:", "scenario: is stored separately; remove it Line 4 of the Markdown"),
         ("steps:", "runs: {run: {extender: {}}}\nsteps:", "must not have `extender`"),
+        (
+            "steps:",
+            "runs: {run: {scenario: {objects: []}}, other: {scenario: {until: 5}}}\nsteps:",
+            "must not have `extender`",
+        ),
         ("---\n", "", "must begin with a head in YAML"),
     ],
 )
