@@ -138,14 +138,15 @@ def quotas(request: HttpRequest, run_id: int) -> HttpResponse:
 
 def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     """Return the fixes that place the pod, on a node if one is given. Raises InputError, NotRecorded."""
+    nominated = trace_of(row).nominated_node
     if node:
         found = msgspec.to_builtins(remedies.winning_of(run, row, node).fixes)
-        return {"fixes": pod_fixes.shown(run, row, found, row.number)}
+        fixes = pod_fixes.shown(run, row, found, row.number)
+        return {"fixes": fixes, "nominated": nominated if nominated == node else ""}
     if row.result not in ("unschedulable", "gated"):
         return {}
-    nominated = trace_of(row).nominated_node
-    found = {"pending": True, "note": groups.note_of(run, row), "nominated": nominated}
-    return found | {"fixes": pod_fixes.fixes_of(run, row)}
+    note, fixes = groups.note_of(run, row), pod_fixes.fixes_of(run, row)
+    return {"pending": True, "note": note, "nominated": nominated, "fixes": fixes}
 
 
 @require_GET

@@ -60,6 +60,7 @@ def test_the_page_of_a_pod_that_evicts_others_is_about_its_cycle(client: Client)
     page = get(client, f"/runs/{run.pk}/pods/a/p/").flat
     assert "All quotas together guarantee 4 of cpu, of which 4 of cpu are used; the pod requests 2 of cpu." in page
     assert f'data-load="/runs/{run.pk}/quotas/?cycle=1&amp;pod=a%2Fp"' in page
-    fixes = get(client, f"/runs/{run.pk}/pods/a/p/why/").flat
-    assert "It needs no change: it fits on" in fixes
-    assert "No simulated change" not in fixes
+    for query, other in (("", "No simulated change"), ("?node=n1", "No suggested fix")):
+        fixes = get(client, f"/runs/{run.pk}/pods/a/p/why/{query}").flat
+        assert "It needs no change: it fits on" in fixes
+        assert other not in fixes
