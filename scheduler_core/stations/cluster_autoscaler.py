@@ -18,7 +18,7 @@ from scheduler_core.live.objects import Event
 from scheduler_core.stations.autoscaler_word import AutoscalerWord
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
-from scheduler_core.stations.waits import AUTOSCALER_REFUSED, NODE_COMING, Wait, quoted
+from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
 
 WRITER = "cluster-autoscaler"
 PROMISE, REFUSAL = "TriggeredScaleUp", "NotTriggerScaleUp"
@@ -48,7 +48,7 @@ def word_about(pod: Pod, around: Surroundings) -> AutoscalerWord | None:
         return None
     if event.reason == REFUSAL:
         return AutoscalerWord(False, _refused(pod, event, around))
-    groups = _GROUP.findall(event.message)
+    groups = _GROUP.findall(event.message[:MOST_READ])
     failures = [
         failed
         for failed in _failures(around)
@@ -94,7 +94,7 @@ def _arrived(group: AutoscaledGroup | None, wanted: int) -> bool:
 
 
 def _refused(pod: Pod, event: Event, around: Surroundings) -> Wait:
-    _, _, listed = event.message.partition(": ")
+    _, _, listed = event.message[:MOST_READ].partition(": ")
     reasons = [(int(found[1]), found[2]) if (found := _REASON.fullmatch(one)) else (0, one) for one in _split(listed)]
     groups = node_groups(around)
     parts, says, others = [], list[str](), 0

@@ -13,7 +13,7 @@ from scheduler_core.stations import groups, kueue
 from scheduler_core.stations.refusals import read_refusal
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
-from scheduler_core.stations.waits import NOT_CREATED, Wait, quoted
+from scheduler_core.stations.waits import NOT_CREATED, Wait, bounded, quoted
 
 CREATORS = {
     "ReplicaSet": "replicaset-controller",
@@ -83,7 +83,7 @@ def _missing_pods(workload: Object, kind: str, around: Surroundings) -> MissingP
         missing = _parallel(workload)
     if missing <= 0:
         return None
-    wait = _wait(workload, kind, wanted, missing, pods, around)
+    wait = bounded(_wait(workload, kind, wanted, missing, pods, around))
     top = next((PendingWorkload(k, o.namespace, o.name, missing) for k, o in around.owners(workload)), None)
     owner = top or PendingWorkload(kind, workload.namespace, workload.name, missing)
     return MissingPods(kind, workload.namespace, workload.name, missing, wait, owner)

@@ -21,11 +21,11 @@ from scheduler_core.stations import (
 from scheduler_core.stations.surroundings import Surroundings, condition_of
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import (
-    MOST_FACTS,
     NODE_COMING,
     SCHEDULER,
     STRIP,
     Wait,
+    bounded,
     quoted,
 )
 
@@ -51,8 +51,7 @@ def wait_of(pod: Pod, info: PodInfo | None, around: Surroundings, answer: Answer
         or _autoscalers(pod, around, answer)
         or _scheduler(pod)
     )
-    found.says = found.says[:MOST_FACTS]
-    return found
+    return bounded(found)
 
 
 def _autoscalers(pod: Pod, around: Surroundings, answer: Answer | None) -> Wait | None:

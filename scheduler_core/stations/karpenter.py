@@ -16,7 +16,7 @@ from scheduler_core.live.objects import Event
 from scheduler_core.stations.autoscaler_word import AutoscalerWord
 from scheduler_core.stations.surroundings import Surroundings, condition_in
 from scheduler_core.stations.times import clock, seconds
-from scheduler_core.stations.waits import AUTOSCALER_REFUSED, NODE_COMING, Wait, quoted
+from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
 
 WRITER = "karpenter"
 PROMISE, REFUSAL = "Nominated", "FailedScheduling"
@@ -77,7 +77,7 @@ def _promised(event: Event, around: Surroundings) -> Wait | None:
 
 
 def _refused(pod: Pod, event: Event, around: Surroundings) -> Wait:
-    message = event.message.removeprefix(_PREFIX)
+    message = event.message[:MOST_READ].removeprefix(_PREFIX)
     pools = sorted((one for one in around.store.objects("NodePool") if isinstance(one, NodePool)), key=lambda p: p.name)
     parts, says = [], [quoted(event.message)]
     for error in message.split("; "):

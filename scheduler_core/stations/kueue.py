@@ -25,7 +25,7 @@ from scheduler_core.live.neighbours import (
 )
 from scheduler_core.stations.surroundings import Surroundings, condition_in
 from scheduler_core.stations.times import clock, seconds
-from scheduler_core.stations.waits import ADMISSION, Wait, quoted
+from scheduler_core.stations.waits import ADMISSION, MOST_READ, Wait, quoted
 
 GATES = {
     f"{KUEUE}/admission": "Kueue, once it admits the pod's Workload",
@@ -215,7 +215,7 @@ def _without_quota(workload: KueueWorkload, obj: Object, around: Surroundings, r
     elif problems:
         text = "; ".join(filter(None, (text, *(one for one in problems if one not in text))))
     history = _history(workload, around)
-    message = reserved.message if reserved is not None else ""
+    message = reserved.message[:MOST_READ] if reserved is not None else ""
     if queue is not None:
         says += _use(message, queue, around)
     says += _flavors(message, around)
@@ -226,7 +226,7 @@ def _without_quota(workload: KueueWorkload, obj: Object, around: Surroundings, r
 
 def _of_message(reserved: PodCondition, workload: KueueWorkload, obj: Object, around: Surroundings) -> str:
     """Return what the condition QuotaReserved says, as a clause; its own words if it has another form."""
-    message, parts = reserved.message, []
+    message, parts = reserved.message[:MOST_READ], []
     for resource, flavor, missing in _UNUSED.findall(message):
         parts.append(f"{missing} more {resource} of flavor {flavor} must become free")
     for resource, flavor, before, request, most in _NEVER.findall(message):

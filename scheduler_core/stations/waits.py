@@ -16,6 +16,7 @@ STARTING = "starting"
 
 MOST_FACTS = 5  # texts of a wait
 MOST_CHARACTERS = 600  # of a text
+MOST_READ = 4_000  # characters of a message that are examined
 
 
 class Wait(Part):
@@ -61,6 +62,13 @@ STRIP = {
     STARTING: "starting",
 }
 """Station -> its stop of the strip, in the order of the strip."""
+
+
+def bounded(wait: Wait) -> Wait:
+    """Escape and shorten the texts of a wait, which quote what components and users wrote."""
+    wait.sentence = escaped(wait.sentence[:MOST_READ])
+    wait.says = [escaped(text[:MOST_READ]) for text in wait.says[:MOST_FACTS]]
+    return wait
 
 
 def quoted(text: str) -> str:

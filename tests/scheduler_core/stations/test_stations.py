@@ -286,3 +286,19 @@ def test_of_config_maps_only_that_of_the_autoscaler_is_read() -> None:
     assert (kind, obj.key) == ("ConfigMap", "kube-system/cluster-autoscaler-status")
     refusal = event("cluster-autoscaler", "NotTriggerScaleUp", "pod didn't trigger scale-up:")
     assert "no reason" in wait(pod("web"), node("n1"), ours, refusal).sentence
+
+
+def test_hostile_texts_are_escaped_and_bounded() -> None:
+    evil = "insufficient unused quota for \x1b[31mcpu in flavor f\u202e, 4 more needed, " * 20_000
+    status = {"conditions": [condition("QuotaReserved", "False", "Pending", evil)]}
+    errors = "Failed to schedule pod, " + "did not tolerate \x1bx; " * 50_000
+    groups = "pod triggered scale-up: [" + "{\x1bg 1->2 (max: 3)} " * 50_000
+    for raws in (
+        kueue("v1beta2", status),
+        [pod("web"), event("karpenter", "FailedScheduling", errors)],
+        [pod("web"), event("cluster-autoscaler", "TriggeredScaleUp", groups)],
+    ):
+        found = wait(node("n1"), *raws)
+        assert found.station != "scheduler"
+        assert text_of(found).isprintable()
+        assert len(text_of(found)) < 30_000
