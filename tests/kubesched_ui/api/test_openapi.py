@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from kubesched_ui.models import Run
 from tests.kubesched_ui.clusters import as_list, every_outcome, node, pod
 from tests.kubesched_ui.http_api import post, ran, start, upload
 
-DOCUMENT: dict[str, Any] = json.loads(json.dumps(api.get_openapi_schema()))
-OPERATIONS = [(f"{verb} {path}", op) for path, verbs in DOCUMENT["paths"].items() for verb, op in verbs.items()]
+
+@cache
+def document() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(json.dumps(api.get_openapi_schema()))
+    return made
 
 
 def parts(value: Any) -> list[dict[str, Any]]:
@@ -26,12 +30,12 @@ def parts(value: Any) -> list[dict[str, Any]]:
 
 
 def agrees(answer: Any, schema: str) -> None:
-    schema_of = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
+    schema_of = {"$ref": f"#/components/schemas/{schema}", "components": document()["components"]}
     Draft202012Validator(schema_of).validate(answer)
 
 
 def test_every_schema_is_valid_and_every_array_has_item_types() -> None:
-    for name, schema in DOCUMENT["components"]["schemas"].items():
+    for name, schema in document()["components"]["schemas"].items():
         Draft202012Validator.check_schema(schema)
         assert [part for part in parts(schema) if part.get("type") == "array" and "items" not in part] == [], name
 
@@ -44,15 +48,17 @@ def test_schema_names_are_unique() -> None:
     places: defaultdict[str, set[str]] = defaultdict(set)
     for one in made:
         places[one.__name__].add(one.__module__)
-    assert [name for name in DOCUMENT["components"]["schemas"] if len(places[name]) > 1] == []
+    assert [name for name in document()["components"]["schemas"] if len(places[name]) > 1] == []
 
 
 def test_bounds_use_json_schema_keywords() -> None:
-    assert [part for part in parts(DOCUMENT["components"]) if {"gt", "ge", "lt", "le"} & part.keys()] == []
+    assert [part for part in parts(document()["components"]) if {"gt", "ge", "lt", "le"} & part.keys()] == []
 
 
 def test_every_operation_documents_its_errors() -> None:
-    assert [name for name, operation in OPERATIONS if not {"404", "422"} <= operation["responses"].keys()] == []
+    found = document()["paths"].items()
+    operations = [(f"{verb} {path}", operation) for path, verbs in found for verb, operation in verbs.items()]
+    assert [name for name, operation in operations if not {"404", "422"} <= operation["responses"].keys()] == []
 
 
 @pytest.mark.django_db
