@@ -1,4 +1,4 @@
-"""Answers about a node of a live cluster and the pods that wait for it."""
+"""Answers about a node of a live cluster and the pods that wait for it, and about the quotas of its namespaces."""
 
 import threading
 from functools import lru_cache
@@ -16,6 +16,7 @@ from scheduler_core.explain.answer import NodeAnswer, Rung
 from scheduler_core.explain.node_answer import refusal
 from scheduler_core.explain.node_zones import NodeZones
 from scheduler_core.explain.packed_ladder import unpack
+from scheduler_core.explain.quotas import QuotaPicture, picture_of
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import Choices
@@ -60,19 +61,36 @@ def node_answer(cluster: Cluster, key: str, node: str) -> NodeAnswer:
 def zones_of_node(cluster: Cluster, name: str, key: str) -> tuple[NodeZones, list[str]] | None:
     """Return the NUMA zones of a node in the newest stored state with a pending pod (namespace/name), and the pending
     pods; None if its zones are not known."""
-    kinds = cluster.counts.get("kinds", {})
-    if not kinds.get("NodeResourceTopology") or sum(kinds.values()) > MOST or not cluster.resource_version:
-        return None
-    try:
-        with _lock:
-            simulation = _simulation(*_now(cluster))
-    except InputError:
+    simulation = _with_kind(cluster, "NodeResourceTopology")
+    if simulation is None:
         return None
     topology, row = simulation.cluster.node_topologies.get(name), simulation.cluster.nodes.rows.get(name)
     if topology is None or row is None:
         return None
     pods = {pod.key: pod.pod for pod in simulation.pending}
     return node_zones.zones_of_node(topology, simulation.cluster.nodes.nodes[row], pods.get(key)), list(pods)
+
+
+def quotas_with(cluster: Cluster, key: str) -> QuotaPicture | None:
+    """Return the quotas in the newest stored state with a pending pod (namespace/name); None if they are not known."""
+    simulation = _with_kind(cluster, "ElasticQuota")
+    if simulation is None:
+        return None
+    with _lock:
+        return picture_of(simulation.cluster, next((pod for pod in simulation.pending if pod.key == key), None))
+
+
+def _with_kind(cluster: Cluster, kind: str) -> Simulation | None:
+    """Return the newest stored state of a cluster that has objects of a kind; None if it has none, is too large, or
+    cannot be read."""
+    kinds = cluster.counts.get("kinds", {})
+    if not kinds.get(kind) or sum(kinds.values()) > MOST or not cluster.resource_version:
+        return None
+    try:
+        with _lock:
+            return _simulation(*_now(cluster))
+    except InputError:
+        return None
 
 
 def ladder_of_pod(cluster: Cluster, key: str) -> list[Rung] | None:

@@ -150,6 +150,8 @@ ABOUT: dict[str, tuple[str, str]] = {
     "scenario-nodes": ("scenario", ""),
     "scenario-node": ("scenario", ""),
     "scenario-pods": ("scenario", ""),
+    "scenario-quotas": ("scheduler-plugins", "capacityscheduling"),
+    "quotas": ("scheduler-plugins", "capacityscheduling"),
     "scenario-objects": ("scenario", ""),
     "object": ("editor", ""),
     "compose": ("editor", ""),

@@ -1,4 +1,5 @@
-"""Answers about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is."""
+"""Answers about a node and the pods that wait: of a run at a timepoint, and of a scenario as it is; the quotas of a
+scenario."""
 
 import threading
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from kubesched_ui.runs import build_simulation
 from kubesched_ui.runs.services import defaults
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, NodeAnswer
+from scheduler_core.explain.quotas import QuotaPicture, picture_of
 from scheduler_core.simulation import Simulation
 from scheduler_core.suggestions.answers import answer_now, node_answer_now
 from scheduler_core.suggestions.node_demand import summary_of
@@ -57,6 +59,12 @@ def ladder_of_pod(scenario: Scenario, key: str) -> Answer | None:
         if pod is None or pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:
             return None
         return answer_now(simulation, pod, whole_ladder=True)
+
+
+def quotas(scenario: Scenario) -> QuotaPicture | None:
+    """Return the quotas of a scenario as it is; None if it has none. Raises InputError."""
+    with _lock:
+        return picture_of(_of_pods(scenario).cluster)
 
 
 def node_answer(scenario: Scenario, key: str, node: str) -> NodeAnswer:

@@ -17,6 +17,7 @@ from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
+from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases import NEWEST, get_release
 
 DEFAULT = "default"
@@ -181,6 +182,12 @@ def fixes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the suggested fixes as of a `ShownFix`; without changes, because nothing is tried on a live cluster."""
     found = (details.get("answer") or {}).get("fixes", [])
     return [{"fix": one | {"changes": []}, "id": f"fix-{number}"} for number, one in enumerate(found)]
+
+
+def held_by_quota(details: Mapping[str, Any]) -> bool:
+    """Return whether an ElasticQuota keeps a pending pod from all nodes."""
+    cause = (details.get("answer") or {}).get("cause") or {}
+    return cause.get("plugin") == CapacityScheduling.name
 
 
 def leaving(details: Mapping[str, Any]) -> list[dict[str, Any]]:

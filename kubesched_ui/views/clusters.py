@@ -131,6 +131,8 @@ def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> Htt
     if context is None:
         unknown = cluster_context.head(found, "now") | {"key": key, "unknown": True}
         return render(request, "cluster_pod.html", unknown, status=404)
+    if cluster_context.held_by_quota(context["details"]):
+        context["picture"] = node_summaries.quotas_with(found, key)
     return render(request, "cluster_pod.html", context)
 
 

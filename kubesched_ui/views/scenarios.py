@@ -162,6 +162,17 @@ def node(request: HttpRequest, scenario_id: int, name: str) -> HttpResponse:
 
 
 @require_GET
+def quotas(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Render the quotas of namespaces before any run."""
+    context: dict[str, Any] = {"scenario": find(scenario_id)}
+    try:
+        context["picture"] = node_summaries.quotas(context["scenario"])
+    except InputError as problem:
+        context["problem"] = str(problem)
+    return render(request, "quotas.html", context)
+
+
+@require_GET
 def pods(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """List the pods by state, each with the message recorded in the cluster."""
     scenario = find(scenario_id)

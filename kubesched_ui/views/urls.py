@@ -111,6 +111,7 @@ urlpatterns = [
     path("scenarios/<int:scenario_id>/nodes/", scenarios.nodes, SHOW, "scenario-nodes", cost="large page"),
     path("scenarios/<int:scenario_id>/nodes/<str:name>/", scenarios.node, SHOW, "scenario-node", cost="large"),
     path("scenarios/<int:scenario_id>/pods/", scenarios.pods, SHOW, "scenario-pods", cost="large page"),
+    path("scenarios/<int:scenario_id>/quotas/", scenarios.quotas, SHOW, "scenario-quotas", cost="large"),
     path("scenarios/<int:scenario_id>/objects/", scenarios.objects, SHOW, "scenario-objects"),
     path("scenarios/<int:scenario_id>/objects/<int:object_id>/", scenarios.edit, starts("edit"), "object"),
     path("scenarios/<int:scenario_id>/object/<str:kind>/<str:name>/", scenarios.object_named, SHOW, "object-named"),

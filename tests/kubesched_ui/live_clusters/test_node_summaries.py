@@ -1,11 +1,17 @@
-"""The sentence about a node of a live cluster."""
+"""What pages say of a node and of the quotas of a live cluster."""
 
+import json
+
+import msgspec
 import pytest
 from django.test import Client
 
 from kubesched_ui.clusters import node_summaries
-from kubesched_ui.clusters.models import Cluster
+from kubesched_ui.clusters.models import Cluster, PendingPod
+from scheduler_core.suggestions.answers import answer_now
 from tests.kubesched_ui.live_clusters.factory import live_cluster
+from tests.kubesched_ui.views.test_quotas import KIND
+from tests.scheduler_core.plugins.contrib.test_capacity_scheduling import CONFIG, quota
 from tests.scheduler_core.plugins.contrib.test_node_resource_topology_match import topology, zone
 
 pytestmark = pytest.mark.django_db
@@ -39,3 +45,17 @@ def test_the_page_of_a_node_shows_its_numa_zones(client: Client) -> None:
     assert "default/waiting-0 fits in node-0. It is Burstable" in text
     assert "NUMA zones" not in client.get(f"{page}/n1/").content.decode()
     assert "NUMA zones" in client.get(f"{page}/n0/?pod=no/such%00").content.decode()
+
+
+def test_the_page_of_a_pod_that_a_quota_holds_back_draws_the_quotas(client: Client) -> None:
+    limited = quota("default", {"cpu": "2", "memory": "8Gi"}, {"cpu": "8", "memory": "8Gi"})
+    cluster = live_cluster(more=[limited, quota("b", {"cpu": "4"})], config=json.dumps(KIND | CONFIG))
+    simulation = node_summaries._simulation(*node_summaries._now(cluster))
+    waiting = next(pod for pod in simulation.pending if pod.key == "default/waiting-0")
+    details = {"answer": msgspec.to_builtins(answer_now(simulation, waiting))}
+    PendingPod.objects.filter(cluster=cluster, key=waiting.key).update(details=details)
+    text = client.get(f"/clusters/{cluster.pk}/pods/{waiting.key}/").content.decode()
+    assert "4 used of min 2, max 8; 2 borrowed; requests 64: more than max" in text
+    assert f"quota of {waiting.key}" in text
+    other = client.get(f"/clusters/{cluster.pk}/pods/default/waiting-1/").content.decode()
+    assert "ElasticQuotas" not in other, "another answer"

@@ -1,4 +1,4 @@
-"""Quotas of namespaces: a page of a run, which the page of a pod that a quota rejects loads."""
+"""Quotas of namespaces: a page of a scenario, and one of a run, which the page of a pod that a quota rejects loads."""
 
 import html
 import json
@@ -64,3 +64,15 @@ def test_the_page_of_a_pod_that_evicts_others_is_about_its_cycle(client: Client)
         fixes = get(client, f"/runs/{run.pk}/pods/a/p/why/{query}").flat
         assert "It needs no change: it fits on" in fixes
         assert other not in fixes
+
+
+def test_the_quotas_before_any_run(client: Client) -> None:
+    taken = in_a("one", "3", nodeName="n1", status={"phase": "Running"})
+    stored = scenario(node("n1", "16"), quota("a", {"cpu": "2"}), taken, in_a("two", "2"))
+    assert f'href="/scenarios/{stored.pk}/quotas/"' in get(client, f"/scenarios/{stored.pk}/").flat
+    found = get(client, f"/scenarios/{stored.pk}/quotas/").flat
+    assert "before any run" in found
+    assert "3 used of min 2, no max; 1 borrowed" in found
+    without = scenario(node("n1"))
+    assert "/quotas/" not in get(client, f"/scenarios/{without.pk}/").flat
+    assert "There are no ElasticQuotas." in get(client, f"/scenarios/{without.pk}/quotas/").flat
