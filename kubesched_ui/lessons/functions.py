@@ -573,11 +573,12 @@ class Facts(Lookups):
         return "none" if name not in found else "on" if found[name] else "off"
 
     def default_weight(self, plugin: str, release: str) -> int:
-        """The weight of a plugin in a release's default profile."""
+        """The weight of a plugin in a release's default profile. Score plugins without a weight have the weight one
+        (upstream framework/runtime/framework.go, getValidScoreWeights)."""
         found = dict(get_release(release).default_plugins)
         if plugin not in found:
             raise Unknown(f"{plugin} is not in the default profile of {release}")
-        return int(found[plugin])
+        return int(found[plugin]) or 1
 
     def default_plugins(self, release: str) -> list[str]:
         """The plugins of a release's default profile."""

@@ -316,6 +316,7 @@ MARKED = LESSON.replace("steps:\n", "claims: {CLAIM}\nsources: {SOURCE}\nexam: t
         ("""a: "what_if('Pod/web spec.priority', '5', priority('web')) == 5" """, "", "It could be important.[^a]", ""),
         ("""a: "since('pop_from_backoff') == '1.33'" """, "", "From {{ release('1.33') }} on, it is popped.[^a]", ""),
         ("""a: "gate('GenericWorkload', '1.37') == 'on'" """, "", "It is on.[^a]", "line 9: claims.a: gate"),
+        ("""a: "default_weight('VolumeBinding', '1.37') == 1" """, "", "It counts once.[^a]", ""),
         ("", "a: pkg/scheduler/schedule_one.go 1.36", "* one of them\n* another[^a]", ""),
         ("", "a: pkg/scheduler/schedule_one.go 1.7", "It is.[^a]", "line 10: sources.a: '1.7' is no release"),
         ("", "a: docs/nothing.md", "It is.[^a]", "line 10: sources.a: 'docs/nothing.md' is no file of KubeSched"),
