@@ -15,6 +15,7 @@ from kubesched_ui.views import cluster_pod_history
 from scheduler_core.cluster.formatting import agree, count, listing
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
+from scheduler_core.framework.plugin_kinds import load_readers
 from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
 from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
@@ -46,7 +47,10 @@ OUTCOMES: dict[str, tuple[str, str]] = {
     Decision.Outcome.NOMINATED: ("ok", "The node to which preemption had nominated the pod."),
     Decision.Outcome.BATCHED: ("ok", "The next best node for identical pods (opportunistic batching)."),
     Decision.Outcome.OTHER_CONFIGURATION: ("warn", "The best node with another known configuration."),
-    Decision.Outcome.UNKNOWN_PLUGIN: ("warn", "The profile has a plugin that KubeSched does not have."),
+    Decision.Outcome.UNKNOWN_PLUGIN: (
+        "warn",
+        "The configuration has a plugin or extender that KubeSched lacks, or reads a load that is not known.",
+    ),
     Decision.Outcome.NOT_SCHEDULED: ("", "No scheduler chose the node, or another scheduler did."),
     Decision.Outcome.GAP: ("", "Changes are missing there, so the decision is not judged."),
     Decision.Outcome.UNEXPLAINED: ("bad", "Our scheduler chooses another node."),
@@ -95,6 +99,26 @@ def sentence(cluster: Cluster) -> str:
     return f"{pending:,} of {count(pods, 'pod')} {'is' if pending == 1 else 'are'} pending: {listing(parts)}."
 
 
+def without_load(cluster: Cluster) -> str:
+    """Return what plugins that read the measured load of nodes mean for a live cluster, whose load is not known; "" if
+    the configuration enables none."""
+    try:
+        configuration = load(
+            cluster.used_config or None, get_release(cluster.used_release or NEWEST), unknown="leave_out"
+        )
+    except InputError:
+        return ""
+    plugins = load_readers(configuration.profiles)
+    if not plugins:
+        return ""
+    scores = "scores" if len(plugins) == 1 else "score"
+    return (
+        f"{listing(plugins)} {scores} nodes by their measured load, which is not read from a live cluster: all these "
+        "scores are 0 here, so the scheduler may choose other nodes among those that fit; to decide with the load, "
+        "upload a snapshot with the output of `kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes`."
+    )
+
+
 def now(cluster: Cluster) -> dict[str, Any]:
     """Return the context of the page of a cluster now, without the list of its pending pods."""
     kinds = queries.kinds(cluster)
@@ -102,6 +126,7 @@ def now(cluster: Cluster) -> dict[str, Any]:
     return head(cluster, "now") | {
         "sentence": sentence(cluster),
         "kinds": kinds,
+        "without_load": without_load(cluster),
         "watches": listing([f"{number:,} {state}" for state, number in states.most_common()]),
         "consequences": [one for one in kinds if one.consequence and one.state in WITHOUT],
     }

@@ -21,6 +21,12 @@ def kinds_read(profiles: Iterable[Profile]) -> set[str]:
     return {kind for plugin in enabled_plugins(profiles) for kind in READS.get(plugin, ())}
 
 
+def load_readers(profiles: Iterable[Profile]) -> list[str]:
+    """Return the plugins of profiles that score nodes by their measured load."""
+    enabled = enabled_plugins(profiles)
+    return [plugin for plugin, read in READS.items() if "NodeMetrics" in read and plugin in enabled]
+
+
 def kind_warnings(profiles: Iterable[Profile], objects: Iterable[Object]) -> list[str]:
     """Return `kind_sentences` for the profiles of a configuration and the objects of a cluster."""
     types = Counter(map(type, objects))

@@ -21,11 +21,13 @@ from scheduler_core.config import Configuration, UnknownPlugins
 from scheduler_core.config.loader import load
 from scheduler_core.framework.batching import left_over
 from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.plugin_kinds import load_readers
 from scheduler_core.live.cluster_mirror import ClusterMirror
 from scheduler_core.live.ordering import UNORDERED
 from scheduler_core.live.published_configurations import GKE_PACKING
 from scheduler_core.live.watch_events import DELETED, NEVER, Bookmark, Gap, Item, Listed, WatchEvent
 from scheduler_core.plugins import PLUGINS
+from scheduler_core.plugins.contrib.trimaran import load_of
 from scheduler_core.releases import Release
 from scheduler_core.shadow.candidates import candidates as candidates_for
 from scheduler_core.shadow.candidates import reductions
@@ -528,9 +530,11 @@ class Judge:
 
     @property
     def _unknown(self) -> list[str]:
-        """What the configuration has that is not known here, and may decide otherwise."""
-        extenders = [f"extender {one.url_prefix}" for one in self._leader.evaluator.configuration.extenders]
-        return [*self.unknown_plugins, *extenders]
+        """What the configuration has that is not known here, or reads a load that is not, and may decide otherwise."""
+        configuration = self._leader.evaluator.configuration
+        extenders = [f"extender {one.url_prefix}" for one in configuration.extenders]
+        unmeasured = [] if load_of(self.mirror.cluster).data.nodes else load_readers(configuration.profiles)
+        return [*self.unknown_plugins, *unmeasured, *extenders]
 
     def _difference(self, evaluation: Evaluation, row: int) -> dict[str, Any]:
         """Return why the node is not the best one."""

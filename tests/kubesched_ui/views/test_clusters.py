@@ -69,6 +69,22 @@ def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Clu
         assert f">{category}</span>" in page.source
 
 
+def test_a_cluster_says_what_plugins_decide_without_their_measured_load(client: Client, cluster: Cluster) -> None:
+    assert "measured load" not in get(client, address(cluster)).flat
+    cluster.config = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {score: {enabled: [{name: LowRiskOverCommitment}, {name: TargetLoadPacking}]}}}]
+"""
+    cluster.save()
+    page = get(client, address(cluster)).flat
+    assert "LowRiskOverCommitment and TargetLoadPacking score nodes by their measured load, which is not read" in page
+    assert 'href="/docs/formats/#measured-load"' in page
+    cluster.config = "nonsense"
+    cluster.save()
+    assert "measured load" not in get(client, address(cluster)).flat
+
+
 @pytest.mark.parametrize(
     ("counts", "text"),
     [
