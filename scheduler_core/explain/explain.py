@@ -35,6 +35,7 @@ from scheduler_core.framework.interface import (
     Status,
 )
 from scheduler_core.framework.rejection_context import RejectionContext
+from scheduler_core.framework.runtime import Framework
 from scheduler_core.plugins import PLUGINS, REGISTRY
 from scheduler_core.plugins.node_resources_fit import lacking
 from scheduler_core.simulation import Simulation
@@ -95,9 +96,10 @@ class Explainer:
         self.evaluated = not (trace.preenqueue or trace.prefilter or trace.error) and bool(trace.nodes)
         self.context = self.promised = None
         self.lacks = np.zeros(len(names))
+        self.framework: Framework | None = None
         if cluster is not None and pod is not None:
-            profile, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
-            filters = profile.filter if profile is not None else ()
+            self.framework, gone = profiles.get(pod.pod.spec.scheduler_name), {trace.nominated_node: victims}
+            filters = self.framework.filter if self.framework is not None else ()
             counted = [names[row] for row, status in trace.nominated.items() if status is not None]
             self.context = RejectionContext(cluster, pod, names, filters, gone)
             self.promised = RejectionContext(cluster, pod, names, filters, gone, counted)
@@ -108,7 +110,7 @@ class Explainer:
         """For a nominated pod that may not evict pods because some are being deleted: what it waits for."""
         if self.context is None or self.trace.postfilter is None or self.trace.postfilter.decides:
             return None
-        return waits_for_victims(self.context.cluster, self.context.pod)
+        return waits_for_victims(self.context.cluster, self.context.pod, self.framework)
 
     def answer(self, whole_ladder: bool = False) -> Answer:
         trace = self.trace

@@ -9,6 +9,8 @@ from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.explain.answer import Cause, Preemption, PreemptionCandidate
 from scheduler_core.framework import causes
 from scheduler_core.framework.interface import Status
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.plugins.default_preemption import DefaultPreemption
 
 NOT_ELIGIBLE = "not eligible due to "
 NAMED = 3  # pods in a sentence
@@ -51,13 +53,16 @@ def _words(preemption: Preemption, status: Status | None) -> str:
     return "Evicting pods cannot help: no node rejects it because of other pods."
 
 
-def waits_for_victims(cluster: Cluster, pod: PodInfo) -> tuple[Cause, str] | None:
+def waits_for_victims(cluster: Cluster, pod: PodInfo, framework: Framework | None) -> tuple[Cause, str] | None:
     """Return the cause and the sentence for a pod whose nominated node has pods of lower priority that are being
-    deleted; None for any other pod."""
+    deleted; None for any other pod. `framework`: of its profile; its first plugin that evicts pods is the cause,
+    DefaultPreemption without one."""
     row = cluster.nodes.rows.get(pod.nominated_node)
     there = cluster.nodes.pods_of(row) if row is not None else ()
     ending = [other.key for other in there if other.terminating and other.priority < pod.priority]
-    cause = Cause(causes.NOMINATED, "DefaultPreemption", [pod.nominated_node], ending)
+    plugins = framework.post_filter if framework is not None else ()
+    plugin = next((one.name for one in plugins if isinstance(one, DefaultPreemption)), DefaultPreemption.name)
+    cause = Cause(causes.NOMINATED, plugin, [pod.nominated_node], ending)
     return (cause, waits_until(pod.nominated_node, ending)) if ending else None
 
 

@@ -112,7 +112,9 @@ def answer_now(
     what_if = WhatIf(simulation, pod.key)
     answer, trace = _tried(simulation, what_if, (), whole_ladder)
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
-        waits = waits_for_victims(simulation.cluster, pod)
+        waits = waits_for_victims(
+            simulation.cluster, pod, simulation.scheduler.profiles.get(pod.pod.spec.scheduler_name)
+        )
         answer.cause, answer.sentence = waits or (answer.cause, answer.sentence)
     if group_of(pod):
         _describe_group(simulation, pod, answer, trace)

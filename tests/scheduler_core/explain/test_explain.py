@@ -244,21 +244,34 @@ def test_preemption_that_is_not_allowed_or_finds_no_victim():
 BY_PREEMPTION = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
 
 
-@pytest.mark.parametrize("release", ["1.16", "1.22", "1.34"])
+def config_with(preemptor):
+    """Return a configuration in which the plugin alone evicts pods."""
+    plugins = {"enabled": [{"name": preemptor}], "disabled": [{"name": "*"}]}
+    points = {"preFilter": {"enabled": plugins["enabled"]}} if preemptor == "CapacityScheduling" else {}
+    return {"profiles": [{"plugins": {**points, "postFilter": plugins}}]}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.22", "1.34", "CapacityScheduling", "PreemptionToleration"])
 @pytest.mark.parametrize("status", [None, BY_PREEMPTION])
 def test_a_nominated_pod_waits_for_a_victim_that_is_being_deleted(release, status):
+    plugin, config = "DefaultPreemption", None
+    if not release[0].isdigit():
+        plugin, config, release = release, config_with(release), "1.34"
     objects = (
         node("n1"),
         pod("victim", on="n1", requests={"cpu": "3"}, deleted=True, status=status),
         pod("new", requests={"cpu": "2"}, priority=10, status={"nominatedNodeName": "n1"}),
     )
-    answer, words = why(*objects, release=release), "It is nominated to n1 and waits until default/victim has ended."
+    words = "It is nominated to n1 and waits until default/victim has ended."
+    answer = why(*objects, release=release, config=config)
     assert answer.sentence.endswith(words)
-    assert answer.cause == Cause("nominated", "DefaultPreemption", ["n1"], ["default/victim"])
-    simulation = Simulation(list(objects), release=release)
+    assert answer.cause == Cause("nominated", plugin, ["n1"], ["default/victim"])
+    simulation = Simulation(list(objects), release=release, config=config)
     last = {trace.pod: trace for trace in simulation.run()}
     (alike,) = answers_of(simulation, last=last, fixes=False)
     assert alike.answer.sentence.endswith(words)
+    assert alike.answer.cause is not None
+    assert alike.answer.cause.plugin == plugin
     assert simulation.pending[0].nominated_node == "n1"
     again = CycleTrace.decode(last["default/new"].encode())
     assert explain(again, names=["n1"]).preemption.words == explain(last["default/new"], names=["n1"]).preemption.words
