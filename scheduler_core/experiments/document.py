@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from scheduler_core.config.loader import load
-from scheduler_core.config.unknown_plugins import Unknown
+from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell
 from scheduler_core.experiments.parameters import Section, refuse, seconds_of
@@ -241,4 +241,6 @@ def inside(path: str, prefix: str = "") -> Iterator[None]:
     except InputError as error:
         if error.where.startswith("changes"):  # a field of the document itself
             raise InputError("", ".".join(filter(None, (path, error.where, error.field))), error.problem) from None
-        raise InputError("", path, f"{prefix}{error}") from None
+        leaves_out = isinstance(error, UnknownPlugins) and error.rest is None
+        hint = "; spec.unknownPlugins: leave_out ignores them" if leaves_out else ""
+        raise InputError("", path, f"{prefix}{error}{hint}") from None

@@ -106,6 +106,18 @@ def test_an_error_is_named_with_its_line(old: str, new: str, words: str) -> None
     assert words in refusal(TEXT.replace(old, new, 1))
 
 
+def test_unknown_plugins_are_refused_with_the_field_that_ignores_them() -> None:
+    moon = {"profiles": [{"plugins": {"score": {"enabled": [{"name": "Moon"}]}}}]}
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", **moon}
+    configurations = [{"name": "own", "config": config}]
+    problem = refusal(spec(configurations=configurations))
+    assert "'Moon' is not part of kube-scheduler" in problem
+    assert problem.endswith("; spec.unknownPlugins: leave_out ignores them")
+    load_experiment(spec(configurations=configurations, unknownPlugins="leave_out"))
+    wrong = [{"name": "own", "config": config | {"parallelism": -1}}]
+    assert "spec.unknownPlugins" not in refusal(spec(configurations=wrong)), "it would not help"
+
+
 def test_scenarios_are_distinct() -> None:
     assert "spec.scenarios[1]: occurs twice" in refusal(spec(scenarios=[{"id": 1}, {"id": 1}]))
     assert "spec.scenarios[1]: occurs twice" in refusal(spec(scenarios=[{"id": 1}, {"id": 1, "name": "again"}]))
