@@ -10,8 +10,8 @@ from kubesched_ui import __version__
 # Commands of scheduler_core, which need no database. `simulate` belongs to the application because it also reads
 # scenarios.
 CORE = (
-    "bench", "diff", "experiment", "explain", "find", "fork", "mcp", "openb", "provenance", "releases", "remedies",
-    "replay", "replay-time", "shadow", "state", "upgrade", "why-message",
+    "bench", "diff", "experiment", "explain", "find", "fork", "log", "mcp", "openb", "provenance", "releases",
+    "remedies", "replay", "replay-time", "scenario", "shadow", "state", "upgrade", "why-message",
 )  # fmt: skip
 APPLICATION = ("run", "follow", "simulate", "ingest", "export_scenario", "lessons", "backup", "restore", "completion")
 
