@@ -70,7 +70,7 @@ def test_an_upload_worker_knows_the_viewer() -> None:
 
 def test_a_suggested_comparison_uses_no_run_of_another_user(client: Client, ada: User) -> None:
     scenario = upload(client)
-    wanted = {"a": "1.33", "b": "1.37"}
+    wanted = {"a": "1.33", "b": NEWEST}
     client.post(f"/scenarios/{scenario.pk}/pair/", wanted)
     with current_viewer.as_viewer(current_viewer.OwnerViewer(User.objects.create_user("bob").pk)):
         client.post(f"/scenarios/{scenario.pk}/pair/", wanted)

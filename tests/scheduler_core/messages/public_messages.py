@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scheduler_core.framework import causes
+from scheduler_core.releases import NEWEST
 
 K8S = "https://github.com/kubernetes/kubernetes/issues/"
 
@@ -118,7 +119,7 @@ MESSAGES = [
         "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.",
         [(2, causes.HOST_PORT)],
         "1.16",
-        "1.37",
+        NEWEST,
     ),
     PublicMessage(
         f"{K8S}108096",
@@ -163,7 +164,7 @@ MESSAGES = [
         "found for incoming pod.",
         [(1, causes.INSUFFICIENT_RESOURCE)],
         "1.24",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
     PublicMessage(
@@ -224,7 +225,7 @@ MESSAGES = [
         "scheduling.",
         [(6, causes.NODE_SELECTOR), (1, causes.PODS_LIMIT)],
         "1.24",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
     PublicMessage(
@@ -252,7 +253,7 @@ MESSAGES = [
             (1, causes.PODS_LIMIT),
         ],
         "1.26",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
     PublicMessage(
@@ -263,7 +264,7 @@ MESSAGES = [
         "found for incoming pod,\n  3 Preemption is not helpful for scheduling.",
         [(3, causes.POD_ANTI_AFFINITY), (3, causes.UNTOLERATED_TAINT)],
         "1.34.2",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
     PublicMessage(
@@ -274,7 +275,7 @@ MESSAGES = [
         "helpful for scheduling.",
         [(1, causes.DEVICE_CLAIM), (1, causes.NODE_SELECTOR)],
         "1.31",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
     PublicMessage(
@@ -285,7 +286,7 @@ MESSAGES = [
         "scheduling.",
         [(1, causes.VOLUME_ZONE), (1, causes.UNTOLERATED_TAINT)],
         "1.34.2",
-        "1.37",
+        NEWEST,
         preemption=True,
     ),
 ]
