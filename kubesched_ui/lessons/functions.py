@@ -548,7 +548,7 @@ class Facts(Lookups):
         return name
 
     def does(self, behavior: str, release: str) -> bool | str:
-        """What a release does: the value of a behaviour of `scheduler_core/releases/release.py`."""
+        """What a release does: the value of a behaviour of `scheduler_core/releases/behaviors/`."""
         if behavior not in BEHAVIORS:
             raise Unknown(f"there is no behaviour {behavior[:60]!r}")
         return getattr(get_release(release), behavior)

@@ -145,7 +145,7 @@ _BETWEEN = [
     "",
     "## Changes by release",
     "",
-    "The name at the end is the field in `scheduler_core/releases/release.py`.",
+    "The name at the end is the field in `scheduler_core/releases/behaviors/`.",
     "[plugins.md](plugins.md) says which releases have which default plugins.",
     "[configuration.md](configuration.md#api-versions) lists the versions of configurations.",
 ]
