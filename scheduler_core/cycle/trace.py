@@ -356,7 +356,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         outcome = outcomes.get(id(verdicts))
         if outcome is None or outcome.source is not verdicts:
             refusing = [verdict for verdict in verdicts.values() if verdict.codes is not None]
-            if any(verdict.refused is not None for verdict in refusing):  # no other cycle has such a verdict
+            if [one for one in refusing if one.refused is not None]:  # no other cycle has such a verdict
                 self._outcome = FilterOutcome.from_verdicts(verdicts)
                 return
             key = (*verdicts, *map(id, refusing))

@@ -110,7 +110,7 @@ class UsageColumns:
         many = self._position < 0 or log.position - self._position > _FEW_CHANGED + size // 4  # changes, not rows
         rows: list[int] | npt.NDArray[np.intp] = [] if many else log.since(self._position)
         number, self._position = len(rows), log.position
-        self._recurs = not many and number <= max(_FEW_CHANGED, min(size // 64, _PATCHES))
+        self._recurs = not many and (number <= _FEW_CHANGED or number <= min(size // 64, _PATCHES))
         if not self._recurs:
             self._forget_scores()
         if many:
@@ -174,7 +174,7 @@ class UsageColumns:
             self._total = self._sum(columns)
         self._total[row] = total
         for i, code in enumerate(codes_of_row):
-            if self.codes[i, row] != code:
+            if self.codes.item(i, row) != code:  # faster than an index
                 self.codes[i, row] = code
                 self._verdicts = None
         columns[:, row] = scores_of_row

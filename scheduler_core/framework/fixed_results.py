@@ -110,8 +110,10 @@ class FixedResults:
         """Return the results of a group. Raises TypeError for a plugin that states what cannot be."""
         made = FixedResults()
         state, every = fwk.CycleState(), slice(None)
-        run_filter, skip_filter = list[str](), list[str]()
-        run_score, skip_score = list[str](), list[str]()
+        run_filter: list[str] = []
+        skip_filter: list[str] = []
+        run_score: list[str] = []
+        skip_score: list[str] = []
         for preparing in group.pre_filter:
             outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(state, pod)
             _note_outcome(preparing, outcome, run_filter, skip_filter)

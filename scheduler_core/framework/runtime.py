@@ -354,8 +354,8 @@ class Framework:
         own, total = usage.of_cycle(state, pod, rows)
         if equivalent.static_total is not None:
             total = total + equivalent.static_total[rows]
-        by_usage, varying = usage.plugins.index, dict[str, Score]()
-        plugins = equivalent.plugins
+        by_usage, plugins = usage.plugins.index, equivalent.plugins
+        varying: dict[str, Score] = {}
         for plugin, weight in plugins.varying_scorers if own is None else plugins.of_cycle:
             name = plugin.name
             if own is not None and name in by_usage:

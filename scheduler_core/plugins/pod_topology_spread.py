@@ -403,7 +403,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if not all(len(domains) <= _FEW_DOMAINS for domains in skewed):
             return self._verdict(spreads, skewed)
         # Pods with other constraints have the same verdict, so what follows from verdicts is the same for them.
-        verdicts = self.cluster.nodes.memo((self.name, "verdicts"), dict[Hashable, fwk.Verdict])
+        verdicts: dict[Hashable, fwk.Verdict] = self.cluster.nodes.memo((self.name, "verdicts"), dict)
         key = (*[s.constraint.topology_key for s in spreads], *[domains.tobytes() for domains in skewed])
         verdict = verdicts.get(key)
         if verdict is None:
@@ -533,7 +533,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:
         """Return the domains of these rows. Cycles with the same verdicts have the same array of rows."""
-        known = self.cluster.nodes.memo((self.name, "domains"), dict[Hashable, _Places])
+        known: dict[Hashable, _Places] = self.cluster.nodes.memo((self.name, "domains"), dict)
         key = id(topology), 0 if isinstance(rows, slice) else id(rows)
         found = known.get(key)
         if found is None:
