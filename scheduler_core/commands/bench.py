@@ -153,11 +153,14 @@ def run(
     else:
         raws = workload(name, nodes, pods, folder or OPENB)
         clusters = iter([[obj for raw in raws if (obj := decode(raw)) is not None]])
+    config = MIXES[name].config if name in MIXES else None
     rows = count = scheduled = size = 0
     seconds = 0.0
     for objects in clusters:
         retry = name in ("preemption", MIXED_PREEMPTION)
-        simulation = Simulation(objects, release=release, percentage=percentage, pods=None, retry_preemptors=retry)
+        simulation = Simulation(
+            objects, release=release, config=config, percentage=percentage, pods=None, retry_preemptors=retry
+        )
         rows, count = rows + len(simulation.nodes), count + len(simulation.pods)
         start = time.process_time()
         for cycle in simulation.run():

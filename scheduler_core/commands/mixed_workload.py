@@ -12,6 +12,7 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 PODS_PER_TEMPLATE = 3.3  # mean; the templates of the pods are drawn
 IMAGES = 400
 CPU = (10, 50, 100, 200, 250, 500, 750, 1000, 2000)  # millicores
+NUMA, QUOTAS = "NodeResourceTopologyMatch", "CapacityScheduling"
 DRIVER, DEVICES = "gpu.example.com", 8  # per node of the pool gpu
 
 # Pool -> (share of the nodes, cpu, memory in Gi, whether its taint `dedicated` keeps other pods away).
@@ -30,7 +31,9 @@ class Mix(NamedTuple):
     `requests`: of how many values cpu and memory are: a few, one for each template, or one for each pod, as a vertical
     autoscaler leaves them. `services`: the share of the templates with a Service. `unschedulable`, `volumes`,
     `devices`: the share of the templates that no node fits, whose pods have a bound volume in a zone, and whose pods
-    have a ResourceClaim.
+    have a ResourceClaim. `plugin`: one of scheduler-plugins that the configuration enables: NodeResourceTopologyMatch
+    with a cache, for Guaranteed pods and two zones for each node, or CapacityScheduling with a quota for each
+    namespace, which rejects no pod.
     """
 
     requests: Literal["few", "template", "pod"] = "template"
@@ -39,6 +42,20 @@ class Mix(NamedTuple):
     unschedulable: float = 0.0
     volumes: float = 0.0
     devices: float = 0.0
+    plugin: str = ""
+
+    @property
+    def config(self) -> Raw | None:
+        """The configuration that enables the plugin; None without one."""
+        if not self.plugin:
+            return None
+        enabled = {"enabled": [{"name": self.plugin}]}
+        profile: Raw = {"plugins": {"multiPoint": enabled}}
+        if self.plugin == NUMA:
+            profile["pluginConfig"] = [{"name": NUMA, "args": {"cacheResyncPeriodSeconds": 5}}]
+        else:
+            profile["plugins"]["postFilter"] = {**enabled, "disabled": [{"name": "*"}]}
+        return {"profiles": [profile]}
 
 
 MIXES: dict[str, Mix] = {
@@ -49,6 +66,8 @@ MIXES: dict[str, Mix] = {
     "mixed-namespaces": Mix(namespaces=10, services=1.0),
     "mixed-volumes": Mix(volumes=0.3),
     "mixed-devices": Mix(devices=0.1),
+    "mixed-numa": Mix(plugin=NUMA),
+    "mixed-quotas": Mix(plugin=QUOTAS),
 }
 
 
@@ -65,6 +84,10 @@ def mixed(mix: Mix, nodes: int, pods: int) -> Iterator[Raw]:
     chance = random.Random(1)
     for i in range(nodes):
         yield from _node(chance, mix, i)
+    if mix.plugin == QUOTAS:
+        for i in range(mix.namespaces):
+            least = {"cpu": "1k", "memory": "10Ti", "nvidia.com/gpu": "1k"}
+            yield _object("scheduling.x-k8s.io/v1alpha1", "ElasticQuota", f"quota{i}", f"ns{i}", spec={"min": least})
     if mix.devices:
         selector = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
         yield _object("resource.k8s.io/v1", "DeviceClass", "gpu", spec={"selectors": [selector]})
@@ -155,6 +178,15 @@ def _node(chance: random.Random, mix: Mix, i: int) -> Iterator[Raw]:
     if tainted:
         node["spec"]["taints"] = [{"key": "dedicated", "value": pool, "effect": "NoSchedule"}]
     yield node
+    if mix.plugin == NUMA:
+        half = {"cpu": str(cpu // 2), "memory": f"{memory // 2}Gi"}
+        listed = [
+            {"name": one, **dict.fromkeys(("capacity", "allocatable", "available"), has)} for one, has in half.items()
+        ]
+        zones = [{"name": f"node-{zone}", "type": "Node", "resources": listed} for zone in range(2)]
+        policies = ["SingleNUMANodeContainerLevel"]
+        version, kind = "topology.node.k8s.io/v1alpha2", "NodeResourceTopology"
+        yield _object(version, kind, name, topologyPolicies=policies, zones=zones)
     if gpu and mix.devices:
         devices = [{"name": f"gpu-{j}"} for j in range(DEVICES)]
         of_pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
@@ -191,7 +223,8 @@ def _template(chance: random.Random, mix: Mix, few: list[dict[str, str]], t: int
             spec["nodeSelector"] = {"pool": "retired"}
         else:
             requests["memory"] = "1Ti"
-    resources = {"requests": requests, "limits": {n: q for n, q in requests.items() if "/" in n}}
+    limits = {n: q for n, q in requests.items() if "/" in n or mix.plugin == NUMA}
+    resources = {"requests": requests, "limits": limits}
     spec["containers"] = [{"name": "main", "image": f"registry.example/app{t % IMAGES}:v1", "resources": resources}]
     return _PodTemplate(f"ns{t % mix.namespaces}", labels, spec, chance.random() < mix.volumes, device)
 

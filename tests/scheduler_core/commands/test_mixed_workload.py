@@ -11,6 +11,7 @@ from scheduler_core.api.objects import Node, Pod, Service, decode_all
 from scheduler_core.commands.bench import run, snapshots
 from scheduler_core.commands.mixed_workload import MIXES, mixed, mixed_preemption
 from scheduler_core.errors import InputError
+from scheduler_core.plugins.contrib.capacity_scheduling import quotas_of
 from scheduler_core.simulation import Simulation
 
 NODES, PODS = 60, 200
@@ -39,11 +40,23 @@ def test_the_mixes_differ_in_what_they_are_named_after() -> None:
     assert services[True] == round(PODS / 3.3)
 
 
-@pytest.mark.parametrize(("name", "most"), [("mixed", 200), ("mixed-unschedulable", 160), ("mixed-volumes", 200)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("mixed", 200), ("mixed-unschedulable", 160), ("mixed-volumes", 200), ("mixed-numa", 200)]
+)
 def test_pods_of_a_mixed_workload_are_scheduled(name: str, most: int) -> None:
     figures = run(name, NODES, PODS, 100, "1.34")
     assert figures["pods"] == PODS
     assert 100 < figures["scheduled"] <= most
+
+
+def test_plugins_count_what_the_pods_of_their_mix_request() -> None:
+    numa, quotas = MIXES["mixed-numa"], MIXES["mixed-quotas"]
+    objects = list(mixed(numa, NODES, PODS))
+    chosen = [[trace.node for trace in Simulation(objects, config=config).run()] for config in (None, numa.config)]
+    assert chosen[0] != chosen[1]
+    simulation = Simulation(list(mixed(quotas, NODES, PODS)), config=quotas.config)
+    placed = sum(trace.result == "scheduled" for trace in simulation.run())
+    assert sum(len(quota.pods) for quota in quotas_of(simulation.cluster).values()) == placed > 100
 
 
 def test_most_pods_of_mixed_preemption_need_victims() -> None:
