@@ -127,11 +127,14 @@ def test_a_low_limit_of_open_files_is_rejected(monkeypatch: pytest.MonkeyPatch) 
 
 def test_compose_passes_every_setting(checkout: Path, read_settings: Reader) -> None:
     given = REQUIRED | {"KUBESCHED_QUOTA_RUNS": "7", "KUBESCHED_ALLOWED_HOSTS": "kubesched.example"}
+    given[f"KUBESCHED_{env.EARLIER['LIVE_CLASSES_MAX']}"] = "9"
     web = compose_services(checkout, **given)["web"]
     in_image = {"VAR_DIR", "HOST", "PORT", "PUBLISH_ADDRESS"}
-    assert web["environment"].keys() == {f"KUBESCHED_{name}" for name in env.VARIABLES.keys() - in_image}
+    names = {*env.VARIABLES, *env.EARLIER.values()} - in_image
+    assert web["environment"].keys() == {f"KUBESCHED_{name}" for name in names}
     found = read_settings(**container_environment(web, **given))
     assert (found["QUOTA_RUNS"], found["ALLOWED_HOSTS"]) == (7, ["kubesched.example"])
+    assert found["LIVE_CLASSES_MAX"] == 9
     assert (found["ACCOUNTS"], found["PROXIES"]) == (True, 1)
     database = found["DATABASES"]["default"]
     assert (database["PASSWORD"], database["HOST"]) == (REQUIRED["KUBESCHED_DATABASE_PASSWORD"], "postgres")
