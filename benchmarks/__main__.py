@@ -2,7 +2,8 @@
 
 A benchmark is a module of this package with a function `measure`, which yields its rows. Parameters of `measure` are
 the options; those without a default come first, without a name. With --update, the rows replace the table between
-<!-- NAME --> and <!-- /NAME --> in docs/performance.md. The module describes this table, heading -> format of a row:
+<!-- NAME --> and <!-- /NAME --> in docs/performance.md, where NAME has spaces for underscores. The module describes
+this table, heading -> format of a row:
 
 * `COLUMNS`: a line for each row.
 * `FIGURES`: a line for each heading, and a column for each row; without either, each key is a heading.
@@ -99,15 +100,16 @@ def main(arguments: list[str]) -> None:
     os.environ["NO_PROXY"] = "*"  # everything here is on this machine
     module = import_module(f"benchmarks.{name}")
     options = vars(parser_of(module).parse_args(arguments[1:]))
-    document, rows = options.pop("update"), []
+    document, rows, mark = options.pop("update"), [], name.replace("_", " ")
+    pattern = re.compile(rf"<!-- {mark} -->.*(?=\n<!-- /{mark} -->)", re.DOTALL)
+    if document and not pattern.search(document.read_text()):
+        sys.exit(f"{document} has no lines <!-- {mark} --> and <!-- /{mark} -->")
     for row in measured(name, module, options, bool(document) and hasattr(module, "VARIANTS")):
         rows.append(row)
         print(json.dumps(row), flush=True)
     if document:
-        mark = name.replace("_", " ")
         body = "\n".join([f"<!-- {mark} -->", *filter(None, [getattr(module, "head", str)()]), table(module, rows)])
-        pattern = rf"<!-- {mark} -->.*(?=\n<!-- /{mark} -->)"
-        document.write_text(re.sub(pattern, lambda _: body, document.read_text(), flags=re.DOTALL))
+        document.write_text(pattern.sub(lambda _: body, document.read_text()))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main
+
 WAITING = """
 import time
 
@@ -29,6 +31,13 @@ if __name__ == "__main__":
     command.names, command.import_module = lambda: ["waiting"], lambda _: waiting
     command.main(["waiting"])
 """
+
+
+def test_a_document_without_a_place_for_the_table_is_refused(tmp_path: Path) -> None:
+    document = tmp_path / "performance.md"
+    document.write_text("<!-- end_to_end -->\n<!-- /end_to_end -->\n")
+    with pytest.raises(SystemExit, match="has no lines <!-- end to end --> and <!-- /end to end -->"):
+        main(["end_to_end", "--update", str(document)])
 
 
 @pytest.mark.slow
