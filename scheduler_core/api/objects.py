@@ -670,8 +670,15 @@ class VolumeAttachmentSpec(Struct):
     source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)
 
 
+class VolumeAttachmentStatus(Struct):
+    """`attached`: true if the status is not known."""
+
+    attached: bool = True
+
+
 class VolumeAttachment(Object):
     spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)
+    status: VolumeAttachmentStatus = msgspec.field(default_factory=VolumeAttachmentStatus)
 
 
 class PodDisruptionBudgetSpec(Struct):

@@ -16,6 +16,7 @@ from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import CLAIMS, MOST_FACTS, ClaimWait, Wait, quoted
 
 MESSAGE = 300  # characters of a provisioner's message
+ABSENT_CLAIM = "device-claim-absent"
 CLAIM_CONTROLLER = "resource_claim"
 VOLUME_CONTROLLER = "persistentvolume-controller"
 _OF_VOLUMES = (causes.CLAIM_MISSING, causes.CLAIM_UNBOUND)
@@ -53,7 +54,7 @@ def wait_of(pod: Pod, info: PodInfo, around: Surroundings, answer: Answer | None
         says += [quoted(event.message)] if event is not None else []
         text = "" if cause in (causes.DEVICE_CLAIM, causes.GATED) else f"Its {says[0]}."
         writer, since = (event.reporter, seconds(event.time)) if event is not None else ("", 0.0)
-        return Wait(CLAIMS, text, says[:MOST_FACTS], writer, since, causes.DEVICE_CLAIM)
+        return Wait(CLAIMS, text, says[:MOST_FACTS], writer, since, ABSENT_CLAIM)
     if cause not in (*_OF_VOLUMES, causes.WAITS):
         return None
     waits = [one for one in claim_waits(info, around) if one.cause != WAITS_FOR_CONSUMER]

@@ -18,13 +18,18 @@ from scheduler_core.live.objects import Event
 from scheduler_core.stations.autoscaler_word import AutoscalerWord
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
-from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
+from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_FACTS, MOST_READ, NODE_COMING, Wait, quoted
 
 WRITER = "cluster-autoscaler"
 PROMISE, REFUSAL = "TriggeredScaleUp", "NotTriggerScaleUp"
 FAILURES = ("FailedToScaleUpGroup", "ScaleUpTimedOut")
 MAX_SIZE, BACKOFF = "max node group size reached", "in backoff after failed scale-up"
 _OF_CLUSTER = "max total nodes in cluster reached"
+_NOT_OF_THE_POD = (
+    *("exceeded quota", "max cluster", "not ready", "not all pods would fit", "expansion options filtered out"),
+    "scale-up execution failed",
+)
+_TIME = re.compile(r"time: (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.\d+)? \+0000 UTC")
 _GROUP = re.compile(r"\{(\S+) (\d+)->(\d+) \(max: (\d+)\)\}")
 _REASON = re.compile(r"(\d+) (.+)")
 
@@ -52,13 +57,23 @@ def word_about(pod: Pod, around: Surroundings) -> AutoscalerWord | None:
     failures = [
         failed
         for failed in _failures(around)
-        if seconds(failed.time) >= seconds(event.time) and any(f"group {name}" in failed.message for name, *_ in groups)
+        if seconds(failed.time) >= seconds(event.time)
+        and any(re.search(rf"group {re.escape(name)}(?:[:\s]|$)", failed.message) for name, *_ in groups[:MOST_FACTS])
     ]
     if failures:
         text = f"cluster-autoscaler could not grow its node group: {quoted(failures[-1].message)}."
         says, since = [f"{failures[-1].reason}: {quoted(failures[-1].message)}"], seconds(failures[-1].time)
         wait = Wait(AUTOSCALER_REFUSED, text, says, WRITER, since, AUTOSCALER_REFUSED, leads=True)
         return AutoscalerWord(False, wait)
+    known = {group.name: group for group in node_groups(around)}
+    held = [known[name] for name, *_ in groups if name in known and known[name].backoff]
+    if held and len(held) == len(groups) and _published(around) >= seconds(event.time):
+        names = listing([f"{one.name}: {one.error}" if one.error else one.name for one in held])
+        text = f"cluster-autoscaler could not grow its node group, and holds it back: {names}."
+        says = [f"{event.reason}: {quoted(event.message)}"]
+        return AutoscalerWord(
+            False, Wait(AUTOSCALER_REFUSED, text, says, WRITER, seconds(event.time), AUTOSCALER_REFUSED, leads=True)
+        )
     wait_for_nodes = _promised(event, groups, around)
     return AutoscalerWord(True, wait_for_nodes) if wait_for_nodes is not None else None
 
@@ -110,7 +125,7 @@ def _refused(pod: Pod, event: Event, around: Surroundings) -> Wait:
             more = f": {'; '.join(names)}" if names else ""
             parts.append(f"{_counted(number, names)} held back after a failed scale-up{more}")
             says.append(f"{number} {reason}")
-        elif reason == _OF_CLUSTER or reason.startswith(("exceeded quota", "not ready", "max cluster")):
+        elif reason == _OF_CLUSTER or reason.startswith(_NOT_OF_THE_POD):
             parts.append(reason)
         else:
             others += number
@@ -152,6 +167,13 @@ def node_groups(around: Surroundings) -> list[AutoscaledGroup]:
     if around.node_groups is None or around.node_groups[0] is not status:
         around.node_groups = status, list(_read(status.data.status))
     return list(around.node_groups[1])
+
+
+def _published(around: Surroundings) -> float:
+    """Return the Unix seconds at which cluster-autoscaler published its state; 0 if it is not known."""
+    status = around.store.get("ConfigMap", AUTOSCALER_STATUS)
+    found = _TIME.match(status.data.status) if isinstance(status, AutoscalerStatus) else None
+    return seconds(f"{found[1]}T{found[2]}Z") if found is not None else 0.0
 
 
 def _read(text: str) -> Iterator[AutoscaledGroup]:

@@ -159,12 +159,15 @@ def _parallel(job: Job) -> int:
 
 
 def _refusal(workload: Object, kind: str, around: Surroundings) -> tuple[Event | None, str]:
-    """Return the newest event about a refused pod, and the error: that of the condition, or of the event."""
+    """Return the newest event about a refused pod, and the error: that of the event, or else of the condition.
+
+    The condition keeps its first error until a sync has none: calculateStatus of pkg/controller/replicaset.
+    """
     conditions: list[Condition] = getattr(getattr(workload, "status", None), "conditions", [])
     failed = next((c.message for c in conditions if c.type == "ReplicaFailure" and c.status == "True"), "")
     event = around.events.last(kind, workload, ("FailedCreate",), CREATORS[kind])
     event = event or around.events.last(kind, workload, ("FailedCreate",), "")
-    return event, failed or (event.message if event is not None else "")
+    return event, event.message if event is not None else failed
 
 
 def _quota_use(message: str, namespace: str, store: Store) -> Iterator[str]:

@@ -91,7 +91,7 @@ def apply(wait: Wait | None, answer: Answer) -> None:
         return
     answer.station, answer.says = wait.station, wait.says
     answer.sentence = sentence_of(wait, answer.sentence)
-    if wait.station == NODE_COMING or wait.cause == kueue.KUEUE_CAUSE:
+    if wait.station == NODE_COMING or wait.cause in (kueue.KUEUE_CAUSE, claims.ABSENT_CLAIM):
         answer.fixes = []
 
 

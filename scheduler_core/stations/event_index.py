@@ -10,7 +10,7 @@ from scheduler_core.stations.times import seconds
 
 
 class EventIndex:
-    """Events by object. `activity`: scheduler -> Unix seconds of its last event about a pod."""
+    """Events by object. `activity`: scheduler -> Unix seconds of its last event about a pod or a group."""
 
     def __init__(self, events: Iterable[object] = ()) -> None:
         self._events: dict[tuple[str, str], dict[str, Event]] = {}
@@ -23,7 +23,7 @@ class EventIndex:
         """Add an event, or replace its earlier version."""
         place = _place(event)
         self._events.setdefault(place, {})[event.key] = event
-        if place[0] == "Pod" and event.reporter and event.reason in _OF_SCHEDULERS:
+        if place[0] in ("Pod", "PodGroup") and event.reporter and event.reason in _OF_SCHEDULERS:
             last = self.activity.get(event.reporter, 0.0)
             self.activity[event.reporter] = max(last, seconds(event.time))
 
@@ -60,7 +60,9 @@ class EventIndex:
         return found[-1] if found else None
 
 
-_OF_SCHEDULERS = frozenset({"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable"})
+_OF_SCHEDULERS = frozenset(
+    {"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable", "NotReady"}
+)
 
 
 def _place(event: Event) -> tuple[str, str]:

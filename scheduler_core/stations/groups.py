@@ -21,6 +21,7 @@ LEADER_FIRST = "leader pod not yet scheduled"
 JOB_CONTROLLER = "job-controller"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _GANG = "in gang unschedulable"  # of Volcano's messages about groups
+_REFUSALS = ("NotReady", "Unschedulable")  # reasons of events of KAI and Volcano about groups
 _SIZE, _WORKER = "leaderworkerset.sigs.k8s.io/size", "leaderworkerset.sigs.k8s.io/worker-index"
 _NAME = "leaderworkerset.sigs.k8s.io/name"
 
@@ -91,7 +92,7 @@ def _of_another_scheduler(pod: Pod, around: Surroundings) -> Wait | None:
     wanted, refused = group.spec.min_member, condition_in(group.status.conditions, "Unschedulable")
     event = around.events.last("PodGroup", group, writer=scheduler)
     short, unschedulable = members < wanted, refused is not None and refused.status == "True"
-    gang = event is not None and event.type != "Normal" and _GANG in event.message
+    gang = event is not None and event.reason in _REFUSALS
     if not short and not unschedulable and not gang and group.status.phase != "Pending":
         return None
     text = f"{scheduler} schedules PodGroup {name} only as a whole: it needs {count(wanted, 'pod')}"

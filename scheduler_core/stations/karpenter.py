@@ -98,18 +98,22 @@ def _of_error(error: str, pod: Pod, pools: list[NodePool]) -> tuple[str, list[st
     ours = [pool for pool in pools if pool.name == old[1]] if old else pools
     if found := _LIMITS.search(error):
         name = found[1] or found[2]
-        limits = next((_limits(pool) for pool in pools if pool.name == name), [])
+        reached, limits = next((_limits(pool) for pool in pools if pool.name == name), (True, []))
         used = f": {listing(limits)}" if limits else ""
-        return f"NodePool {name} has reached its limits{used}", []
+        return f"NodePool {name} {'has reached' if reached else 'would exceed'} its limits{used}", []
     if found := _TAINT.search(error):
-        taint = (found[1] or found[2]).rstrip(",")
+        taint = (found[1] or found[2]).rstrip(",").replace("=:", ":")
         names = [pool.name for pool in ours if any(_taint_text(one) == taint for one in _taints(pool))]
         who = f"NodePool {some(names, 3)} has" if len(names) == 1 else f"NodePools {some(names, 3)} have"
         return f"{who if names else 'a NodePool has'} taint {taint}, which the pod does not accept", []
     unknown, key = _UNKNOWN_LABEL.search(error), _KEY.search(error)
     if label := unknown[1] if unknown else key[1] if key else "":
         wanted = _wanted(pod, label)
-        names = [pool.name for pool in ours if unknown is None or not _defines(pool, label)]
+        if unknown:
+            ours = [pool for pool in ours if not _defines(pool, label)]
+        elif len(ours) > 1:
+            ours = [pool for pool in ours if _offers(pool, label, error)] or ours
+        names = [pool.name for pool in ours]
         who = f"NodePool{'s' * (len(names) > 1)} {some(names, 3)}" if names else "a NodePool"
         verb = "do" if len(names) > 1 else "does"
         asks = f"the pod requires {label}{f'={wanted}' if wanted else ''}"
@@ -119,12 +123,12 @@ def _of_error(error: str, pod: Pod, pools: list[NodePool]) -> tuple[str, list[st
     return quoted(error), []
 
 
-def _limits(pool: NodePool) -> list[str]:
-    """Return the limits of a pool that are reached, as `cpu 64 of 64`; all of them if none is."""
+def _limits(pool: NodePool) -> tuple[bool, list[str]]:
+    """Return whether a limit of a pool is reached, and those that are, as `cpu 64 of 64`; all of them if none is."""
     used = pool.status.resources
     texts = {name: f"{name} {used.get(name, 0)} of {limit}" for name, limit in pool.spec.limits.items()}
     reached = [texts[name] for name, limit in pool.spec.limits.items() if _at_least(used.get(name, 0), limit)]
-    return reached or list(texts.values())
+    return bool(reached), reached or list(texts.values())
 
 
 def _at_least(used: str | float, limit: str | float) -> bool:
@@ -146,6 +150,15 @@ def _taint_text(taint: tuple[str, str, str]) -> str:
 
 def _defines(pool: NodePool, label: str) -> bool:
     return any(one.key == label for one in pool.spec.template.spec.requirements)
+
+
+def _offers(pool: NodePool, label: str, error: str) -> bool:
+    """Whether an error `K In [a] not in K In [b c]` is about this pool: its values of the label are b and c."""
+    offered = error.rpartition(" not in ")[2]
+    return any(
+        one.key == label and sorted(one.values) == sorted(offered.partition("[")[2].partition("]")[0].split())
+        for one in pool.spec.template.spec.requirements
+    )
 
 
 def _wanted(pod: Pod, label: str) -> str:

@@ -45,8 +45,9 @@ _NEVER = re.compile(
     r" \+ current podset request \((\S+?)\) > maximum capacity \((\S+?)\)"
 )
 _TOPOLOGY = re.compile(r'topology "([^"]+)" (?:allows to fit only (\d+) out of|doesn\'t allow to fit any of) (\d+) pod')
+_EXCLUDED = re.compile(r"Total nodes: .*", re.S)
 _UNFIT = re.compile(r"flavor (\S+) doesn't match node affinity")
-_UID = re.compile(r"workload \(UID: ([^,)]+)")
+_UID = re.compile(r"workload \(UID: (?!UNKNOWN)([^,)]+)")
 _PREEMPTION = re.compile(r"Pending the preemption of (\d+) workload")
 
 
@@ -189,7 +190,7 @@ def _provisioning(workload: KueueWorkload, check: str, around: Surroundings) -> 
     newest = max(found, key=lambda one: int(one.name[len(prefix) :]))
     for kind in ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"):
         condition = condition_in(newest.status.conditions, kind)
-        if condition is not None:
+        if condition is not None and (condition.status == "True" or kind in ("Provisioned", "Accepted")):
             text = f"{kind} is {condition.status}: {condition.reason}: {quoted(condition.message)}"
             yield f"ProvisioningRequest {newest.name}: {text}"
             return
@@ -211,7 +212,7 @@ def _without_quota(workload: KueueWorkload, obj: Object, around: Surroundings, r
     else:
         text, writer = "it has not decided about it yet", ""
     if problems and reserved is not None and reserved.reason not in ("Inadmissible", "Suspended", "Misconfigured"):
-        says = [*problems, *says]
+        says, text = [*problems, *says], "; ".join([*problems, text])
     elif problems:
         text = "; ".join(filter(None, (text, *(one for one in problems if one not in text))))
     history = _history(workload, around)
@@ -238,8 +239,8 @@ def _of_message(reserved: PodCondition, workload: KueueWorkload, obj: Object, ar
     for topology, fits, of in _TOPOLOGY.findall(message):
         level = _level(workload, obj)
         within = f" within one {level}" if level else ""
-        parts.append(f"topology {topology} has room for {fits or 'none'} of its {of} pods{within}")
-    rest = message.replace("assign flavors", "")
+        parts.append(f"topology {topology} has room for {fits or 0} of its {of} pods{within}")
+    rest = _EXCLUDED.sub("", message.replace("assign flavors", ""))
     for pattern in (_UNUSED, _NEVER, _TOPOLOGY):
         rest = pattern.sub("", rest)
     if not parts or "flavor" in rest or "topology" in rest or "resource" in rest:
@@ -270,7 +271,7 @@ def _history(workload: KueueWorkload, around: Surroundings) -> str:
     if evicted.reason == "Preempted":
         uid = _UID.search(evicted.message)
         known = (one for one in around.store.objects(f"Workload.{KUEUE}") if uid and one.metadata.uid == uid[1])
-        preemptor = next((one.name for one in known), uid[1] if uid else "")
+        preemptor = next((one.name for one in known), f"with UID {uid[1]}" if uid else "")
         text = f" It was preempted{f' by Workload {preemptor}' if preemptor else ''}{when}."
     else:
         text = f" It was evicted{when}: {evicted.reason}: {quoted(evicted.message)}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.spelling import nearest
+from scheduler_core.snapshot.foreign_schedulers import NAMES
 from scheduler_core.stations.surroundings import Surroundings, condition_of
 from scheduler_core.stations.times import clock, seconds
 from scheduler_core.stations.waits import SCHEDULER, Wait, quoted
@@ -34,7 +35,8 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     else:
         cause = NO_SCHEDULER
         text += "; no scheduler of that name has acted in this cluster."
-        if like := nearest(name, sorted({*around.schedulers, *activity.placed})):
+        like = () if name in NAMES else nearest(name, sorted({*around.schedulers, *activity.placed}))
+        if like:
             text += f" Its name is close to {like[0]}."
     own = {**pod.metadata.annotations, **pod.metadata.labels}
     says = [f"its queue is {own[key]}" for key in QUEUES if own.get(key)][:1]

@@ -20,11 +20,11 @@ from scheduler_core.stations.waits import quoted
 _PREFIX = re.compile(r"^(?:Error creating(?: job)?: |[Cc]reate (?:Pod|Claim) .*? in StatefulSet \S+ failed error: )")
 _CLAIM = re.compile(r"^[Cc]reate Claim (\S+) ")
 _FORBIDDEN = "is forbidden: "
-_EXCEEDED = re.compile(r"exceeded quota: ([^,\s]+), requested: (\S+), used: (\S+), limited: (\S+)")
+_EXCEEDED = re.compile(r"exceeded quota: ([^,\s]+), requested: (\S+), used: (\S+), limited: ([^\s\]]+)")
 _UNSPECIFIED = re.compile(r"failed quota: ([^:\s]+): must specify (.+)")
 _UNKNOWN = re.compile(r"status unknown for quota: ([^,\s]+), resources: (.+)")
 _BOUND = re.compile(
-    r"(maximum|minimum) (\S+) usage per (Container|Pod|PersistentVolumeClaim) is ([^\s,\]]+)"
+    r"(maximum|minimum) (\S+) usage per (Container|Pod|PersistentVolumeClaim) is ([^\s,\]]*[^\s,\].])"
     r"(?:, but (limit|request) is ([^\s,\]]+))?"
 )
 _ACCOUNT = re.compile(r'error looking up service account ([^/\s]+)/(\S+): serviceaccount "[^"]*" not found')

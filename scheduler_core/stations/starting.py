@@ -17,7 +17,10 @@ BOUND = "bound"
 KUBELET, ATTACH_CONTROLLER = "kubelet", "attachdetach-controller"
 ONE_NODE = {"ReadWriteOnce", "ReadWriteOncePod"}  # access modes of volumes that one node mounts
 IMAGE_REASONS = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"}
+    {
+        *("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"),
+        *("RegistryUnavailable", "SignatureValidationFailed"),
+    }
 )
 _NOTHING_YET = frozenset({"", "ContainerCreating", "PodInitializing"})
 _SANDBOX = {
@@ -26,6 +29,7 @@ _SANDBOX = {
     "FailedAttachVolume": "a volume cannot be attached",
     "FailedPrepareDynamicResources": "its devices cannot be prepared",
 }
+_SUMMARY = "Unable to attach or mount volumes"  # of FailedMount: another event says why
 _INIT = re.compile(r"containers with incomplete status: \[([^\]]*)\]")
 
 
@@ -64,14 +68,12 @@ def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], 
         return f"container {one.name}: {waiting.reason}", says, writer, bound
     ready, initialized = condition_of(pod, "PodReadyToStartContainers"), condition_of(pod, "Initialized")
     if ready is None or ready.status == "False":
-        event = next(
-            (
-                one
-                for one in reversed(around.events.about("Pod", pod, _SANDBOX))
-                if one.reporter in (KUBELET, ATTACH_CONTROLLER) and seconds(one.time) >= int(bound)
-            ),
-            None,
-        )
+        events = [
+            one
+            for one in around.events.about("Pod", pod, _SANDBOX)
+            if one.reporter in (KUBELET, ATTACH_CONTROLLER) and seconds(one.time) >= int(bound)
+        ]
+        event = max(events, key=lambda one: (not one.message.startswith(_SUMMARY), seconds(one.time)), default=None)
         elsewhere = _attached_elsewhere(pod, around.cluster)
         if event is not None and (event.reason == "FailedAttachVolume" or not elsewhere):
             says = [f"{event.reason}: {quoted(event.message)}"]
@@ -97,6 +99,6 @@ def _attached_elsewhere(pod: Pod, cluster: Cluster) -> str:
     exclusive = {one.spec.volume_name for one in claims if set(one.spec.access_modes) <= ONE_NODE}
     for attachment in cluster.attachments.values() if exclusive else ():
         volume, node = attachment.spec.source.persistent_volume_name, attachment.spec.node_name
-        if volume in exclusive and node != pod.spec.node_name:
+        if volume in exclusive and node != pod.spec.node_name and attachment.status.attached:
             return f"volume {volume} is still attached to {node}"
     return ""

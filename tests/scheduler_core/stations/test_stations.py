@@ -182,8 +182,10 @@ def random_workload(chance: random.Random) -> tuple[Raw, list[str]]:
             [flavor, "3", "4"],
         ),
         "no topology": (
-            *("TopologyPlacementFailed", f'{start}topology "{flavor}" doesn\'t allow to fit any of {amount} pod(s)'),
-            [flavor, amount],
+            "TopologyPlacementFailed",
+            f'{start}topology "{flavor}" doesn\'t allow to fit any of {amount} pod(s). Total nodes: 8;'
+            ' excluded: resource "cpu": 5',
+            [flavor, f"room for 0 of its {amount} pods"],
         ),
         "queue": ("Misconfigured", "LocalQueue lq doesn't exist", ["LocalQueue lq"]),
         "inactive": (chance.choice(("Suspended", "Inadmissible")), "ClusterQueue cq is inactive", ["ClusterQueue cq"]),
@@ -230,6 +232,22 @@ def test_a_deactivated_workload_and_the_use_of_a_quota() -> None:
     assert "cq: 36 of 40 cpu of flavor f are reserved; it may borrow from cohort all" in found.says
 
 
+def test_a_stopped_queue_comes_before_the_last_decision_about_quota() -> None:
+    message = "insufficient unused quota for cpu in flavor f, 4 more needed"
+    status = {"conditions": [condition("QuotaReserved", "False", "WaitingForQuota", message)]}
+    found = wait(*kueue("v1beta2", status, spec={"stopPolicy": "Hold"}))
+    assert "(LocalQueue lq): ClusterQueue cq is stopped (stopPolicy Hold); 4 more cpu" in found.sentence
+
+
+def test_of_a_provisioning_request_the_conditions_that_are_true_count() -> None:
+    checks = [{"name": "capacity", "state": "Pending"}]
+    status = {"conditions": [condition("QuotaReserved", "True", "QuotaReserved", "")], "admissionChecks": checks}
+    conditions = [condition("Failed", "False", "a", "b"), condition("Provisioned", "False", "CapacityIsNotFound", "c")]
+    request = object_of("ProvisioningRequest", "autoscaling.x-k8s.io/v1", "wl-capacity-2", "default")
+    found = wait(*kueue("v1beta2", status), request | {"status": {"conditions": conditions}})
+    assert "ProvisioningRequest wl-capacity-2: Provisioned is False: CapacityIsNotFound: c" in found.says
+
+
 def test_kueue_is_not_named_without_its_gate() -> None:
     raws = kueue("v1beta2", {"conditions": [condition("QuotaReserved", "False", "Pending", "no quota")]})
     raws[0]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
@@ -254,11 +272,111 @@ def test_kueue_is_not_named_without_its_gate() -> None:
         ('admission webhook "w" denied the request: too big', "admission webhook w denies it: too big"),
         ('pods "a" is forbidden: pod rejected: RuntimeClass "r" not found', "RuntimeClass r does not exist"),
         ("Create Claim c for Pod p in StatefulSet s failed error: no", "claim c: no"),
+        ('pods "a" is forbidden: minimum cpu usage per Pod is 1.  No request is specified', "is 1, and it states none"),
         ("something else", "something else"),
     ],
 )
 def test_why_the_api_server_refuses_a_pod(message: str, words: str) -> None:
     assert words in read_refusal(message, "default", around(node("n1")).store)
+
+
+def test_the_newest_refusal_counts_and_not_the_first_one_which_the_condition_keeps() -> None:
+    old = 'pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5'
+    status = {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": old}]}
+    spec = {"selector": {"matchLabels": {"a": "b"}}}
+    web = object_of("ReplicaSet", "apps/v1", "web", "default", spec=spec, status=status)
+    refused = event(
+        *("replicaset-controller", "FailedCreate", 'Error creating: admission webhook "w" denied the request: no'),
+        involved={"kind": "ReplicaSet"},
+    )
+    (found,) = missing_pods(around(node("n1"), web, refused))
+    assert "admission webhook w denies it: no" in found.wait.sentence
+    (found,) = missing_pods(around(node("n1"), web))
+    assert "ResourceQuota q" in found.wait.sentence
+
+
+def pool(name: str, values: list[str], used: str = "64") -> Raw:
+    """Return a NodePool with a limit of 64 cpu and values of the label `disk`."""
+    requirements = [{"key": "disk", "operator": "In", "values": values}]
+    taints = [{"key": "gpu", "effect": "NoSchedule"}]
+    spec = {"limits": {"cpu": "64"}, "template": {"spec": {"requirements": requirements, "taints": taints}}}
+    return object_of("NodePool", "karpenter.sh/v1", name, spec=spec, status={"resources": {"cpu": used}})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("incompatible requirements, key disk, disk In [c] not in disk In [b a]", "NodePool two does not offer that"),
+        ("did not tolerate gpu=:NoSchedule", "NodePools one, two have taint gpu:NoSchedule"),
+        (
+            "all available instance types exceed limits for nodepool (NodePool=one)",
+            "one would exceed its limits: cpu 60 ",
+        ),
+        (
+            'all available instance types exceed limits for nodepool: "two"',
+            "NodePool two has reached its limits: cpu 64 ",
+        ),
+    ],
+)
+def test_the_pool_that_an_error_of_karpenter_is_about(error: str, words: str) -> None:
+    refusal = event("karpenter", "FailedScheduling", f"Failed to schedule pod, {error}")
+    found = wait(pod("web"), node("n1"), refusal, pool("one", ["a"], "60"), pool("two", ["a", "b"]))
+    assert words in found.sentence
+
+
+def test_a_promise_ends_when_its_own_node_group_fails_or_is_held_back() -> None:
+    promise = event("cluster-autoscaler", "TriggeredScaleUp", "pod triggered scale-up: [{a 1->2 (max: 3)}]")
+    about = {"kind": "ConfigMap", "namespace": "kube-system", "name": "cluster-autoscaler-status"}
+
+    def failure(group: str) -> Raw:
+        text = f"Scale-up failed for group {group}: no machines"
+        return event("cluster-autoscaler", "FailedToScaleUpGroup", text, minute=20, involved=about)
+
+    def status(minute: int) -> Raw:
+        text = (
+            f"time: 2026-01-01 00:{minute:02}:00.5 +0000 UTC\nnodeGroups:\n- name: a\n  scaleUp:\n    status: Backoff\n"
+            "    backoffInfo: {errorCode: QUOTA}\n"
+        )
+        return object_of("ConfigMap", "v1", about["name"], about["namespace"], data={"status": text})
+
+    for later, station in (
+        (failure("a"), "autoscaler-refused"),
+        (failure("ab"), "node-coming"),
+        (status(20), "autoscaler-refused"),
+        (status(0), "node-coming"),
+    ):
+        assert wait(pod("web"), node("n1"), promise, later).station == station
+    assert "QUOTA" in wait(pod("web"), node("n1"), promise, status(20)).sentence
+
+
+def test_a_group_of_kai_is_refused_by_its_events() -> None:
+    web = pod("web", schedulerName="kai-scheduler")
+    web["metadata"]["annotations"] = {"pod-group-name": "pg"}
+    group = object_of("PodGroup", "scheduling.run.ai/v2alpha2", "pg", "default", spec={"minMember": 1})
+    refusal = event("kai-scheduler", "Unschedulable", "no GPUs", about="pg", involved={"kind": "PodGroup"})
+    found = wait(web, node("n1"), group, refusal)
+    assert (found.station, found.says[-1]) == ("group", "Unschedulable: no GPUs")
+    assert "close to" not in wait(web, node("n1")).sentence
+
+
+def test_the_cause_of_a_failed_mount_and_not_its_summary() -> None:
+    bound = pod("web", nodeName="n1")
+    cause = 'MountVolume.SetUp failed for volume "conf" : configmap "site" not found'
+    summary = "Unable to attach or mount volumes: unmounted volumes=[conf]: timed out waiting for the condition"
+    events = [event("kubelet", "FailedMount", cause), event("kubelet", "FailedMount", summary, minute=20)]
+    assert 'configmap "site" not found' in wait(bound, node("n1"), *events).sentence
+    assert "timed out" in wait(bound, node("n1"), events[1]).sentence
+
+
+def test_only_an_attached_volume_is_attached_elsewhere() -> None:
+    bound = pod("web", nodeName="n1", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
+    claim_spec = {"accessModes": ["ReadWriteOnce"], "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}
+    claim = object_of("PersistentVolumeClaim", "v1", "d", "default", spec=claim_spec)
+    spec = {"attacher": "csi", "nodeName": "n2", "source": {"persistentVolumeName": "pv"}}
+    for status, attached in (({"attached": True}, True), ({"attached": False}, False), ({}, True)):
+        attachment = object_of("VolumeAttachment", "storage.k8s.io/v1", "a", spec=spec, status=status)
+        found = wait(bound, node("n1"), claim, attachment)
+        assert ("volume pv is still attached to n2" in found.sentence) is attached
 
 
 def test_a_suspended_job_waits_for_a_person_or_for_kueue() -> None:
