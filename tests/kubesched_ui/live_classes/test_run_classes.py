@@ -39,7 +39,7 @@ def test_students_see_the_page_that_the_teacher_shows(run: Run) -> None:
     assert (part["address"], part["version"]) == (shown.replace("http://localhost", ""), 2)
     html = part["parts"]["run"]
     assert "Insufficient cpu" in html
-    assert f'href="/runs/{run.pk}/pods/default/big/?' in html, "links lead on from the run's page, not the room's"
+    assert f'href="/runs/{run.pk}/pods/default/big/?' in html, "links lead on from the run's page, not the class's"
     for never in ("<form", "<script", "csrfmiddlewaretoken", "data-load", "<button", "Delete"):
         assert never not in html
     assert 'class="from"' in html, "verdicts stay"
