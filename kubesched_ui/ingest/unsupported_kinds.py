@@ -11,6 +11,7 @@ from scheduler_core.releases import NEWEST
 
 CODE = "unsupported"
 _UNKNOWN = f". The newest release that is simulated is {NEWEST}"
+_WAITS_ONLY = "`kubesched explain` and live clusters say why a pod waits for it, but runs do not simulate it"
 KINDS_SHOWN = 6
 
 # Kind with its group, a group, or the last part of a group -> topic of the warning. The first match counts.
@@ -69,11 +70,11 @@ _CHANGES = {
     ),
     "newer": f"kube-scheduler may use them in a release that is not simulated{_UNKNOWN}",
     "kueue": (
-        "Kueue starts Jobs when their queue has quota. This is not simulated: pods with its scheduling gate stay "
+        f"Kueue starts Jobs when their queue has quota. {_WAITS_ONLY}: pods with its scheduling gate stay "
         "gated, suspended Jobs have no pods, and all others count as admitted"
     ),
     "volcano": (
-        "the scheduler of Volcano schedules groups by queues. This is not simulated: its pods are not scheduled, or "
+        f"the scheduler of Volcano schedules groups by queues. {_WAITS_ONLY}: its pods are not scheduled, or "
         "individually if a run includes the pods of other schedulers"
     ),
     "koordinator": (
@@ -85,11 +86,11 @@ _CHANGES = {
         "scheduled, or individually if a run includes the pods of other schedulers"
     ),
     "kai": (
-        "KAI Scheduler schedules groups by queues and shares GPUs. This is not simulated: its pods are not scheduled, "
+        f"KAI Scheduler schedules groups by queues and shares GPUs. {_WAITS_ONLY}: its pods are not scheduled, "
         "or individually if a run includes the pods of other schedulers"
     ),
     "karpenter": (
-        "Karpenter adds nodes for unschedulable pods and removes empty nodes. This is not simulated: the nodes are "
+        f"Karpenter adds nodes for unschedulable pods and removes empty nodes. {_WAITS_ONLY}: the nodes are "
         "those of the snapshot, and such pods stay pending"
     ),
     "replicas": (

@@ -39,7 +39,7 @@ def warnings_of(*kinds: str, more: Any = ()) -> dict[str, list[str]]:
         ("lifecycle.k8s.io/v1alpha1/EvictionRequest", "1 EvictionRequest", "an EvictionRequest names"),
         ("v1/ResourceQuota", "1 ResourceQuota", "rejects new pods that exceed a quota"),
         ("v1/LimitRange", "1 LimitRange", "requests and limits of a LimitRange"),
-        ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "Kueue starts Jobs"),
+        ("kueue.x-k8s.io/v1beta1/ClusterQueue", "1 ClusterQueue", "why a pod waits for it, but runs"),
         ("scheduling.volcano.sh/v1beta1/PodGroup", "1 PodGroup", "the scheduler of Volcano"),
         ("scheduling.volcano.sh/v1beta1/Queue", "1 Queue", "the scheduler of Volcano"),
         ("scheduling.koordinator.sh/v1alpha1/Reservation", "1 Reservation", "Koordinator reads them"),
