@@ -33,8 +33,12 @@ TONES = {
 # Category -> style of its badge, what it means for a number of pods, a plural verb first, and its tooltip.
 CATEGORIES = {
     "never": ("bad", "need a change", "No node takes the pod until the pod, a node or a claim changes."),
-    "not now": ("warn", "wait for other pods", "Other pods hold what the pod needs."),
-    "not asked": ("held", "wait for something other than a node", "The scheduler has not decided about the pod."),
+    "not now": (
+        "warn",
+        "wait for other pods or a new node",
+        "Other pods hold what it needs, or a node for it is coming.",
+    ),
+    "not asked": ("held", "wait for something other than a node", "It waits for something other than a node."),
     "": ("", "", "The pod is new or the cluster has changed; the answer follows."),
 }
 # Outcome of a checked decision -> style of its badge, and its meaning.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,9 +50,9 @@ class LiveCluster:
         made["status"] = status or {"phase": "Pending"}
         self.create(PODS, made)
 
-    def patch(self, name: str, patch: Raw) -> None:
+    def patch(self, name: str, patch: Raw, path: str = PODS) -> None:
         kind = {"Content-Type": "application/merge-patch+json"}
-        self.server.request("PATCH", f"{PODS}/{name}", patch, **kind)
+        self.server.request("PATCH", f"{path}/{name}", patch, **kind)
 
     def bind(self, name: str, node: str) -> None:
         """Bind a pod and start it, as its scheduler and its kubelet do."""
@@ -71,10 +72,9 @@ def cluster() -> Iterator[ServerProcess]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def live_site(cluster: ServerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+@contextmanager
+def site_with_context(cluster: ServerProcess, var: Path) -> Iterator[Instance]:
     """Start KubeSched on a machine with a kubeconfig that has a context of the cluster."""
-    var: Path = tmp_path_factory.mktemp("live")
     config = var / "kubeconfig"
     config.write_text(
         f"clusters: [{{name: c, cluster: {{server: '{cluster.url}'}}}}]\n"
@@ -86,6 +86,12 @@ def live_site(cluster: ServerProcess, tmp_path_factory: pytest.TempPathFactory) 
     until(site.serves, "the start")
     yield site
     site.interrupt()
+
+
+@pytest.fixture(scope="module")
+def live_site(cluster: ServerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    with site_with_context(cluster, tmp_path_factory.mktemp("live")) as site:
+        yield site
 
 
 class Watched(NamedTuple):

@@ -62,7 +62,8 @@ def test_without_clusters_the_list_says_how_to_connect_one(client: Client) -> No
 def test_the_answer_counts_pending_pods_by_category(client: Client, cluster: Cluster) -> None:
     page = get(client, address(cluster))
     assert page.answer == (
-        "3 of 7 pods are pending: 1 needs a change, 1 waits for other pods and 1 waits for something other than a node."
+        "3 of 7 pods are pending: 1 needs a change, 1 waits for other pods or a new node and 1 waits for something "
+        "other than a node."
     )
     assert "Pods that a quota refuses are not explained." in page.source
     for category in PendingPod.Category.values:
