@@ -17,7 +17,7 @@ const box = document.getElementById("pod-map");
 const part = (name) => box.querySelector(`[data-${name}]`);
 const source = new Source(box.dataset.src);
 const shown = { world: null, focus: { node: focusIn(location.search).node }, trace: null, place: {}, point: {} };
-const map = new StillMap(box, choose);
+const map = new StillMap(box, choose, 0.25);
 map.view.by.colour = "verdict"; // the pods that the run placed stand out
 const aside = new Aside(box, shown, map.view);
 const trial = new PodTrial(box, map.view);
