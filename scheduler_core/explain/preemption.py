@@ -54,15 +54,17 @@ def _words(preemption: Preemption, status: Status | None) -> str:
 
 
 def waits_for_victims(cluster: Cluster, pod: PodInfo, framework: Framework | None) -> tuple[Cause, str] | None:
-    """Return the cause and the sentence for a pod whose nominated node has pods of lower priority that are being
-    deleted; None for any other pod. `framework`: of its profile; its first plugin that evicts pods is the cause,
-    DefaultPreemption without one."""
-    row = cluster.nodes.rows.get(pod.nominated_node)
-    there = cluster.nodes.pods_of(row) if row is not None else ()
-    ending = [other.key for other in there if other.terminating and other.priority < pod.priority]
+    """Return the cause and the sentence for a pod whose nominated node has pods that it may evict and that are being
+    deleted; None for any other pod. `framework`: of its profile. Its first plugin that evicts pods is the cause;
+    without one, it is DefaultPreemption, and pods of lower priority count."""
     plugins = framework.post_filter if framework is not None else ()
-    plugin = next((one.name for one in plugins if isinstance(one, DefaultPreemption)), DefaultPreemption.name)
-    cause = Cause(causes.NOMINATED, plugin, [pod.nominated_node], ending)
+    plugin = next((one for one in plugins if isinstance(one, DefaultPreemption)), None)
+    row = cluster.nodes.rows.get(pod.nominated_node)
+    there = [other for other in cluster.nodes.pods_of(row) if other.terminating] if row is not None else []
+    victims = plugin.victims_of(pod, there) if plugin is not None else [o for o in there if o.priority < pod.priority]
+    ending = [other.key for other in victims]
+    name = plugin.name if plugin is not None else DefaultPreemption.name
+    cause = Cause(causes.NOMINATED, name, [pod.nominated_node], ending)
     return (cause, waits_until(pod.nominated_node, ending)) if ending else None
 
 

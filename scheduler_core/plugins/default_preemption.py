@@ -3,7 +3,7 @@
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Self
 
@@ -144,6 +144,10 @@ class DefaultPreemption(fwk.PostFilterPlugin):
             if other.priority < pod.priority and other.terminating and by_whom:
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
+
+    def victims_of(self, pod: PodInfo, terminating: Sequence[PodInfo]) -> list[PodInfo]:
+        """Return the terminating pods of its nominated node that the pod may have evicted."""
+        return [other for other in terminating if other.priority < pod.priority]
 
     def _dry_run(
         self, state: fwk.CycleState, pod: PodInfo, filtered: fwk.Filtered

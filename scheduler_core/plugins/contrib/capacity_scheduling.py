@@ -8,7 +8,7 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/capacityscheduling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -218,6 +218,16 @@ class Needs:
                     _add(self.in_all, request_of(other.pod), 1)
 
 
+def _may_have_evicted(pod: PodInfo, other: PodInfo, needs: Needs) -> bool:
+    """Return whether the rules of PostFilter allow the pod to evict another one."""
+    quotas, own = needs.snapshot.quotas, pod.namespace
+    if (other.namespace in quotas) != (own in quotas):
+        return False
+    if own not in quotas or other.namespace == own:
+        return other.priority < pod.priority
+    return bool(needs.snapshot.over_min(other.namespace)) and not needs.snapshot.over_min(own, needs.in_quota)
+
+
 class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlugin):
     """It has no arguments."""
 
@@ -339,18 +349,14 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
         status = filtered.status_at(row) if row is not None else None
         if row is None or (status is not None and status.code == fwk.UNRESOLVABLE):
             return ""
-        quotas, own = needs.snapshot.quotas, pod.namespace
-        for other in self.cluster.nodes.pods_of(row):
-            if not other.terminating or (other.namespace in quotas) != (own in quotas):
-                continue
-            if own not in quotas or other.namespace == own:
-                leaves = other.priority < pod.priority
-            else:
-                borrowed = bool(needs.snapshot.over_min(other.namespace))
-                leaves = borrowed and not needs.snapshot.over_min(own, needs.in_quota)
-            if leaves:
-                return "not eligible due to a terminating pod on the nominated node."
+        terminating = (other for other in self.cluster.nodes.pods_of(row) if other.terminating)
+        if any(_may_have_evicted(pod, other, needs) for other in terminating):
+            return "not eligible due to a terminating pod on the nominated node."
         return ""
+
+    def victims_of(self, pod: PodInfo, terminating: Sequence[PodInfo]) -> list[PodInfo]:
+        needs = Needs(pod, QuotaUsage(self.quotas.refresh()), self.cluster)
+        return [other for other in terminating if _may_have_evicted(pod, other, needs)]
 
     def sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:
         return 0, len(rows)

@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 from scheduler_core.cycle.trace import CycleTrace
+from scheduler_core.explain.answer import Cause
 from scheduler_core.explain.explain import explain
 from scheduler_core.search.cycle_steps import cycle_data
 from scheduler_core.search.provenance import Question
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.answers import answers_of
 from scheduler_core.suggestions.fixes import fixes_of
 from tests.scheduler_core.build import Raw, node, pod
 from tests.scheduler_core.provenance.cases import explained
@@ -110,3 +112,14 @@ def test_a_larger_quota_is_suggested() -> None:
     assert (fix.text, fix.places) == ("raise max.cpu to 4 and min.cpu to 2 in ElasticQuota q", 1)
     assert fix.command.startswith("kubectl patch elasticquota q -n a --type=merge -p ")
     assert fix.patch == {"spec": {"max": {"cpu": "4"}, "min": {"cpu": "2"}}}
+
+
+def test_a_nominated_pod_waits_for_a_pod_of_a_quota_that_borrowed() -> None:
+    victim = pod("victim", namespace="b", on="n1", requests={"cpu": "3"}, deleted=True)
+    waiting = in_a("new", "2", status={"nominatedNodeName": "n1"})
+    quotas = quota("a", {"cpu": "3", "memory": "8Gi"}), quota("b", {"cpu": "1", "memory": "8Gi"})
+    simulation = Simulation([node("n1"), *quotas, victim, waiting], config=CONFIG)
+    last = {trace.pod: trace for trace in simulation.run()}
+    (found,) = answers_of(simulation, last=last, fixes=False)
+    assert found.answer.sentence == "It is nominated to n1 and waits until b/victim has ended."
+    assert found.answer.cause == Cause("nominated", "CapacityScheduling", ["n1"], ["b/victim"])
