@@ -46,7 +46,8 @@ def test_every_page_marks_its_section_and_names_the_version(client: Client, run:
 
 
 def test_every_url_belongs_to_a_section() -> None:
-    assert {str(pattern.pattern).split("/")[0] for pattern in urlpatterns} <= set(SECTIONS)
+    shown = [pattern for pattern in urlpatterns if pattern.name != "former-class"]  # which redirects
+    assert {str(pattern.pattern).split("/")[0] for pattern in shown} <= set(SECTIONS)
 
 
 def test_plural_forms(client: Client, run: Run) -> None:
