@@ -139,9 +139,9 @@ def next_start_index(trace: CycleTrace) -> int:
 def resume(simulation: Simulation, prefix: Prefix, fetch: Fetch, before: Iterable[CycleTrace]) -> None:
     """Restore what plugins and opportunistic batching remember of the cycles before, the last first; read as few as
     needed."""
-    plugins = [one for framework in simulation.scheduler.profiles.values() for one in framework.plugins]
-    recalling = [one for one in plugins if one.recalls_cycles]
-    if not recalling:
+    profiles = simulation.scheduler.profiles
+    recalling = {name: [one for one in profile.plugins if one.recalls_cycles] for name, profile in profiles.items()}
+    if not any(recalling.values()):
         _resume_batching(simulation, before)
         return
     past: list[PastCycle] = []
@@ -155,7 +155,7 @@ def resume(simulation: Simulation, prefix: Prefix, fetch: Fetch, before: Iterabl
     for cycle in reversed(past):
         if (pod := pods.get(cycle.pod)) is None:
             pod = pods[cycle.pod] = PodInfo(read(fetch, numbers[cycle.pod]), simulation.cluster.release)
-        for plugin in recalling:
+        for plugin in recalling.get(pod.pod.spec.scheduler_name, ()):
             plugin.recall_cycle(pod, cycle)
 
 

@@ -268,7 +268,7 @@ class Coscheduling(
             return
         refused, order, now = cycle.prefilter, [one.name for one in self.handle.pre_filter], self.cluster.now()
         by = order.index(refused.plugin) if refused is not None and refused.plugin in order else len(order)
-        at = order.index(self.name)
+        at = order.index(self.name) if self.name in order else len(order)  # not every point must be enabled
         if by > at and self._wanted(group) and self._checked.get(group, now) <= now:
             self._note_checked(group)
         if cycle.postfilter is not None and _rejection(group, pod) in cycle.postfilter.message:
