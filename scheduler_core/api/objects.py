@@ -780,10 +780,10 @@ def describe(raw: object) -> str:
     kind, metadata = raw.get("kind"), raw.get("metadata")
     kind = kind if isinstance(kind, str) and kind else "object"
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
-        return f"{kind[:64]} without a name"
+        return text_checks.escaped(f"{kind[:64]} without a name")
     namespace = metadata.get("namespace")
     prefix = f"{namespace[:256]}/" if isinstance(namespace, str) and namespace else ""
-    return f"{kind[:64]} {prefix}{metadata['name'][:256]}".encode(errors="replace").decode()
+    return text_checks.escaped(f"{kind[:64]} {prefix}{metadata['name'][:256]}")
 
 
 def _without_nulls(value: Any, depth: int = 0) -> Any:
