@@ -18,7 +18,7 @@ from scheduler_core.live.objects import Event
 from scheduler_core.stations.autoscaler_word import AutoscalerWord
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
-from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_FACTS, MOST_READ, NODE_COMING, Wait, quoted
+from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
 
 WRITER = "cluster-autoscaler"
 PROMISE, REFUSAL = "TriggeredScaleUp", "NotTriggerScaleUp"
@@ -54,28 +54,38 @@ def word_about(pod: Pod, around: Surroundings) -> AutoscalerWord | None:
     if event.reason == REFUSAL:
         return AutoscalerWord(False, _refused(pod, event, around))
     groups = _GROUP.findall(event.message[:MOST_READ])
-    failures = [
-        failed
-        for failed in _failures(around)
-        if seconds(failed.time) >= seconds(event.time)
-        and any(re.search(rf"group {re.escape(name)}(?:[:\s]|$)", failed.message) for name, *_ in groups[:MOST_FACTS])
-    ]
-    if failures:
-        text = f"cluster-autoscaler could not grow its node group: {quoted(failures[-1].message)}."
-        says, since = [f"{failures[-1].reason}: {quoted(failures[-1].message)}"], seconds(failures[-1].time)
-        wait = Wait(AUTOSCALER_REFUSED, text, says, WRITER, since, AUTOSCALER_REFUSED, leads=True)
-        return AutoscalerWord(False, wait)
-    known = {group.name: group for group in node_groups(around)}
-    held = [known[name] for name, *_ in groups if name in known and known[name].backoff]
-    if held and len(held) == len(groups) and _published(around) >= seconds(event.time):
-        names = listing([f"{one.name}: {one.error}" if one.error else one.name for one in held])
-        text = f"cluster-autoscaler could not grow its node group, and holds it back: {names}."
-        says = [f"{event.reason}: {quoted(event.message)}"]
-        return AutoscalerWord(
-            False, Wait(AUTOSCALER_REFUSED, text, says, WRITER, seconds(event.time), AUTOSCALER_REFUSED, leads=True)
-        )
+    given_up = _given_up(event, groups, around)
+    if given_up is not None:
+        return AutoscalerWord(False, given_up)
     wait_for_nodes = _promised(event, groups, around)
     return AutoscalerWord(True, wait_for_nodes) if wait_for_nodes is not None else None
+
+
+def _given_up(event: Event, groups: list[tuple[str, str, str, str]], around: Surroundings) -> Wait | None:
+    """Return the wait after a promise if each of its node groups has failed to grow since, or is held back."""
+    known = {group.name: group for group in node_groups(around)}
+    promised = seconds(event.time)
+    failures, is_new = (
+        [one for one in _failures(around) if seconds(one.time) >= promised],
+        _published(around) >= promised,
+    )
+    parts, says, since = list[str](), list[str](), promised
+    for name, *_ in groups:
+        of_group = re.compile(rf"group {re.escape(name)}(?:[:\s]|$)")
+        failed = next((one for one in reversed(failures) if of_group.search(one.message)), None)
+        group = known.get(name)
+        error = group.error or "it is held back" if group is not None and group.backoff and is_new else ""
+        if failed is None and not error:
+            return None
+        if failed is not None:
+            says.append(f"{failed.reason}: {quoted(failed.message)}")
+            since = seconds(failed.time)
+        parts.append(f"{name}: {error or quoted(failed.message if failed is not None else '')}")
+    if not parts:
+        return None
+    text = f"cluster-autoscaler could not grow node group {listing(parts)}."
+    says = says or [f"{event.reason}: {quoted(event.message)}"]
+    return Wait(AUTOSCALER_REFUSED, text, says, WRITER, since, AUTOSCALER_REFUSED, leads=True)
 
 
 def _failures(around: Surroundings) -> list[Event]:

@@ -79,11 +79,10 @@ def _promised(event: Event, around: Surroundings) -> Wait | None:
 def _refused(pod: Pod, event: Event, around: Surroundings) -> Wait:
     message = event.message[:MOST_READ].removeprefix(_PREFIX)
     pools = sorted((one for one in around.store.objects("NodePool") if isinstance(one, NodePool)), key=lambda p: p.name)
-    parts, says = [], [quoted(event.message)]
-    for error in message.split("; "):
-        text, more = _of_error(error, pod, pools)
-        parts.append(text)
-        says += more
+    errors = message.split("; ")
+    parts = [_of_error(error, pod, pools) for error in errors]
+    rest = [error for error in errors if not _TAINT.search(error)]  # the sentence has the whole of those about taints
+    says = [quoted(_PREFIX + "; ".join(rest))] if rest else []
     for pool in pools:
         broken = next((c for c in pool.status.conditions if c.type == "NodeClassReady" and c.status == "False"), None)
         if broken is not None:
@@ -92,20 +91,20 @@ def _refused(pod: Pod, event: Event, around: Surroundings) -> Wait:
     return Wait(AUTOSCALER_REFUSED, text, says, WRITER, seconds(event.time), AUTOSCALER_REFUSED, leads=True)
 
 
-def _of_error(error: str, pod: Pod, pools: list[NodePool]) -> tuple[str, list[str]]:
-    """Return an error of Karpenter about one pool as a clause, and facts about the pool."""
+def _of_error(error: str, pod: Pod, pools: list[NodePool]) -> str:
+    """Return an error of Karpenter about one pool as a clause."""
     old = _OLD_POOL.search(error)
     ours = [pool for pool in pools if pool.name == old[1]] if old else pools
     if found := _LIMITS.search(error):
         name = found[1] or found[2]
         reached, limits = next((_limits(pool) for pool in pools if pool.name == name), (True, []))
         used = f": {listing(limits)}" if limits else ""
-        return f"NodePool {name} {'has reached' if reached else 'would exceed'} its limits{used}", []
+        return f"NodePool {name} {'has reached' if reached else 'would exceed'} its limits{used}"
     if found := _TAINT.search(error):
         taint = (found[1] or found[2]).rstrip(",").replace("=:", ":")
         names = [pool.name for pool in ours if any(_taint_text(one) == taint for one in _taints(pool))]
         who = f"NodePool {some(names, 3)} has" if len(names) == 1 else f"NodePools {some(names, 3)} have"
-        return f"{who if names else 'a NodePool has'} taint {taint}, which the pod does not accept", []
+        return f"{who if names else 'a NodePool has'} taint {taint}, which the pod does not accept"
     unknown, key = _UNKNOWN_LABEL.search(error), _KEY.search(error)
     if label := unknown[1] if unknown else key[1] if key else "":
         wanted = _wanted(pod, label)
@@ -118,9 +117,9 @@ def _of_error(error: str, pod: Pod, pools: list[NodePool]) -> tuple[str, list[st
         verb = "do" if len(names) > 1 else "does"
         asks = f"the pod requires {label}{f'={wanted}' if wanted else ''}"
         if unknown:
-            return f"{asks}, and {who} {verb} not define this label", []
-        return f"{asks}, and {who} {verb} not offer that: {quoted(error)}", []
-    return quoted(error), []
+            return f"{asks}, and {who} {verb} not define this label"
+        return f"{asks}, and {who} {verb} not offer that: {quoted(error)}"
+    return quoted(error)
 
 
 def _limits(pool: NodePool) -> tuple[bool, list[str]]:

@@ -34,9 +34,10 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
         text += f"; that scheduler last acted at {clock(last)}."
     else:
         cause = NO_SCHEDULER
-        text += "; no scheduler of that name has acted in this cluster."
-        like = () if name in NAMES else nearest(name, sorted({*around.schedulers, *activity.placed}))
-        if like:
+        text += (
+            f"; {'nothing shows that it' if name in NAMES else 'no scheduler of that name'} has acted in this cluster."
+        )
+        if name not in NAMES and (like := nearest(name, sorted({*around.schedulers, *activity.placed}))):
             text += f" Its name is close to {like[0]}."
     own = {**pod.metadata.annotations, **pod.metadata.labels}
     says = [f"its queue is {own[key]}" for key in QUEUES if own.get(key)][:1]

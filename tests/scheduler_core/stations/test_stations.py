@@ -322,6 +322,7 @@ def test_the_pool_that_an_error_of_karpenter_is_about(error: str, words: str) ->
     refusal = event("karpenter", "FailedScheduling", f"Failed to schedule pod, {error}")
     found = wait(pod("web"), node("n1"), refusal, pool("one", ["a"], "60"), pool("two", ["a", "b"]))
     assert words in found.sentence
+    assert bool(found.says) is not error.startswith("did not tolerate")  # the sentence has the whole
 
 
 def test_a_promise_ends_when_its_own_node_group_fails_or_is_held_back() -> None:
@@ -346,6 +347,10 @@ def test_a_promise_ends_when_its_own_node_group_fails_or_is_held_back() -> None:
         (status(0), "node-coming"),
     ):
         assert wait(pod("web"), node("n1"), promise, later).station == station
+    two = promise | {"message": "pod triggered scale-up: [{a 1->2 (max: 3)} {b 0->1 (max: 3)}]"}
+    assert wait(pod("web"), node("n1"), two, failure("a")).station == "node-coming"
+    both = wait(pod("web"), node("n1"), two, failure("a"), failure("b") | {"metadata": {"name": "x"}}, status(20))
+    assert "node group a: QUOTA and b: Scale-up failed for group b: no machines" in both.sentence
     assert "QUOTA" in wait(pod("web"), node("n1"), promise, status(20)).sentence
 
 
@@ -356,7 +361,7 @@ def test_a_group_of_kai_is_refused_by_its_events() -> None:
     refusal = event("kai-scheduler", "Unschedulable", "no GPUs", about="pg", involved={"kind": "PodGroup"})
     found = wait(web, node("n1"), group, refusal)
     assert (found.station, found.says[-1]) == ("group", "Unschedulable: no GPUs")
-    assert "close to" not in wait(web, node("n1")).sentence
+    assert "nothing shows that it has acted" in wait(web, node("n1")).sentence
 
 
 def test_the_cause_of_a_failed_mount_and_not_its_summary() -> None:
