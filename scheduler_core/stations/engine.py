@@ -18,7 +18,7 @@ from scheduler_core.stations import (
     other_schedulers,
     starting,
 )
-from scheduler_core.stations.surroundings import Surroundings, condition_of
+from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings, condition_of
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import (
     NODE_COMING,
@@ -75,7 +75,12 @@ def _autoscalers(pod: Pod, around: Surroundings, answer: Answer | None) -> Wait 
 
 def _scheduler(pod: Pod) -> Wait:
     condition = condition_of(pod)
-    if condition is None or condition.status != "False" or not condition.message:
+    if (
+        condition is None
+        or condition.status != "False"
+        or condition.reason == SCHEDULING_GATED
+        or not condition.message
+    ):
         return Wait(SCHEDULER, since=seconds(pod.metadata.creation_timestamp))
     since = seconds(condition.last_transition_time or "")
     return Wait(SCHEDULER, "", [quoted(condition.message)], pod.spec.scheduler_name, since)

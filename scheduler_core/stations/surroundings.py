@@ -150,14 +150,18 @@ class Surroundings:
         return next((workload for workload in known if workload is not None), None)
 
     def _index_workloads(self) -> dict[tuple[str, str], KueueWorkload]:
-        """Return the Workloads by ("", namespace/name), and by (namespace, UID of their job or pods)."""
+        """Return the Workloads by ("", namespace/name), and by (namespace, UID of their job or pods): of several, one
+        that has not finished."""
         found: dict[tuple[str, str], KueueWorkload] = {}
         for workload in self.store.objects(f"Workload.{KUEUE}"):
             if isinstance(workload, KueueWorkload):
                 found["", workload.key] = workload
+                finished = condition_in(workload.status.conditions, "Finished")
                 uids = [owner.uid for owner in workload.metadata.owner_references]
                 for uid in (*uids, workload.metadata.labels.get(f"{KUEUE}/job-uid", "")):
-                    if uid:
+                    if uid and (
+                        finished is None or finished.status != "True" or (workload.namespace, uid) not in found
+                    ):
                         found[workload.namespace, uid] = workload
         return found
 

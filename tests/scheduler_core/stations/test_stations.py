@@ -248,6 +248,20 @@ def test_of_a_provisioning_request_the_conditions_that_are_true_count() -> None:
     assert "ProvisioningRequest wl-capacity-2: Provisioned is False: CapacityIsNotFound: c" in found.says
 
 
+def test_of_two_workloads_of_an_owner_the_one_that_has_not_finished_counts() -> None:
+    raws = kueue("v1beta2", {"conditions": [condition("QuotaReserved", "False", "OnHold", "held")]})
+    old = raws[-1] | {"metadata": raws[-1]["metadata"] | {"name": "old"}}
+    old["status"] = {"conditions": [condition("Finished", "True", "JobFinished", "")]}
+    for both in ([old, raws[-1]], [raws[-1], old]):
+        assert "Workload wl" in wait(*raws[:-1], *both).sentence
+
+
+def test_the_condition_of_removed_gates_is_not_a_report_of_the_scheduler() -> None:
+    web = pod("web")
+    web["status"] = {"conditions": [condition("PodScheduled", "False", "SchedulingGated", "Scheduling is blocked")]}
+    assert wait(web, node("n1")).says == []
+
+
 def test_kueue_is_not_named_without_its_gate() -> None:
     raws = kueue("v1beta2", {"conditions": [condition("QuotaReserved", "False", "Pending", "no quota")]})
     raws[0]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
