@@ -183,11 +183,11 @@ def _provisioning(workload: KueueWorkload, check: str, around: Surroundings) -> 
         if isinstance(one, ProvisioningRequest)
         and one.namespace == workload.namespace
         and one.name.startswith(prefix)
-        and one.name[len(prefix) :].isdigit()
+        and one.name[len(prefix) :].isdecimal()
     ]
     if not found:
         return
-    newest = max(found, key=lambda one: int(one.name[len(prefix) :]))
+    newest = max(found, key=lambda one: (len(one.name), one.name))
     for kind in ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"):
         condition = condition_in(newest.status.conditions, kind)
         if condition is not None and (condition.status == "True" or kind in ("Provisioned", "Accepted")):

@@ -244,7 +244,8 @@ def test_of_a_provisioning_request_the_conditions_that_are_true_count() -> None:
     status = {"conditions": [condition("QuotaReserved", "True", "QuotaReserved", "")], "admissionChecks": checks}
     conditions = [condition("Failed", "False", "a", "b"), condition("Provisioned", "False", "CapacityIsNotFound", "c")]
     request = object_of("ProvisioningRequest", "autoscaling.x-k8s.io/v1", "wl-capacity-2", "default")
-    found = wait(*kueue("v1beta2", status), request | {"status": {"conditions": conditions}})
+    others = [request | {"metadata": request["metadata"] | {"name": f"wl-capacity-{n}"}} for n in ("1", "²", "02x")]
+    found = wait(*kueue("v1beta2", status), *others, request | {"status": {"conditions": conditions}})
     assert "ProvisioningRequest wl-capacity-2: Provisioned is False: CapacityIsNotFound: c" in found.says
 
 
