@@ -9,7 +9,7 @@ conformance cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -682,7 +682,7 @@ class CycleTrace(msgspec.Struct, eq=False):
 
     def _encode_shared(self, outcome: FilterOutcome, layouts: dict[tuple[Any, ...], bytes]) -> bytes:
         """Return the cycle as bytes with parts that cycles of equal pods have in common, which are encoded once."""
-        layout, verdicts, keyframe, patch_count, columns = self._parts(outcome, layouts, _deflated)
+        layout, verdicts, keyframe, patch_count, columns = self._parts(outcome, layouts, deflates=True)
         frame, patches = b"", _NO_PATCHES
         if keyframe is not None:
             frame, patches = pack_keyframe(keyframe), _pack_patches(keyframe, patch_count)
@@ -693,7 +693,7 @@ class CycleTrace(msgspec.Struct, eq=False):
         deflated, since the batch is."""
         assert self._outcome is not None
         assert self._layouts is not None
-        return self._parts(self._outcome, self._layouts, _ENCODE)
+        return self._parts(self._outcome, self._layouts, deflates=False)
 
     def keyframe(self) -> tuple[Keyframe | None, int]:
         """Return the keyframe of scores that were not read yet, and the number of its patches that precede the cycle;
@@ -733,20 +733,16 @@ class CycleTrace(msgspec.Struct, eq=False):
             None if self.postfilter is None else _pack_postfilter(self.postfilter),
         )
 
-    def _parts(
-        self,
-        outcome: FilterOutcome,
-        layouts: dict[tuple[Any, ...], bytes],
-        encode: Callable[[Sequence[Any]], bytes],
-    ) -> EncodedParts:
+    def _parts(self, outcome: FilterOutcome, layouts: dict[tuple[Any, ...], bytes], deflates: bool) -> EncodedParts:
         if outcome.packed is None:
-            outcome.packed = encode(
+            packed = _ENCODE(
                 [
                     (i, [_pack_status(s) for s in v.statuses], _pack_codes_of(v))
                     for i, v in enumerate(self.verdicts.values())
                     if v.codes is not None
                 ]
             )
+            outcome.packed = _deflate(packed) if deflates else packed
         made, (keyframe, patch_count) = self.made_scores, self.keyframe()
         scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
         varying: list[tuple[Packed | None, Packed | None]] = []
@@ -777,7 +773,9 @@ class CycleTrace(msgspec.Struct, eq=False):
         if varying or not derived or self.placement is not None:
             feasible = None if derived else () if self._feasible_follows() else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
-            columns = encode((*map(pack_optional, own), feasible, varying))
+            columns = _ENCODE((*map(pack_optional, own), feasible, varying))
+            if deflates:  # no other cycle has them: level 0 takes half the time, but twice the bytes
+                columns = _deflate(columns, 0)
         return EncodedParts(layout, outcome.packed, keyframe, patch_count, columns)
 
     def _layout(self) -> tuple[Any, ...]:
@@ -959,11 +957,6 @@ _SHARED_PLAIN = bytes((SHARED_VERSION, 0))
 _DEFLATED = 0x78  # the first byte of zlib's data; no list begins with it
 _SHORT = 200  # bytes that are not worth deflating
 _LONG = 1 << 13  # bytes that are not worth keeping for an equal part
-
-
-def _deflated(value: Sequence[Any]) -> bytes:
-    """Deflate parts that few cycles have in common: in a third of the time, but to more bytes."""
-    return _deflate(_ENCODE(value), 0)
 
 
 def _deflate(data: bytes, level: int = 1) -> bytes:

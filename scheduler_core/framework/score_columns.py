@@ -14,14 +14,15 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Rows = slice | npt.NDArray[np.intp]
 
-_MAX_SMALL = np.iinfo(np.uint8).max
+_SMALL = np.dtype(np.uint8)
+_MAX_SMALL = np.iinfo(_SMALL).max
 
 
 def compact(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[Any]:
     """Return columns of integers of this size as one array: uint8 if it holds the values, as most scores are, else
     int64."""
-    small = all(one.dtype == np.uint8 or 0 <= np.bitwise_or.reduce(one) <= _MAX_SMALL for one in columns)
-    found = np.empty((len(columns), size), np.uint8 if small else np.int64)
+    wide = [one for one in columns if one.dtype is not _SMALL and not 0 <= np.bitwise_or.reduce(one) <= _MAX_SMALL]
+    found = np.empty((len(columns), size), np.int64 if wide else np.uint8)
     for i, column in enumerate(columns):
         found[i] = column
     return found
