@@ -34,11 +34,15 @@ def claim_waits(pod: PodInfo, around: Surroundings) -> list[ClaimWait]:
 
 
 def _report(key: str, around: Surroundings) -> Event | None:
-    """Return the newest event about a claim: the provisioner's, if there is one. kube-controller-manager only says
-    that it waits for it."""
+    """Return the newest event about a claim: an error of the provisioner, or else another event of it, if there is one.
+    kube-controller-manager only says that it waits for it."""
     claim = around.cluster.claims.get(key)
     found = around.events.about("PersistentVolumeClaim", claim) if claim is not None else []
-    return max(found, key=lambda event: (event.reporter != VOLUME_CONTROLLER, seconds(event.time)), default=None)
+    return max(
+        found,
+        key=lambda event: (event.reporter != VOLUME_CONTROLLER, event.type == "Warning", seconds(event.time)),
+        default=None,
+    )
 
 
 def wait_of(pod: Pod, info: PodInfo, around: Surroundings, answer: Answer | None) -> Wait | None:
@@ -55,17 +59,19 @@ def wait_of(pod: Pod, info: PodInfo, around: Surroundings, answer: Answer | None
         text = "" if cause in (causes.DEVICE_CLAIM, causes.GATED) else f"Its {says[0]}."
         writer, since = (event.reporter, seconds(event.time)) if event is not None else ("", 0.0)
         return Wait(CLAIMS, text, says[:MOST_FACTS], writer, since, ABSENT_CLAIM)
-    if cause not in (*_OF_VOLUMES, causes.WAITS):
+    if cause not in ("", *_OF_VOLUMES, causes.WAITS):
         return None
     waits = [one for one in claim_waits(info, around) if one.cause != WAITS_FOR_CONSUMER]
-    if cause == causes.WAITS:
+    if cause not in _OF_VOLUMES:
         waits = [one for one in waits if one.cause == PROVISIONING]
     if not waits:
         return None
     event = _report(waits[0].claim, around)
+    if not cause and (event is None or event.type != "Warning"):
+        return None  # a node takes the pod, and no error shows that its claim keeps it
     claim = around.cluster.claims.get(waits[0].claim)
     since = seconds(claim.metadata.creation_timestamp) if claim is not None else 0.0
-    sentence = f"{waits[0].sentence[:1].upper()}{waits[0].sentence[1:]}." if cause == causes.WAITS else ""
+    sentence = f"{waits[0].sentence[:1].upper()}{waits[0].sentence[1:]}." if cause not in _OF_VOLUMES else ""
     writer = event.reporter if event is not None else ""
     return Wait(CLAIMS, sentence, [one.sentence for one in waits][:MOST_FACTS], writer, since, waits[0].cause)
 

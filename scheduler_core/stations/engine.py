@@ -21,6 +21,7 @@ from scheduler_core.stations import (
 from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings, condition_of
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import (
+    CLAIMS,
     NODE_COMING,
     SCHEDULER,
     STRIP,
@@ -91,7 +92,7 @@ def apply(wait: Wait | None, answer: Answer) -> None:
     far as it is known, ends the wait."""
     if wait is None:
         return
-    if answer.result in PLACED:  # it would be placed now: its answer says where
+    if answer.result in PLACED and wait.station != CLAIMS:  # it would be placed now: its answer says where
         answer.station, answer.says = SCHEDULER, []
         return
     answer.station, answer.says = wait.station, wait.says

@@ -8,11 +8,12 @@ import pytest
 
 from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.cluster.pod_info import PodInfo
+from scheduler_core.explain.answer import Answer
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.stations import waits
 from scheduler_core.stations.creation import missing_pods
-from scheduler_core.stations.engine import strip_of, wait_of
+from scheduler_core.stations.engine import apply, strip_of, wait_of
 from scheduler_core.stations.refusals import read_refusal
 from scheduler_core.stations.snapshots import read_extra, surroundings_of
 from scheduler_core.stations.surroundings import Surroundings
@@ -377,6 +378,26 @@ def test_a_group_of_kai_is_refused_by_its_events() -> None:
     found = wait(web, node("n1"), group, refusal)
     assert (found.station, found.says[-1]) == ("group", "Unschedulable: no GPUs")
     assert "nothing shows that it has acted" in wait(web, node("n1")).sentence
+
+
+def test_a_pod_that_is_placed_waits_for_its_claim_if_an_error_says_so() -> None:
+    web = pod("web", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
+    mode = "WaitForFirstConsumer"
+    made = object_of("StorageClass", "storage.k8s.io/v1", "fast", provisioner="csi", volumeBindingMode=mode)
+    selected = {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}
+    resources = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": resources}
+    claim = object_of("PersistentVolumeClaim", "v1", "d", "default", metadata=selected, spec=spec)
+    involved = {"kind": "PersistentVolumeClaim", "name": "d"}
+    error = event("csi_1", "ProvisioningFailed", "no space left", "d", involved=involved)
+    begun = event("csi_1", "Provisioning", "begun", "d", minute=20, type="Normal", involved=involved)
+    assert wait(web, node("n1"), made, claim, begun).station == "scheduler"
+    found = wait(web, node("n1"), made, claim, begun, error)
+    answer = Answer("default/web", "scheduled", "Placed on n1.")
+    apply(found, answer)
+    assert answer.station == "claims"
+    assert "waits for csi to create a volume for node n1" in answer.sentence
+    assert "no space left" in answer.sentence
 
 
 def test_the_cause_of_a_failed_mount_and_not_its_summary() -> None:
