@@ -91,7 +91,7 @@ def _other_score(question: Question, given: float) -> Iterator[str]:
 def _made_of(tree: Tree, right: Any) -> str:
     """List the input values of a number, without intermediate results and without those that equal it."""
     leaves = dict.fromkeys(_leaf(leaf) for leaf in _leaves(tree))
-    values = [text for text in leaves if not mentions(text, shown(right))]
+    values = [text for text in leaves if text and not mentions(text, shown(right))]
     more = f" and {len(values) - MOST} more" if len(values) > MOST else ""
     return f"It is computed from {'; '.join(values[:MOST])}{more}." if values else ""
 
@@ -104,12 +104,15 @@ def _leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def _leaf(tree: Tree) -> str:
+    """Return the name and value of an input, or nothing if it has no name."""
     value = leaf_value(tree)
     if tree.source is not None:
         what = f"{tree.source.kind} {tree.source.name}, {tree.source.path}"
         return f"{what}: {value}" if tree.op == "field" else f"{what} is not set and counts as {value}"
-    what = tree.label or tree.path or tree.function or tree.op
-    return f"{what}: {value}"
+    what = tree.label or tree.path or tree.function
+    if isinstance(tree.value, bool) and tree.op not in LEAVES:
+        return what  # a condition on nothing: its label says so, such as "the pod has no tolerations"
+    return f"{what}: {value}" if what else ""
 
 
 def leaf_value(tree: Tree) -> str:

@@ -28,6 +28,10 @@ class Amount(int):
         return made
 
 
+class FieldNumber(int):
+    """An integer of an object's field, such as a port, which is shown as the object contains it."""
+
+
 class Seconds(float):
     """A duration or a time on the virtual clock."""
 
@@ -38,6 +42,8 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Amount):
         return _amount(value)
+    if isinstance(value, FieldNumber):
+        return str(int(value))
     if isinstance(value, Seconds):
         return f"{number(float(value))} s"
     if isinstance(value, int | float):

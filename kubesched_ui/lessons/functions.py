@@ -13,7 +13,7 @@ from kubesched_ui.lessons import event_recorder
 from kubesched_ui.lessons.constants import CONSTANTS
 from kubesched_ui.lessons.errors import NotYetRevealed, Unknown
 from kubesched_ui.lessons.event_recorder import RecordedEvent
-from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, Seconds, shown
+from kubesched_ui.lessons.formatting import ORDINALS, WORDS, Amount, FieldNumber, Seconds, shown
 from kubesched_ui.lessons.parser import Focus
 from kubesched_ui.lessons.runner import Attempted, Played
 from scheduler_core.api.objects import Pod, decode
@@ -403,7 +403,7 @@ class Facts(Lookups):
                 raise Unknown(f"{kind} {name} has no {step!r} there") from None
         if found is None or isinstance(found, dict | list):
             raise Unknown(f"{kind} {name} has no value there")
-        return found
+        return FieldNumber(found) if type(found) is int else found
 
     # ---- virtual time
 

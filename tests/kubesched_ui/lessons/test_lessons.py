@@ -276,6 +276,18 @@ def test_generated_feedback_hides_the_answer() -> None:
     assert feedback.explain(never, questions.judge(never, ["middle"])) == [
         "middle is not evicted. Would its eviction make the pending pod fit, and may this pod preempt?"
     ]
+    tainted = catalog.lesson("taints-and-tolerations")
+    assert tainted is not None
+    score = tainted.question(4)
+    assert score is not None
+    assert "the pod has no tolerations; highest" in " ".join(feedback.explain(score, questions.judge(score, ["7"])))
+
+
+def test_a_port_is_shown_as_the_object_contains_it() -> None:
+    lesson = catalog.lesson("node-conditions-and-ports")
+    assert lesson is not None
+    text = str(step_state.shows(lesson, 2)["text"])
+    assert ">8080<" in text
 
 
 def test_the_object_flow_matches_the_run() -> None:
