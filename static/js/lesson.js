@@ -26,7 +26,16 @@ function noteStep() {
   const again = lesson.querySelector("[data-again]");
   if (again) again.hidden = !done(stored(REVEALED), name).includes(step);
   showDone();
+  scrollMachines(lesson);
   beginWalks();
+}
+
+// Scrolls the pictures of kube-scheduler that are wider than the page to their first highlighted part.
+function scrollMachines(root) {
+  for (const box of root.querySelectorAll(".machine-box")) {
+    const lit = box.querySelector(".machine-part.lit");
+    if (lit) box.scrollLeft += lit.getBoundingClientRect().left - box.getBoundingClientRect().left - 16;
+  }
 }
 
 async function send(form, button) {
@@ -99,6 +108,9 @@ document.addEventListener("click", (event) => {
   store(REVEALED, null);
   location.reload();
 });
+
+// A picture in a closed part of the course has no size before the part opens.
+document.addEventListener("toggle", ({ target }) => scrollMachines(target), true);
 
 noteStep();
 showCourse();
