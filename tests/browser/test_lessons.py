@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from kubesched_ui.lessons import catalog, lint
+from kubesched_ui.lessons import catalog, changes, lint
 from kubesched_ui.lessons.questions import Question
 
 
@@ -37,6 +37,8 @@ def give(form: Locator, question: Question, answers: list[str]) -> None:
     elif question.form == "order":
         for at, place in enumerate(answers):
             form.get_by_role("combobox").nth(at).select_option(place)
+    elif answers[0] == changes.COMMAND:
+        form.get_by_role("textbox", name="Command").fill(answers[1])
     elif question.form == "change":
         form.locator(f'input[value="{answers[0]}"]').check()
         form.get_by_role("textbox", name="New value").fill(answers[1])
@@ -247,3 +249,31 @@ def test_no_moving_part_lies_over_a_text(page: Page) -> None:
         page.goto(address)
         page.wait_for_load_state("networkidle")
         assert page.evaluate(TOUCHING) == [moving, []], address
+
+
+@pytest.mark.long
+def test_a_learner_finishes_the_first_part(page: Page) -> None:
+    """Each question is answered right, in the order of the course; the course counts each lesson, then the part."""
+    lessons = catalog.lessons()[0]
+    part = catalog.chapters(lessons)[0]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/learn/")
+    page.locator("[data-continue]").click()
+    for lesson in part.lessons:
+        for step in range(1, len(lesson.steps) + 1):
+            expect(page.locator("#lesson")).to_have_attribute("data-lesson", lesson.name)
+            expect(page.locator("#lesson")).to_have_attribute("data-step", str(step))
+            if question := lesson.question(step):
+                give(page.locator("#question"), question, lint.right_answers(question))
+                expect(page.locator("#verdict")).to_contain_text("Right")
+                ink = page.locator(".lesson-way .primary").evaluate("(one) => getComputedStyle(one).color")
+                expect(page.locator(".lesson-steps [aria-current]")).to_have_css("color", ink)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, (lesson.name, step)
+            page.locator(".lesson-way [rel=next]").click()
+    page.goto("/learn/")
+    expect(page.locator("[data-progress]")).to_have_text(
+        f"{sum(lesson.questions for lesson in part.lessons)} of {sum(lesson.questions for lesson in lessons)} "
+        f"questions answered, {len(part.lessons)} of {len(lessons)} lessons finished"
+    )
+    expect(page.locator(".chapter").first).to_contain_text(f", {len(part.lessons)} done")
+    expect(page.locator(".chapter").nth(1)).to_have_attribute("open", "")
