@@ -207,10 +207,10 @@ def neighbours(run: Run, result: PodResult | None) -> dict[str, Any]:
 def explained_of(run: Run, row: Cycle, trace: CycleTrace, last: bool) -> tuple[Answer, Answer]:
     """Return the answer about an attempt, and what the attempt itself found.
 
-    They differ for the last one of a pod that has no node and is not nominated: its answer is about the end of the
-    run, as on the run's page. What an attempt found comes from the trace alone if nothing was recorded.
+    They differ for the last one of a pod that has no node: its answer is about the end of the run, as on the run's
+    page. What an attempt found comes from the trace alone if nothing was recorded.
     """
-    stored = answers.answer_of_pod(run, row.namespace, row.name) if last and not trace.nominated_node else None
+    stored = answers.answer_of_pod(run, row.namespace, row.name) if last else None
     if stored is None and not trace.placed_on:
         with suppress(NotRecorded, InputError):
             return (found := remedies.explained(run, row)), found
