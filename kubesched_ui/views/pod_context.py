@@ -271,11 +271,11 @@ def about_cycle(
 
 
 def quotas_address(row: Cycle, trace: CycleTrace, at_end: bool) -> str:
-    """Return the address of the quotas at the instant of the answer if one of them rejects the pod in the cycle: before
-    the cycle, or at the end of the run."""
+    """Return the address of the quotas if one of them rejects the pod in the cycle: before the cycle, or at the end of
+    the run, as the answer; at the end, the victims of a nominated pod no longer use any."""
     if trace.prefilter is None or trace.prefilter.plugin != CapacityScheduling.name:
         return ""
-    before = {} if at_end else {"cycle": row.number}
+    before = {} if at_end and not trace.nominated_node else {"cycle": row.number}
     query = urlencode(before | {"pod": f"{row.namespace}/{row.name}"})
     return f"{reverse('quotas', args=[row.run_id])}?{query}"
 
