@@ -1,4 +1,4 @@
-"""Recognizes a file that is no cluster but shows what a scheduler did, and says what it tells and what it cannot."""
+"""Recognizes a file that is no cluster but shows what a scheduler did, and says what it shows and what it cannot."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MAX_LINES = 2_000  # of a timeline
 
 
 class EvidenceSummary(Part):
-    """What a file shows. `what`: a phrase that names it. `tells`, `lacks`: sentences. `messages`: the explained
+    """What a file shows. `what`: a phrase that names it. `contains`, `lacks`: sentences. `messages`: the explained
     messages of pods that wait. `lines`: a timeline or a list."""
 
     what: str
-    tells: str
+    contains: str
     lacks: str
     sentences: list[str]
     messages: list[MessageAnswer] = []
@@ -55,8 +55,8 @@ def _of_log(log: scheduler_log.SchedulerLog) -> EvidenceSummary:
         notes.append(f"the first {MAX_LINES:,} lines of the timeline are shown; `kubesched log FILE` prints all")
     return EvidenceSummary(
         "a log of kube-scheduler",
-        "It tells the order of the attempts, what was bound, refused and evicted, and, from -v=10 on, the scores.",
-        "It does not tell what the pods request, what the nodes have, and what other schedulers did. "
+        "It shows the order of the attempts, what was bound, refused and evicted, and, from -v=10 on, the scores.",
+        "It does not show what the pods request, what the nodes have, and what other schedulers did. "
         "`kubesched log FILE --cluster SNAPSHOT` compares it with a snapshot of its end.",
         [*head_lines(log), *end_lines(log)],
         lines=lines[:MAX_LINES],
@@ -78,7 +78,7 @@ def _of_events(report: events.EventReport, what: str) -> EvidenceSummary:
     never = [f"{of} could not create pods: {why}" for of, why in report.never_created.items()]
     return EvidenceSummary(
         what,
-        "They tell which pods wait and what kube-scheduler said last, and what was bound, evicted or never created.",
+        "They show which pods wait and what kube-scheduler reported last, and what was bound, evicted or never created.",
         report.adds,
         [events.sentence(report), *never],
         messages,

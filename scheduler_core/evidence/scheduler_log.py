@@ -36,7 +36,7 @@ _LINE = re.compile(
 
 class PluginScore(Part):
     """The score of a plugin on a node. `weighted`: the normalized score times the weight, which is summed up.
-    `normalized` is None if the log does not tell the weight. `raw`: before normalization; only plugins of resources
+    `normalized` is None if the log does not show the weight. `raw`: before normalization; only plugins of resources
     log it."""
 
     weighted: int

@@ -434,7 +434,10 @@ class PendingAnswers:
         if found.cause in (causes.NO_SCHEDULER, causes.NOT_TRIED, kinds.CLAIM_UNBOUND):
             wanted.add("Event")
         if found.details.station == ADMISSION:
+            workload = self._surroundings().kueue_workload(pod)
             wanted |= _OF_KUEUE
+            if workload is not None and not workload.status.admission_checks:
+                wanted.discard("AdmissionCheck")
         if found.details.station in (NODE_COMING, AUTOSCALER_REFUSED):
             wanted |= _OF_AUTOSCALERS
         limits = [f"{UNKNOWN_PODS} {self.namespace}."] if self.namespace else []

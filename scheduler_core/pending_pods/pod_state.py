@@ -12,7 +12,7 @@ from scheduler_core.stations.creation import MissingPods
 from scheduler_core.stations.engine import sentence_of, strip_of, strip_without_pod, wait_of
 from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings, condition_of
 from scheduler_core.stations.times import clock, seconds
-from scheduler_core.stations.waits import NODE_COMING, ClaimWait, Wait
+from scheduler_core.stations.waits import NODE_COMING, ClaimWait, Wait, quoted
 
 RECENT = 10.0  # seconds in which a scheduler normally tries a new pod
 SHOWN = 3
@@ -54,7 +54,10 @@ def say_where(found: PendingAnswer, pod: Pod, wait: Wait | None, around: Surroun
     """Add to an answer where the pod waits."""
     if wait is not None:
         found.sentence = sentence_of(wait, found.sentence)
-        found.details.station, found.details.says = wait.station, wait.says
+        condition = condition_of(pod)
+        known = quoted(condition.message) if condition is not None and found.details.scheduler_message else ""
+        found.details.station = wait.station
+        found.details.says = [text for text in wait.says if text != known]  # `scheduler_message` has it
         found.category = NOT_NOW if wait.station == NODE_COMING else found.category
         found.cause = causes.KUEUE if wait.cause == causes.KUEUE else found.cause
     found.details.stations = strip_of(pod, wait, around)

@@ -15,7 +15,7 @@ from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.live.neighbours import AUTOSCALER_STATUS, AutoscalerStatus
 from scheduler_core.live.objects import Event
-from scheduler_core.stations.autoscaler_word import AutoscalerWord
+from scheduler_core.stations.autoscaler_answer import AutoscalerAnswer
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
@@ -46,19 +46,19 @@ class AutoscaledGroup(NamedTuple):
     backoff: bool
 
 
-def word_about(pod: Pod, around: Surroundings) -> AutoscalerWord | None:
-    """Return what cluster-autoscaler last said about a pod; None if it said nothing, or its nodes are there."""
+def answer_about(pod: Pod, around: Surroundings) -> AutoscalerAnswer | None:
+    """Return the last answer of cluster-autoscaler about a pod; None without one, or if its nodes are there."""
     event = around.events.last("Pod", pod, (PROMISE, REFUSAL), WRITER)
     if event is None:
         return None
     if event.reason == REFUSAL:
-        return AutoscalerWord(False, _refused(pod, event, around))
+        return AutoscalerAnswer(False, _refused(pod, event, around))
     groups = _GROUP.findall(event.message[:MOST_READ])
     given_up = _given_up(event, groups, around)
     if given_up is not None:
-        return AutoscalerWord(False, given_up)
+        return AutoscalerAnswer(False, given_up)
     wait_for_nodes = _promised(event, groups, around)
-    return AutoscalerWord(True, wait_for_nodes) if wait_for_nodes is not None else None
+    return AutoscalerAnswer(True, wait_for_nodes) if wait_for_nodes is not None else None
 
 
 def _given_up(event: Event, groups: list[tuple[str, str, str, str]], around: Surroundings) -> Wait | None:

@@ -60,14 +60,14 @@ def _autoscalers(pod: Pod, around: Surroundings, answer: Answer | None) -> Wait 
     cause = answer.cause.kind if answer is not None and answer.cause is not None else ""
     if cause in _NO_MATTER_OF_NODES or (answer is not None and answer.node):
         return None
-    both = (karpenter.word_about(pod, around), cluster_autoscaler.word_about(pod, around))
-    words = [word for word in both if word is not None]
-    for word in words:
-        if word.promise:
-            return word.wait
-    if not words:
+    both = (karpenter.answer_about(pod, around), cluster_autoscaler.answer_about(pod, around))
+    answers = [one for one in both if one is not None]
+    for one in answers:
+        if one.promise:
+            return one.wait
+    if not answers:
         return None
-    first, *others = (word.wait for word in words)
+    first, *others = (one.wait for one in answers)
     for other in others:
         first.sentence += f" {other.sentence}"
         first.says = [*first.says, *other.says]

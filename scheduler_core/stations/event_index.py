@@ -37,7 +37,7 @@ class EventIndex:
     def about(self, kind: str, obj: Object, reasons: Iterable[str] = (), writer: str | None = None) -> list[Event]:
         """Return the events about an object, oldest first; not those about an earlier object of its name.
 
-        `reasons`: only these; empty for all. `writer`: only of this component; None for all. A reason alone tells
+        `reasons`: only these; empty for all. `writer`: only of this component; None for all. A reason alone shows
         nothing: several components write FailedScheduling.
         """
         uid = obj.metadata.uid

@@ -13,7 +13,7 @@ from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.errors import InputError
 from scheduler_core.live.neighbours import NodeClaim, NodePool
 from scheduler_core.live.objects import Event
-from scheduler_core.stations.autoscaler_word import AutoscalerWord
+from scheduler_core.stations.autoscaler_answer import AutoscalerAnswer
 from scheduler_core.stations.surroundings import Surroundings, condition_in
 from scheduler_core.stations.times import clock, seconds
 from scheduler_core.stations.waits import AUTOSCALER_REFUSED, MOST_READ, NODE_COMING, Wait, quoted
@@ -35,13 +35,13 @@ _KEY = re.compile(r"incompatible requirements, key ([^,\s]+), ")
 _OLD_POOL = re.compile(r'incompatible with nodepool "([^"]+)"')
 
 
-def word_about(pod: Pod, around: Surroundings) -> AutoscalerWord | None:
-    """Return what Karpenter last said about a pod; None if it said nothing, or the node that it promised is there."""
+def answer_about(pod: Pod, around: Surroundings) -> AutoscalerAnswer | None:
+    """Return the last answer of Karpenter about a pod; None without one, or if the node that it promised is there."""
     event = around.events.last("Pod", pod, (PROMISE, REFUSAL), WRITER)
     if event is None:
         return None
     wait = _promised(event, around) if event.reason == PROMISE else _refused(pod, event, around)
-    return AutoscalerWord(event.reason == PROMISE, wait) if wait is not None else None
+    return AutoscalerAnswer(event.reason == PROMISE, wait) if wait is not None else None
 
 
 def _promised(event: Event, around: Surroundings) -> Wait | None:

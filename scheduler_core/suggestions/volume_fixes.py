@@ -145,6 +145,7 @@ def claim_unbound(situation: Situation) -> Candidates:
         name, wanted = target.name, class_of_claim(claim)
         known = situation.cluster.storage_classes
         cls, other = known.get(wanted), _class(situation, wanted)
+        waits = cls is not None and cls.volume_binding_mode == "WaitForFirstConsumer" and not claim.spec.volume_name
         similar = nearest(wanted, known) if wanted and cls is None else []
         chosen = similar[0] if similar else other.name if other is not None else ""
         replaceable = chosen and volume.ephemeral is None and not claim.spec.volume_name
@@ -155,11 +156,25 @@ def claim_unbound(situation: Situation) -> Candidates:
             text = f"{made} claim {name}"
         elif cls.provisioner in ("", NO_PROVISIONER):
             text = f"create a volume of class {wanted} for claim {name}: nothing provisions this class"
+        elif waits and not cls.allowed_topologies:
+            continue  # it is provisioned on any node: the cause is another claim
+        elif waits:
+            text = f"change allowedTopologies of storage class {wanted}, or add a node there: volumes for claim {name} "
+            text += f"are made only where {_places(cls)}"
         else:
             text = f"find out why provisioner {cls.provisioner} has not made the volume of claim {name}"
         yield shown("claim-unbound", target, text)
         if cls is not None:
             yield again
+
+
+def _places(cls: StorageClass) -> str:
+    """Return where a class with allowedTopologies provisions."""
+    terms = (
+        " and ".join(f"{one.key}={formatting.listing(one.values, 'or')}" for one in term.match_label_expressions)
+        for term in cls.allowed_topologies
+    )
+    return " or ".join(filter(None, terms)) or "no node is"  # an empty term allows no node
 
 
 def _restored(claim: PersistentVolumeClaim, target: Target) -> FixCandidate:

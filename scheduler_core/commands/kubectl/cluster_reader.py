@@ -24,6 +24,7 @@ from scheduler_core.live.store import Store
 from scheduler_core.live.transport import Transport, TransportError
 from scheduler_core.live.watch_events import Listed
 from scheduler_core.releases import Release, chosen_release
+from scheduler_core.stations.extra_kinds import EXTRA
 
 PAGE = 500
 LISTS = 4  # kinds that are listed at once
@@ -189,6 +190,9 @@ class ClusterReader:
 
 
 def sentences(refused: Iterable[str]) -> list[str]:
-    """Return what answers lack because kinds cannot be read."""
-    wanted = set(refused)
+    """Return what answers lack because kinds cannot be read.
+
+    The limits of an answer name the objects of neighbours that a cluster can lack, where it waits for them.
+    """
+    wanted = set(refused) - {kind for kind in EXTRA if KINDS[kind].optional}
     return [f"{kind.resource} cannot be read: {kind.consequence}" for kind in KINDS.values() if kind.kind in wanted]

@@ -8,7 +8,6 @@ from scheduler_core.cluster.formatting import count, some
 from scheduler_core.commands.kubectl.terminal import Terminal
 from scheduler_core.pending_pods.pending_answer import NEVER, NOT_NOW, NOT_PENDING, PendingAnswer
 from scheduler_core.stations.times import clock, duration
-from scheduler_core.stations.waits import SCHEDULER
 
 COLOURS = {NEVER: "red", NOT_NOW: "yellow"}
 NODES = 4  # names in a group
@@ -27,7 +26,7 @@ def write_answer(terminal: Terminal, answer: PendingAnswer, now: float, others: 
     if details.stations:
         stops = [stop.name if stop.state == "done" else f"{stop.name} ({stop.state})" for stop in details.stations]
         terminal.field("Stations", " > ".join(one for one in stops if not one.endswith("(not-needed)")))
-    for number, text in enumerate(details.says if details.station != SCHEDULER else ()):
+    for number, text in enumerate(details.says):
         terminal.field("" if number else "Says", text)
     _leaving(terminal, answer, now)
     for number, rung in enumerate(details.answer.ladder if details.answer is not None else ()):

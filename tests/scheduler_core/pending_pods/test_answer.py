@@ -11,7 +11,7 @@ from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Fix
 from scheduler_core.framework import causes as kinds
-from scheduler_core.live.neighbours import NodeClaim
+from scheduler_core.live.neighbours import KueueWorkload, NodeClaim
 from scheduler_core.live.objects import DaemonSet, Event, EventSource, Job
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Listed, WatchEvent
 from scheduler_core.pending_pods import pending_answer as causes
@@ -80,7 +80,7 @@ def test_pods_hold_what_the_pod_lacks(release: str) -> None:
 
 
 def test_pods_of_a_zone_reject_the_pod() -> None:
-    nodes = node("n1", zone="a"), node("n2", zone="a")
+    nodes = node("n1", labels={ZONE: "a"}), node("n2", zone="a")
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
         {"labelSelector": selector(app="web"), "topologyKey": ZONE}]}}  # fmt: skip
     found = answer(*nodes, pod("first", on="n2", labels={"app": "web"}), web(labels={"app": "web"}, affinity=apart))
@@ -183,6 +183,16 @@ def test_a_claim_that_is_bound_with_the_pod() -> None:
     chosen = claim("data", "fast", annotations={"volume.kubernetes.io/selected-node": "n1"})
     found = answer(node("n1"), chosen, late, web(volumes=mounts("data")))
     checked(found, causes.PROVISIONING, "not asked", "create a volume for node n1")
+
+
+def test_the_nodes_that_the_class_of_a_claim_allows() -> None:
+    term = {"matchLabelExpressions": [{"key": ZONE, "values": ["b", "c"]}]}
+    late = CLASS | {"volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": [term]}
+    mirror = mirror_of(decode_all([node("n1", zone="a"), claim("data", "fast"), late, web(volumes=mounts("data"))]))
+    found = answers_of(mirror).answer("default/web", NOW, fix=True).details.answer
+    assert found is not None
+    (text,) = [fix.text for fix in found.fixes if "provisioner" in fix.text or "allowedTopologies" in fix.text]
+    assert f"made only where {ZONE}=b or c" in text
 
 
 def test_a_bound_pod_waits_for_its_kubelet() -> None:
@@ -361,6 +371,15 @@ def test_the_condition_of_a_gated_pod_is_of_the_api_server() -> None:
 # ---- the scheduler's message
 
 
+@pytest.mark.parametrize(("scheduler", "facts"), [("default-scheduler", []), ("batch", ["its queue is q"])])
+def test_its_message_is_no_fact_of_the_station_as_well(scheduler: str, facts: list[str]) -> None:
+    queued = web(requests=BIG, schedulerName=scheduler)
+    queued["metadata"]["labels"] = {"queue": "q"}
+    found = answer(node("n1"), queued).details
+    assert found.scheduler_message is not None
+    assert (found.station, found.says) == ("scheduler", facts)
+
+
 def test_the_scheduler_agrees_or_not() -> None:
     theirs = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No victims found."
     found = answer(node("n1"), rejected(pod("web", requests=BIG), theirs)).details.scheduler_message
@@ -416,6 +435,24 @@ def test_kinds_that_cannot_be_read() -> None:
     mirror = mirror_of(decode_all([node("n1"), claims]))
     found = answers_of(mirror, ["PersistentVolumeClaim"]).answer("default/web", NOW)
     assert any("which claims are bound" in limit for limit in found.details.limits)
+
+
+@pytest.mark.parametrize("checks", [[], [{"name": "capacity", "state": "Pending"}]])
+def test_the_owners_of_checks_are_missed_only_with_checks(checks: list[dict[str, str]]) -> None:
+    conditions = [{"type": "QuotaReserved", "status": "True" if checks else "False", "message": "none is free"}]
+    held = web(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    held["metadata"] |= {"uid": "u", "labels": {"kueue.x-k8s.io/queue-name": "q"}}
+    workload = {
+        "metadata": {"name": "wl", "namespace": "default", "ownerReferences": [{"kind": "Pod", "name": "w", "uid": "u"}]},
+        "spec": {"queueName": "q"},
+        "status": {"conditions": conditions, "admissionChecks": checks},
+    }
+    mirror = mirror_of(decode_all([node("n1"), held]))
+    read = convert(workload, KueueWorkload, "workload")
+    mirror.apply(Listed("Workload.kueue.x-k8s.io", 1, (read,), NOW))
+    found = answers_of(mirror, ["AdmissionCheck"]).answer("default/web", NOW)
+    assert found.details.station == "admission"
+    assert found.details.limits == ["The owners of Kueue's checks are not named."] * bool(checks)
 
 
 def test_pods_of_one_namespace_alone() -> None:

@@ -331,11 +331,12 @@ def test_lists_are_paged_and_started_again(run: Any) -> None:
 
 
 def test_refused_kinds_cost_a_sentence(run: Any) -> None:
-    found = run("why crowded", CLUSTER, refused=["Node", "CSIDriver"])
+    found = run("why crowded", CLUSTER, refused=["Node", "CSIDriver", "AdmissionCheck"])
     assert found.code == plugin.EXIT_NOT_NOW
     assert "The scheduler reported: 0/2 nodes are available" in found.text
     assert "Note: nodes cannot be read: No placement can be explained" in found.text
     assert "Note: csidrivers cannot be read" in found.text
+    assert "of Kueue" not in found.text  # nothing waits for it
 
 
 def test_rights_in_one_namespace_alone(run: Any) -> None:

@@ -1,4 +1,4 @@
-"""What an autoscaler last said about a pod."""
+"""The last event of an autoscaler about a pod."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scheduler_core.stations.waits import Wait
 
 
-class AutoscalerWord(NamedTuple):
+class AutoscalerAnswer(NamedTuple):
     """`promise`: whether a node comes. `wait`: for it, or because of the refusal."""
 
     promise: bool
