@@ -6,12 +6,13 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from itertools import islice
-from multiprocessing import active_children, parent_process
-from typing import NamedTuple, Self
+from multiprocessing import Pipe, Process, parent_process
+from multiprocessing.connection import Connection, wait
+from typing import NamedTuple, Self, cast
 
 from scheduler_core.errors import InputError
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
@@ -72,42 +73,77 @@ def run_experiment(
 
 
 class _Workers:
-    """Computes cells, in this process or in others. Leaving the context ends these, also during a computation."""
+    """Computes cells, in this process or in others. Leaving the context ends these, also during a computation.
+
+    Only the calling thread speaks to them: Ctrl-C can raise in it at any point, and another thread would then wait for
+    ever for a lock that it holds.
+    """
 
     def __init__(
         self, question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput], check: Check, number: int
     ) -> None:
         self._work = question, scenarios, check
-        self._pool: ProcessPoolExecutor | None = None
-        self._others = active_children()
-        if number > 1:
-            self._pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(question, dict(scenarios)))
+        self._number = number
+        self._processes: dict[Connection, Process] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            for process in active_children():
-                if process not in self._others:
-                    process.terminate()
-            self._pool.shutdown(cancel_futures=True)  # its thread reaps them; if two did, one could miss the end
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            process.join()
 
     def compute(self, cells: Sequence[Cell]) -> Iterator[tuple[Done, float]]:
         """Yield the results of cells in this order, each with the seconds that it took. Raises InputError if a process
         was killed."""
-        if self._pool is None:
+        if self._number <= 1:
             yield from (_computed(*self._work, cell) for cell in cells)
             return
-        finished = 0
+        if not self._processes:
+            self._start()
+        rest = iter(range(len(cells)))
+        current: dict[Connection, int] = {}
+        computed: dict[int, tuple[Done, float] | Exception] = {}
+
+        def send(connection: Connection) -> None:
+            for current[connection] in islice(rest, 1):
+                with suppress(OSError):  # it was killed: it sends nothing either
+                    connection.send(cells[current[connection]])
+
+        for connection in self._processes:
+            send(connection)
+        for number in range(len(cells)):
+            while number not in computed:
+                for connection in cast(list[Connection], wait(list(current))):
+                    sent = current.pop(connection)
+                    computed[sent] = _received(connection, cells[sent])
+                    send(connection)
+            result = computed.pop(number)
+            if isinstance(result, Exception):
+                raise result
+            yield result
+
+    def _start(self) -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it: Ctrl-C is for this one
         try:
-            for future in [self._pool.submit(_computed_by_worker, cell) for cell in cells]:
-                yield future.result()
-                finished += 1
-        except BrokenProcessPool:
-            of = f"{_name(cells[finished])} or a later one"
-            problem = f"a process was killed that computed {of}; fewer workers need less memory"
-            raise InputError("experiment", "", problem) from None
+            for _ in range(self._number):
+                connection, other_end = Pipe()
+                process = Process(target=_compute_for_parent, args=(other_end, *self._work[:2]), daemon=True)
+                process.start()
+                self._processes[connection] = process
+                other_end.close()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _received(connection: Connection, cell: Cell) -> tuple[Done, float] | Exception:
+    try:
+        return cast(tuple[Done, float] | Exception, connection.recv())
+    except (EOFError, OSError):
+        problem = f"a process was killed that computed {_name(cell)}; fewer workers need less memory"
+        raise InputError("experiment", "", problem) from None
 
 
 def _name(cell: Cell) -> str:
@@ -128,16 +164,23 @@ def _computed(
     return done, time.perf_counter() - start
 
 
-# ---- in a process of the pool
-
-_own: list[tuple[ExperimentQuestion, Mapping[str, ScenarioInput], Check]] = []
+# ---- in another process
 
 
-def _begin(question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput]) -> None:
-    """Prepare a process that computes cells. It ends with its parent, which also handles Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _compute_for_parent(
+    connection: Connection, question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput]
+) -> None:
+    """Receive cells and send their results or exceptions, until the parent ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _own.append((question, scenarios, lambda: None))
+    with suppress(EOFError):
+        while True:
+            cell = connection.recv()
+            try:
+                result: tuple[Done, float] | Exception = _computed(question, scenarios, lambda: None, cell)
+            except Exception as problem:
+                problem.add_note(traceback.format_exc())  # the parent's has no line of this process
+                result = problem
+            connection.send(result)
 
 
 def _end_with_parent() -> None:
@@ -145,7 +188,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _computed_by_worker(cell: Cell) -> tuple[Done, float]:
-    return _computed(*_own[0], cell)

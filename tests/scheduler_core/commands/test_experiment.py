@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from multiprocessing import active_children, parent_process
+from multiprocessing import Process, active_children, parent_process
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -116,7 +118,7 @@ def test_packing_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_ctrl_c_keeps_the_lines_of_finished_cells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], question: TwoRounds
 ) -> None:
-    assert main(["experiment", document(tmp_path, seeds=[1, 99, 2])]) == 130
+    assert main(["experiment", document(tmp_path, seeds=[1, 99, 2]), "--workers", "1"]) == 130
     out, err = capsys.readouterr()
     assert [json.loads(line)["cell"] for line in out.splitlines()] == [1]
     assert err == ""
@@ -182,15 +184,60 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path, capsys: pytest.CaptureFixture
     assert err == ""
 
 
+PARTS = ("concurrent", "multiprocessing", "selectors", "threading")  # of Python, which a run uses
+
+
+def interrupt_at_every_point(file: str) -> None:
+    """Run the experiment again and again, each time with Ctrl-C some lines later, until it is finished before."""
+    runner, left = os.getpid(), 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        nonlocal left
+        name = frame.f_globals.get("__name__", "")
+        if os.getpid() != runner or (name.partition(".")[0] not in PARTS and name != local_run.__name__):
+            return None
+        left -= event == "line"
+        if left < 0:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    for point in range(0, 100_000, 5):
+        left = point
+        sys.settrace(trace)
+        code = main(["experiment", file, "--workers", "2"])
+        sys.settrace(None)
+        if code == 0:
+            return
+        assert code == 130
+    raise AssertionError("it was never finished")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("faulty")
+def test_ctrl_c_at_any_point_ends_the_run(tmp_path: Path) -> None:
+    """Another process runs it, so that the test ends if that one hangs."""
+    other = Process(target=interrupt_at_every_point, args=[document(tmp_path, seeds=[1, 2, 3])])
+    other.start()
+    other.join(120)
+    hangs = other.is_alive()
+    other.kill()
+    other.join()
+    assert not hangs
+    assert other.exitcode == 0
+
+
 @pytest.mark.usefixtures("faulty")
 def test_problems_of_processes_name_the_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="bad luck") as raised:
         main(["experiment", document(tmp_path, seeds=[1, 13]), "--workers", "2"])
     name = f"the cell scenario cluster.json, release {NEWEST}, configuration default, changes unchanged, seed"
-    assert raised.value.__notes__ == [f"in {name} 13"]
+    where, lines = raised.value.__notes__
+    assert where == f"in {name} 13"
+    assert 'raise ValueError("bad luck")' in lines
     capsys.readouterr()
     assert main(["experiment", document(tmp_path, seeds=[77, 78]), "--workers", "2"]) == 2
-    assert f"a process was killed that computed {name} 77 or a later one" in capsys.readouterr().err
+    assert f"a process was killed that computed {name} 77; fewer workers" in capsys.readouterr().err
 
 
 def test_a_question_cannot_plan_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
