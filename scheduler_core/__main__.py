@@ -340,18 +340,19 @@ def _add_log(commands: Commands) -> None:
         help="show what a kube-scheduler did by its log",
         description="Prints the attempts in a log of kube-scheduler in their order, with their scores, refusals, "
         "evictions and, with --pod, moves between queues. docs/evidence.md says what a log can tell.",
-        epilog="Exit code: 0, 1 if the snapshot of --cluster differs, 2 for bad usage or input. Example: kubectl logs "
+        epilog="Exit code: 0, 1 if an attempt differs from --cluster, 2 for bad usage or input. Example: kubectl logs "
         "-n kube-system kube-scheduler-cp | %(prog)s -",
     )
     add = log.add_argument
     add("file", metavar="FILE", help="klog text or JSON, also .gz; - for standard input")
-    text = "a snapshot of the end of the log: compare bindings, and refusals with those of a simulation"
-    add("--cluster", metavar="SNAPSHOT", help=text)
+    text = "compare each attempt: a recording (recorded folder, database of etcd, audit log) or a snapshot of the end "
+    text += "of the log; a snapshot after a recording adds the kinds that it lacks"
+    add("--cluster", metavar="FILE", action="append", default=[], help=text)
     add("--pod", metavar="NS/NAME", help="only this pod, with its moves between queues and the scores of all nodes")
     add("--json", action="store_true", help="print JSON lines: the log, its entries, its pods and the comparison")
     add("--release", help="Kubernetes release of the simulation (default: that of the log, or of the snapshot)")
     add("--config", metavar="FILE", help=CONFIG + " (default: that of the log, or of the snapshot)")
-    _add_settings(log)
+    _add_gates(log)
 
 
 def _add_scenario(commands: Commands) -> None:
@@ -385,10 +386,14 @@ def _add_run(commands: Commands, name: str, run: str, **texts: Any) -> argparse.
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    add("--feature-gates", default="", metavar="A=true,B=false", help="feature gates that differ from the defaults")
+    _add_gates(command)
     _add_unknown(command)
     _add_choices(command)
+
+
+def _add_gates(command: argparse.ArgumentParser) -> None:
+    text = "feature gates that differ from the defaults"
+    command.add_argument("--feature-gates", default="", metavar="A=true,B=false", help=text)
 
 
 def _add_unknown(command: argparse.ArgumentParser) -> None:

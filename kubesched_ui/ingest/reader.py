@@ -207,7 +207,7 @@ class _Reading:
                     self.configs.document(Config(msgspec.json.encode(document), error.where))
                     self.warnings.say(Warn("config", f"the configuration is that of {name}", file=name))
             what = "is a log of kube-scheduler, which is no part of the cluster"
-            command = f"`python -m scheduler_core log {name} --cluster SNAPSHOT` compares both"
+            command = f"`python -m scheduler_core log {name} --cluster FILE` compares both"
             self.warnings.say(Warn("skipped-file", f"{name} {what}: {command}", file=name))
 
     def _keep_recorded(self) -> None:

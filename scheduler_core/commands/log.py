@@ -1,46 +1,32 @@
-"""python -m scheduler_core log: shows what a kube-scheduler did by its log, and compares it with a snapshot."""
+"""python -m scheduler_core log: shows what a kube-scheduler did by its log, and compares it with a recording."""
 
 import argparse
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import IO
 
 from msgspec.structs import replace
 
-from scheduler_core.api.objects import Pod
-from scheduler_core.cluster.formatting import count, some
-from scheduler_core.commands.console import (
-    choices_of,
-    configuration_of,
-    prepared,
-    print_json,
-    print_notes,
-    release_of,
-    snapshot_of,
-)
+from scheduler_core.api.objects import Object
+from scheduler_core.cluster.formatting import count
+from scheduler_core.commands.console import configuration_of, print_json, print_notes, release_of, snapshot_of
+from scheduler_core.commands.shadow import missing_kinds, recorded_items
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
+from scheduler_core.evidence.log_comparison import ComparedAttempt, LogComparison, as_recording
 from scheduler_core.evidence.log_sentences import end_lines, entries, head_lines, timeline_lines
-from scheduler_core.evidence.scheduler_log import Attempt, LoggedPod, SchedulerLog, is_scheduler_log, read
+from scheduler_core.evidence.scheduler_log import Attempt, SchedulerLog, is_scheduler_log, read
 from scheduler_core.explain.answer import Part
+from scheduler_core.live.kinds import recorded_kind
+from scheduler_core.live.ordering import in_order
+from scheduler_core.live.recorded_folder import object_of
+from scheduler_core.live.watch_events import Item, Listed
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases.remarks import default_release
-from scheduler_core.simulation import Simulation
-from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.snapshot.files import Snapshot, read_bytes
 
-
-class Compared(Part):
-    """A pod of the log in comparison with the snapshot.
-
-    `outcome`: equal, node differs, message differs, bound later (pending in the log, bound in the snapshot) or gone
-    (not in the snapshot). `simulated`: the message of the simulation.
-    """
-
-    pod: str
-    outcome: str
-    log: str = ""
-    snapshot: str = ""
-    simulated: str = ""
+SHOWN_DIFFERENCES = 50
 
 
 def run(args: argparse.Namespace, out: IO[str]) -> int:
@@ -67,7 +53,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
             print(text, file=out)
         for text in _differences(compared) if args.cluster else ():
             print(text, file=out)
-    return int(any(one.outcome.endswith("differs") for one in compared))
+    return int(any(one.outcome == "differs" for one in compared))
 
 
 def _only(log: SchedulerLog, pod: str) -> SchedulerLog:
@@ -82,45 +68,45 @@ def _only(log: SchedulerLog, pod: str) -> SchedulerLog:
 # ---- the comparison
 
 
-def _compared(args: argparse.Namespace, log: SchedulerLog) -> list[Compared]:
-    """Compare the end of the log with a snapshot, and the last refusals with those of a simulation of it."""
-    snapshot = snapshot_of(args, read_bytes(args.cluster), args.cluster)
+def _compared(args: argparse.Namespace, log: SchedulerLog) -> list[ComparedAttempt]:
+    """Compare the attempts with a recording or with a snapshot of the end of the log, or both. Raises InputError."""
+    recorded: list[Item] = []
+    latest: dict[str, list[Object]] = {}
+    snapshot = Snapshot([])
+    notes: list[str] = []
+    for path in args.cluster:
+        items = recorded_items(path, notes)
+        if items is not None:
+            recorded += items
+            continue
+        snapshot = snapshot_of(args, read_bytes(path), path)
+        for raw in snapshot.objects:
+            if kind := recorded_kind(raw):
+                latest.setdefault(kind, []).append(object_of(raw, path))
     if not args.release and log.version:
         args.release = default_release(log.version)
     args.feature_gates = args.feature_gates or log.feature_gates
-    release, raws = release_of(args, snapshot), snapshot.objects
+    release = release_of(args, snapshot)
     read_config = partial(load, release=release, registry=PLUGINS, unknown="leave_out")
     given = log.configuration.encode() if log.configuration and not args.config else ""
-    configuration = read_config(given or configuration_of(args, raws, read_config))
-    print_notes([f"release {release.name}" + (", configuration of the log" if given else "")])
-    found = prepared(args.cluster, raws, release, configuration, choices_of(args))
-    pods = {obj.key: obj for obj in found.objects if isinstance(obj, Pod)}
-    simulation = Simulation(found.objects, release=release, config=configuration, tie_break="name")
-    messages = {trace.pod: trace.message for trace in simulation.run()}
-    return [one for logged in log.pods if (one := _outcome(logged, pods.get(logged.pod), messages)) is not None]
+    configuration = read_config(given or configuration_of(args, snapshot.objects, read_config))
+    print_notes([f"release {release.name}" + (", configuration of the log" if given else "")], notes)
+    kinds = {item.kind for item in recorded}
+    missing = {kind: objects for kind, objects in latest.items() if kind not in kinds}
+    print_notes(missing_kinds({*kinds, *missing}) if kinds else [])
+    items = as_recording(missing, log) if "Pod" in missing else _lists(missing)
+    ordered = [*items, *in_order(iter(recorded), kinds)]
+    return list(LogComparison(log, ordered, release, configuration, latest=missing).compare())
 
 
-def _outcome(logged: LoggedPod, pod: Pod | None, messages: dict[str, str]) -> Compared | None:
-    """Compare a pod that the log saw to its end; None if the log says nothing that the snapshot shows."""
-    if logged.state == "bound" and logged.node:
-        if pod is None:
-            return Compared(logged.pod, "gone", logged.node)
-        now = pod.spec.node_name
-        return Compared(logged.pod, "equal" if now == logged.node else "node differs", logged.node, now)
-    if logged.state != "pending":
-        return None
-    if pod is None:
-        return Compared(logged.pod, "gone", logged.message)
-    if pod.spec.node_name:
-        return Compared(logged.pod, "bound later", logged.message, pod.spec.node_name)
-    ours = messages.get(logged.pod, "")
-    return Compared(logged.pod, "equal" if ours == logged.message else "message differs", logged.message, "", ours)
+def _lists(objects: dict[str, list[Object]]) -> list[Item]:
+    return [Listed(kind, 0, tuple(found), 0.0) for kind, found in objects.items()]
 
 
 # ---- output
 
 
-def _json(log: SchedulerLog, compared: list[Compared]) -> Iterator[object]:
+def _json(log: SchedulerLog, compared: Sequence[ComparedAttempt]) -> Iterator[object]:
     yield {"kind": "log", **_fields(replace(log, attempts=[], occurrences=[], pods=[]))}
     for entry in entries(log):
         yield {"kind": "attempt" if isinstance(entry, Attempt) else "occurrence", **_fields(entry)}
@@ -132,16 +118,27 @@ def _fields(part: Part) -> dict[str, object]:
     return {name: getattr(part, name) for name in part.__struct_fields__ if getattr(part, name) not in ("", None, [])}
 
 
-def _differences(compared: list[Compared]) -> Iterator[str]:
-    outcomes = [one.outcome for one in compared]
-    yield f"Compared with the snapshot: {outcomes.count('equal'):,} of {count(len(compared), 'pod')} equal."
+def _differences(compared: Sequence[ComparedAttempt]) -> Iterator[str]:
+    """Yield how many attempts are equal, and the first difference of each pod."""
+    bound, refused = ([one for one in compared if bool(one.node) == chosen] for chosen in (True, False))
+    equal = [one for one in compared if one.outcome == "equal"]
+    yield (
+        f"Compared with our computation: {_equal(bound)} of {count(len(bound), 'chosen node')} and {_equal(refused)} "
+        f"of {count(len(refused), 'refusal')} equal, with {count(sum(one.scores for one in equal), 'score')} of "
+        "plugins."
+    )
+    first: dict[str, ComparedAttempt] = {}
     for one in compared:
-        if one.outcome.endswith("differs"):
-            yield f"  {one.pod}: {one.outcome}"
-            yield f"    log: {one.log}"
-            yield (
-                f"    snapshot: {one.snapshot}" if one.snapshot else f"    simulated: {one.simulated or 'finds a node'}"
-            )
-    for outcome in ("bound later", "gone"):
-        if pods := [one.pod for one in compared if one.outcome == outcome]:
-            yield f"  {outcome}: {some(pods, 5)}"
+        if one.outcome == "differs":
+            first.setdefault(one.pod, one)
+    for one in list(first.values())[:SHOWN_DIFFERENCES]:
+        yield f"  {one.pod}, attempt {one.number} in line {one.line}: {one.difference}"
+        yield f"    in the log: {one.node or one.message}"
+    if len(first) > SHOWN_DIFFERENCES:
+        yield f"  and {count(len(first) - SHOWN_DIFFERENCES, 'further pod')}"
+    for reason, number in Counter(one.reason for one in compared if one.outcome == "unknown").most_common():
+        yield f"  not comparable with the recording: {count(number, 'attempt')}, because {reason}"
+
+
+def _equal(compared: Sequence[ComparedAttempt]) -> str:
+    return f"{sum(one.outcome == 'equal' for one in compared):,}"

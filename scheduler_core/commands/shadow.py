@@ -2,7 +2,7 @@
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -29,16 +29,17 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     Returns 0, or 1 if a decision is not explained or a message differs. Raises InputError.
     """
     notes: list[str] = []
-    items = _items(args.recording, notes)
+    items = recorded_items(args.recording, notes)
+    if items is None:
+        problem = "is neither a recorded folder nor a database of etcd nor an audit log"
+        raise InputError(args.recording, "", problem)
     if args.cluster:
         items = [*_lists(args.cluster, items), *items]
     print_notes([], [*notes, *_gaps(items)])
     found = _discovered(args.recording, items)
     release, lacking = chosen_release(args.release or "", found.release)
     print_notes(lacking)
-    recorded = {item.kind for item in items}
-    missing = [kind for kind in KINDS.values() if not kind.optional and kind.kind not in recorded]
-    print_notes(f"{kind.resource} were not recorded: {kind.consequence}" for kind in missing)
+    print_notes(missing_kinds({item.kind for item in items}))
     judge = Judge(release, read_bytes(args.config) if args.config else found.config or None)
     if not args.release:
         print_notes([f"release {release.name}, from {found.release_source}", *found.notes])
@@ -61,8 +62,9 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     return 0 if explained else 1
 
 
-def _items(path: str, notes: list[str]) -> list[Item]:
-    """Return the items of a recorded folder, a database of etcd or an audit log. Raises InputError."""
+def recorded_items(path: str, notes: list[str]) -> list[Item] | None:
+    """Return the items of a recorded folder, a database of etcd or an audit log; None for another file. Raises
+    InputError."""
     if Path(path).is_dir():
         return list(recorded_folder.read(path, notes))
     data = read_bytes(path)
@@ -70,7 +72,14 @@ def _items(path: str, notes: list[str]) -> list[Item]:
         return recorded_database.read(data, path, notes)
     if recorded_audit_log.is_audit_log(data):
         return recorded_audit_log.read(data, path)
-    raise InputError(path, "", "is neither a recorded folder nor a database of etcd nor an audit log")
+    return None
+
+
+def missing_kinds(recorded: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each kind that a recording lacks. `recorded`: the kinds that it has."""
+    for kind in KINDS.values():
+        if not kind.optional and kind.kind not in recorded:
+            yield f"{kind.resource} were not recorded: {kind.consequence}"
 
 
 def _lists(path: str, items: list[Item]) -> Iterator[Listed]:

@@ -40,7 +40,9 @@ def timeline_lines(log: SchedulerLog, everything: bool = False) -> Iterator[str]
         if isinstance(entry, Attempt):
             yield f"{entry.at}  {entry.pod}  {_sentence(entry)}"
             yield from (f"    {line}" for line in _scores(entry.scores, everything))
-        elif everything or entry.what != "queued":
+        elif entry.what in ("node added", "node deleted"):
+            yield f"{entry.at}  node {entry.node} {entry.what.removeprefix('node ')}"
+        elif entry.what != "node changed" and (everything or entry.what != "queued"):
             yield f"{entry.at}  {entry.pod}  {_occurrence(entry)}"
 
 

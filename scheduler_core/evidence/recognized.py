@@ -57,7 +57,7 @@ def _of_log(log: scheduler_log.SchedulerLog) -> EvidenceSummary:
         "a log of kube-scheduler",
         "It shows the order of the attempts, what was bound, refused and evicted, and, from -v=10 on, the scores.",
         "It does not show what the pods request, what the nodes have, and what other schedulers did. "
-        "`kubesched log FILE --cluster SNAPSHOT` compares it with a snapshot of its end.",
+        "`kubesched log FILE --cluster OTHER` compares its attempts with a recording or a snapshot of its end.",
         [*head_lines(log), *end_lines(log)],
         lines=lines[:MAX_LINES],
         notes=notes,

@@ -80,7 +80,8 @@ class Attempt(Part):
 
 
 class Occurrence(Part):
-    """Something else that happened to a pod: `what` is added, gated, queued, preempted, rejected or deleted."""
+    """Something else that happened to a pod: `what` is added, gated, queued, preempted, rejected or deleted. Or to a
+    node, without a pod: node added, node changed or node deleted."""
 
     pod: str
     what: str
@@ -431,6 +432,15 @@ class _TimelineReader:
             self._life(pod).end = "gone"
             self._occurred(record, pod, "deleted", node=self._life(pod).node)
 
+    def node_added(self, record: LogRecord) -> None:
+        self._occurred(record, "", "node added", node=_text(record, "node"))
+
+    def node_changed(self, record: LogRecord) -> None:
+        self._occurred(record, "", "node changed", node=_text(record, "node"))
+
+    def node_deleted(self, record: LogRecord) -> None:
+        self._occurred(record, "", "node deleted", node=_text(record, "node"))
+
     def _occurred(self, record: LogRecord, pod: str, what: str, **more: str) -> None:
         if self._under_limit():
             self.log.occurrences.append(Occurrence(pod, what, record.number, self._since(record), record.at, **more))
@@ -501,4 +511,7 @@ _HANDLERS: dict[str, Callable[[_TimelineReader, LogRecord], None]] = {
     "Add event for scheduled pod": _TimelineReader.placed,
     "Delete event for unscheduled pod": _TimelineReader.removed,
     "Delete event for scheduled pod": _TimelineReader.deleted,
+    "Add event for node": _TimelineReader.node_added,
+    "Update event for node": _TimelineReader.node_changed,
+    "Delete event for node": _TimelineReader.node_deleted,
 }

@@ -41,13 +41,16 @@ class _Scores:
         """Return the weighted sum without a plugin; int64 over the nodes, of which there are `size`."""
         if self._total is not None and not without:
             return self._total
-        if not isinstance(self._made, dict):
-            self._made = self._made.by_plugin()
         total = np.zeros(size, np.int64)
-        for plugin, score in self._made.items():
+        for plugin, score in self.by_plugin().items():
             if plugin != without:
                 total += score.normalized * score.weight
         return total
+
+    def by_plugin(self) -> dict[str, Score]:
+        if not isinstance(self._made, dict):
+            self._made = self._made.by_plugin()
+        return self._made
 
 
 class Evaluation:
@@ -90,13 +93,21 @@ class Evaluation:
 
     def total(self, rows: Rows) -> Int64 | None:
         """Return the total scores of these feasible nodes if only they are scored; None if nodes are not scored."""
+        scores = self._scores(rows)
+        return None if scores is None else scores.total(len(rows), self._without)
+
+    def scores(self, rows: Rows) -> dict[str, Score] | None:
+        """Return plugin -> scores over these feasible nodes if only they are scored; None if nodes are not scored."""
+        scores = self._scores(rows)
+        return None if scores is None else scores.by_plugin()
+
+    def _scores(self, rows: Rows) -> _Scores | None:
         if len(rows) < 2 or not self.framework.score:
             return None
         key = rows.tobytes()
         if self._scored[0] != key:
             self._scored = key, self._score(rows)
-        scores = self._scored[1]
-        return None if scores is None else scores.total(len(rows), self._without)
+        return self._scored[1]
 
     def _score(self, rows: Rows) -> _Scores | None:
         """Return the scores of these nodes; None if PreScore or Score fails."""

@@ -2,6 +2,7 @@
 
 import json
 
+from tests.recordings import LIVE_A
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.evidence.logs import LIFE, NO_FIT, text
 
@@ -40,8 +41,15 @@ def test_a_log_is_compared_with_a_snapshot(cli):
     objects = [node("n1", cpu="2"), pod("a", namespace="shop", requests={"cpu": "1"}, on="n1"),
                pod("b", namespace="shop", requests={"cpu": "3"})]  # fmt: skip
     same = cli.out("log", path, "--cluster", cli.snapshot(*objects))
-    assert "Compared with the snapshot: 2 of 2 pods equal." in same
+    assert "Compared with our computation: 1 of 1 chosen node and 1 of 1 refusal equal" in same
     objects[0] = node("n1", cpu="8")
     other = cli.out("log", path, "--cluster", cli.snapshot(*objects), code=1)
-    assert "shop/b: message differs" in other
-    assert "simulated: finds a node" in other
+    assert "  shop/b, attempt 1 in line 3: message: it finds a node\n    in the log: 0/1 nodes" in other
+    compared = [
+        json.loads(line)
+        for line in cli.out("log", path, "--cluster", cli.snapshot(*objects), "--json", code=1).splitlines()
+    ]
+    assert [one["outcome"] for one in compared if one["kind"] == "compared"] == ["equal", "differs"]
+    recording = str(LIVE_A)
+    unrelated = cli.out("log", path, "--cluster", recording, "--cluster", cli.snapshot(*objects))
+    assert "not comparable with the recording: 2 attempts, because it does not have the pod" in unrelated
