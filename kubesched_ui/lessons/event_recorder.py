@@ -1,9 +1,10 @@
 """Event objects that kube-scheduler's recorder writes about a pod.
 
 Repetitions of an event become a series: one object with a count. The message is not compared, so the object keeps that
-of the first event.
+of the first event. The resource version of the pod is compared: an event about a changed pod begins another object.
 
-Source: client-go tools/events/event_broadcaster.go (recordToSink, finishSeries, refreshExistingEventSeries).
+Source: client-go tools/events/event_broadcaster.go (recordToSink, getKey, finishSeries, refreshExistingEventSeries) and
+tools/reference/ref.go.
 """
 
 from collections.abc import Iterable
@@ -15,9 +16,11 @@ REFRESH = 1800.0  # interval at which the counts of series are written
 
 @dataclass
 class RecordedEvent:
-    """An Event object. `count`: its events so far; `written`: the count that the API server knows."""
+    """An Event object about a version of the pod, counted from 0. `count`: its events so far; `written`: the count that
+    the API server knows."""
 
     reason: str
+    version: int
     note: str
     first: float
     last: float
@@ -31,30 +34,31 @@ class RecordedEvent:
             self.written = 2
 
 
-def recorded(happened: Iterable[tuple[float, str, str]], end: float) -> list[RecordedEvent]:
-    """Return the Event objects for (second, reason, note), in order, as they are at the second `end`."""
+def recorded(happened: Iterable[tuple[float, str, int, str]], end: float) -> list[RecordedEvent]:
+    """Return the Event objects for (second, reason, version of the pod, note), in order, as they are at the second
+    `end`."""
     found: list[RecordedEvent] = []
-    cache: dict[str, RecordedEvent] = {}
+    cache: dict[tuple[str, int], RecordedEvent] = {}
     now = 0.0
-    for t, reason, note in happened:
+    for t, reason, version, note in happened:
         _tick(cache, now, t)
         now = t
-        if reason in cache:
-            cache[reason].repeat(t)
+        if (reason, version) in cache:
+            cache[reason, version].repeat(t)
         else:
-            cache[reason] = RecordedEvent(reason, note, t, t)
-            found.append(cache[reason])
+            cache[reason, version] = RecordedEvent(reason, version, note, t, t)
+            found.append(cache[reason, version])
     _tick(cache, now, end)
     return found
 
 
-def _tick(cache: dict[str, RecordedEvent], since: float, until: float) -> None:
+def _tick(cache: dict[tuple[str, int], RecordedEvent], since: float, until: float) -> None:
     """Write the counts of series and end old ones, as often as that is due in this time."""
     for interval, ends in ((REFRESH, False), (SERIES_END, True)):
         for number in range(int(since // interval) + 1, int(until // interval) + 1):
             for event in list(cache.values()):
                 old = event.last < number * interval - SERIES_END
                 if ends and old:
-                    del cache[event.reason]
+                    del cache[event.reason, event.version]
                 if old or not ends:
                     event.written = event.count

@@ -166,16 +166,21 @@ class Lookups:
             raise NotYetRevealed(f"reveals the events of {pod}")
         if not self.run.events:
             raise Unknown("the run is not in virtual time")
-        happened = []
-        for cycle in self.run.cycles:
-            if cycle.pod == key and cycle.result in ("unschedulable", "error"):
-                happened.append((cycle.t, "FailedScheduling", cycle.trace.message))
+        happened, version, written = [], 0, ("", "")
         for event in self.run.events:
-            if event["pod"] == key and event["type"] == "bind.failed":
-                happened.append((event["t"], "FailedScheduling", event["data"]["message"]))
-            if event["pod"] == key and event["type"] == "pod.bound":
-                happened.append((event["t"], "Scheduled", f"Successfully assigned {key} to {event['data']['node']}"))
-        return event_recorder.recorded(sorted(happened), self.run.events[-1]["t"])
+            kind, data = event["type"], event["data"]
+            if event["pod"] != key:
+                continue
+            if kind == "pod.updated":
+                version += 1
+            elif kind == "pod.bound":
+                happened.append((event["t"], "Scheduled", version, f"Successfully assigned {key} to {data['node']}"))
+            elif kind == "bind.failed" or (kind == "cycle.finished" and data["result"] in ("unschedulable", "error")):
+                happened.append((event["t"], "FailedScheduling", version, data["message"]))
+                # kube-scheduler writes the status of the pod after the event, if it changed
+                if written != (written := (data["message"], data.get("nominated_node", ""))):
+                    version += 1
+        return event_recorder.recorded(happened, self.run.events[-1]["t"])
 
     def recorded_event(self, pod: str, number: int) -> RecordedEvent:
         """Return an Event object of a pod by its number, from 1. Raises NotYetRevealed, Unknown."""

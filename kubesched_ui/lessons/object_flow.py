@@ -86,7 +86,7 @@ def _listed(change: Change) -> Walk:
     steps = [
         f"The list of {change.kind.lower()}s contains {what}.",
         f"The reflector for {change.kind.lower()}s lists them and receives {what}.",
-        f"Replaced is appended to the deltas of {store}.",
+        f"A delta Replaced of {store} is appended to the queue.",
         f"The indexer stores it with the key {store}.",
         handler,
         place,
@@ -110,7 +110,7 @@ def _watched(change: Change, t: float, effects: list[dict[str, Any]]) -> Walk:
     steps = [
         f"The API server sends {change.verb} {what} to all watchers.",
         f"The reflector for {change.kind.lower()}s receives it from its watch.",
-        f"{delta} is appended to the deltas of {store}.",
+        f"A delta {delta} of {store} is appended to the queue.",
         kept,
         handler,
         " ".join([place, *moves]),

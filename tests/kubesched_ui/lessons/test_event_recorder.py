@@ -21,11 +21,18 @@ FAILED = "FailedScheduling"
     ],
 )
 def test_counts(times: list[float], end: float, objects: list[tuple[int, int]]) -> None:
-    found = recorded([(t, FAILED, f"message {t}") for t in times], end)
+    found = recorded([(t, FAILED, 0, f"message {t}") for t in times], end)
     assert [(event.count, event.written) for event in found] == objects
     assert found[0].note == "message 0"
 
 
 def test_another_reason_is_another_event() -> None:
-    found = recorded([(0, FAILED, "no"), (5, "Scheduled", "yes"), (6, FAILED, "no")], 10)
+    found = recorded([(0, FAILED, 0, "no"), (5, "Scheduled", 0, "yes"), (6, FAILED, 0, "no")], 10)
     assert [(event.reason, event.count) for event in found] == [(FAILED, 2), ("Scheduled", 1)]
+
+
+def test_another_version_of_the_pod_is_another_event() -> None:
+    """The event that reports a changed message is still about the version before: the status is written after it."""
+    versions = [(0, FAILED, 0, "old"), (10, FAILED, 1, "old"), (20, FAILED, 1, "new"), (30, FAILED, 2, "new")]
+    found = recorded(versions, 40)
+    assert [(event.note, event.count) for event in found] == [("old", 1), ("old", 2), ("new", 1)]
