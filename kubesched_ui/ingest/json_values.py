@@ -75,12 +75,13 @@ def _first(value: Json) -> Json:
     return value[_skip_white(memoryview(value), 0) :][:1] if first in _BLANKS else first
 
 
-def read_object(value: Json, where: Where, max_depth: int) -> dict[str, Any]:
-    """Return a JSON object as Python values. Raises IngestError for a value that is not an object, duplicate keys, NaN,
-    infinite numbers, numbers of more than 400 digits, unpaired surrogates, and more than `max_depth` levels."""
+def read_object(value: Json, where: Where, max_depth: int, nulls: bool = True) -> dict[str, Any]:
+    """Return a JSON object as Python values. `nulls`: whether it keeps members that are null. Raises IngestError for a
+    value that is not an object, duplicate keys, NaN, infinite numbers, numbers of more than 400 digits, unpaired
+    surrogates, and more than `max_depth` levels."""
     try:
         text = str(value, "utf-8")
-        obj = _DECODER.decode(text)
+        obj = (_DECODER if nulls else _WITHOUT_NULLS).decode(text)
     except RecursionError:
         raise IngestError(where, f"is nested more than {max_depth} levels deep") from None
     except json.JSONDecodeError as error:
@@ -118,6 +119,13 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def _members_without_nulls(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = {name: value for name, value in pairs if value is not None}
+    if len(members) != len(pairs):
+        _members(pairs)  # raises ValueError if a key occurs twice
+    return members
+
+
 def _integer(digits: str) -> int | float:
     if len(digits) < 19:
         return int(digits)
@@ -139,6 +147,7 @@ def _constant(name: str) -> float:
     raise ValueError(f"the number {name} is not allowed")
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_members, parse_int=_integer, parse_float=_decimal, parse_constant=_constant
+_DECODER, _WITHOUT_NULLS = (
+    json.JSONDecoder(object_pairs_hook=hook, parse_int=_integer, parse_float=_decimal, parse_constant=_constant)
+    for hook in (_members, _members_without_nulls)
 )

@@ -309,7 +309,7 @@ class _Reading:
             return
         if not self._fits(found):
             raise IngestError(where, f"is larger than {self.limits.max_object_bytes:,} bytes")
-        obj = read_object(found.value, where, self.limits.max_depth)
+        obj = read_object(found.value, where, self.limits.max_depth, nulls=False)
         if is_internal(obj):
             obj = external(obj)
         where, namespace, name, generated = self._identity(obj, kind, where)
@@ -456,7 +456,7 @@ class _Reading:
         except InputError as error:
             line = scenario_time.line(self.text, where, error.field)
             raise IngestError(where, shown(error.problem), line + shown(error.field)) from None
-        for odd in clean(spec) if may_need_cleaning(found.value) else ():
+        for odd in clean(spec):
             self.warnings.add("cleaned", IngestError(where, odd.problem, f"spec.{odd.path}"))
         self.admission = (spec.get("controllers") or {}).get("admission") is not False
         self.templates = PodTemplates(self.limits.max_object_bytes)  # their defaults depend on admission

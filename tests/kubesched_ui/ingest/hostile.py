@@ -157,6 +157,7 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "yaml unclosed quote": ("a.yaml", b'kind: "Pod', "not valid YAML"),
     "yaml version 9": ("a.yaml", b"%YAML 9.9\n---\na: b", "not valid YAML"),
     "yaml escape": ("a.yaml", b'a: "\\ud800"', "not valid YAML"),
+    "null key twice": ("a.json", b'{"kind":"Pod","metadata":{"name":"a","uid":null,"uid":"b"}}', '"uid" occurs twice'),
     "json key twice": ("a.json", b'{"kind":"Pod","metadata":{"name":"a","name":"b"}}', '"name" occurs twice'),
     "json not a number": ("a.json", b'{"kind":"Pod","a":NaN}', "not valid JSON in line 1"),
     "json infinity": ("a.json", b'{"kind":"Node","metadata":{"name":"n"},"a":1e999}', "1e999 is too large"),

@@ -56,6 +56,18 @@ def test_an_object_with_a_null_in_a_list_is_kept_without_it(obj: dict[str, Any],
     assert all(b"null" not in record.data for record in result.records.values())
 
 
+@pytest.mark.parametrize("null", ["null", " null", "\n\t null"])
+def test_a_member_that_is_null_is_absent(null: str) -> None:
+    taints = f'{{"key":"a","value":{null},"effect":"NoSchedule"}},{null}'
+    labels = f'{{"a":{null},"b":"\\":null"}}'
+    text = f'{{"kind":"Node","metadata":{{"name":"n1","labels":{labels}}},"spec":{{"taints":[{taints}]}}}}'
+    result = ingest_files([("a.json", text.encode())])
+    assert [field for _, field, _ in cleaned(result)] == ["spec.taints[1]"]
+    (kept,) = result.objects
+    assert kept["spec"]["taints"] == [{"key": "a", "effect": "NoSchedule"}]
+    assert kept["metadata"]["labels"] == {"b": '":null'}
+
+
 def test_yaml_is_cleaned() -> None:
     text = b'kind: Node\nmetadata: {name: n1, annotations: {a: "x\\0y"}}\nspec:\n  taints:\n  -\n'
     result = ingest_files([("a.yaml", text)])
