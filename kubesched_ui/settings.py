@@ -255,12 +255,10 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 200
 BOUND_PODS_SHOWN = 2_000  # checkboxes of the form that starts a run
 DATA_UPLOAD_MAX_NUMBER_FIELDS = BOUND_PODS_SHOWN + 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
-FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"  # scenarios/uploads.py removes files of killed processes
-FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
+FILE_UPLOAD_TEMP_DIR = env.folder(VAR_DIR / "uploads")  # scenarios/uploads.py removes files of killed processes
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+STATIC_ROOT = env.folder(VAR_DIR / "static")
 STATICFILES_DIRS = [
     paths.RESOURCES / "static",
     ("plotly", Path(plotly.__file__).parent / "package_data"),

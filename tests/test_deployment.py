@@ -300,6 +300,24 @@ def test_data_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     assert "umask = 077" in supervisord_config.configuration(supervisord_config.programs("127.0.0.1", 8000))
 
 
+@pytest.mark.parametrize("name", ["", "uploads", "static", "log"])
+def test_a_file_in_place_of_a_folder_is_named(
+    tmp_path: Path, checkout: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    settings.VAR_DIR = tmp_path / "var"
+    place = settings.VAR_DIR / name
+    place.parent.mkdir(exist_ok=True)
+    place.touch()
+    monkeypatch.setenv("KUBESCHED_VAR_DIR", str(settings.VAR_DIR))
+
+    def start() -> None:
+        runpy.run_path(str(checkout / "kubesched_ui" / "settings.py"))
+        supervisord_config.configuration({})
+
+    with pytest.raises(env.InvalidEnvironment, match=f"{re.escape(str(place))} cannot be created: a file has this"):
+        start()
+
+
 @pytest.mark.long
 @pytest.mark.slow
 def test_files_of_processes_are_private(checkout: Path, tmp_path: Path) -> None:

@@ -249,11 +249,22 @@ def max_upload() -> int:
     return number("INGEST_MAX_BYTES", 200 * 1024 * 1024)
 
 
+def folder(path: Path, mode: int = 0o777) -> Path:
+    """Create a folder unless it exists, with its parents, and return it. Raises InvalidEnvironment if that fails, such
+    as where a file has its name."""
+    try:
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "a file has this name" if path.is_file() else error.strerror
+        problem = f"The folder {path} cannot be created: {reason}. {PREFIX}VAR_DIR names the folder for data."
+        raise InvalidEnvironment(problem) from None
+    return path
+
+
 def private_folder(path: Path) -> None:
     """Create the data folder, readable only by its owner: clusters, keys and logs are private. A folder that belongs to
-    another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.stat()
+    another user, or that all users may write to (VAR_DIR=/tmp), keeps its mode. Raises InvalidEnvironment."""
+    found = folder(path, 0o700).stat()
     if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:
         return
     if found.st_mode & 0o077:
@@ -318,8 +329,7 @@ def secret_key(var: Path) -> str:
         return check_secret_key(given)
     path = var / "secret_key"
     if not (path.exists() and path.read_text().strip()):
-        var.mkdir(parents=True, exist_ok=True)
-        temporary = var / f"secret_key.{os.getpid()}"
+        temporary = folder(var) / f"secret_key.{os.getpid()}"
         temporary.touch(mode=0o600)
         temporary.write_text(secrets.token_urlsafe(50))
         temporary.replace(path)  # atomic: two processes that start together never read half a key
@@ -331,8 +341,8 @@ def socket_path(var: Path, name: str = "broker.sock") -> Path:
     path = var / name
     if len(str(path)) <= UNIX_PATH_LIMIT:
         return path
-    folder = Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{sha256(str(var).encode()).hexdigest()[:12]}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise InvalidEnvironment(f"{folder} belongs to another user; set {PREFIX}VAR_DIR to a shorter path")
-    return folder / name
+    name_of_var = sha256(str(var).encode()).hexdigest()[:12]
+    short = folder(Path(tempfile.gettempdir()) / f"kubesched-{os.getuid()}-{name_of_var}", 0o700)
+    if short.stat().st_uid != os.getuid():
+        raise InvalidEnvironment(f"{short} belongs to another user; set {PREFIX}VAR_DIR to a shorter path")
+    return short / name

@@ -158,9 +158,9 @@ def memory_limits(memory: Mapping[str, int]) -> dict[str, dict[str, str]]:
 
 
 def configuration(sections: Mapping[str, Mapping[str, str]], console: bool = False) -> str:
-    """Return supervisord.conf. With `console`, logs go to standard output, as in a container; otherwise to files."""
-    logs = settings.VAR_DIR / "log"
-    logs.mkdir(parents=True, exist_ok=True)
+    """Return supervisord.conf. With `console`, logs go to standard output, as in a container; otherwise to files.
+    Raises InvalidEnvironment if their folder cannot be created."""
+    logs = env.folder(settings.VAR_DIR / "log")
     rpc = escaped(env.socket_path(settings.VAR_DIR, "supervisor.sock"))
     config = configparser.RawConfigParser()
     config["supervisord"] = {
