@@ -40,6 +40,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Exempt all objects from the collections at the end, which took seconds: the process ends."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the test database in a file, so that all threads and processes of a test see the same rows.

@@ -89,15 +89,16 @@ def without_collecting() -> Iterator[None]:
     """Disable garbage collection for a block that creates no garbage.
 
     Collection would take twice as long as creating the objects. Afterwards, the new objects are in the oldest
-    generation, so that the collector does not scan them at once.
+    generation, so that the collector does not scan them at once, unless the process has frozen objects.
     """
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()
+        if not gc.get_freeze_count():  # unfreeze would also return what the process froze at its start
+            gc.freeze()
+            gc.unfreeze()
         if was:
             gc.enable()
 
