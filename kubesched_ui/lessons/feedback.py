@@ -15,9 +15,36 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain_node
 from scheduler_core.preemption.pick_one_node import RULES
-from scheduler_core.provenance.tree import LEAVES, Tree
+from scheduler_core.provenance.tree import LEAVES, Source, Tree
 
 MOST = 8  # maximum number of values listed for a number
+# Fields of objects in words; {name} is the object. Indices of lists are left out.
+FIELDS = (
+    (r"status\.allocatable\.(.+)", "allocatable {0} of {name}"),
+    (r"spec\.(?:initContainers|containers)\.resources\.requests\.(.+)", "{0} that {name} requests"),
+    (r"spec\.resources\.requests\.(.+)", "{0} that {name} requests"),
+    (r"metadata\.labels\.(.+)", "label {0} of {name}"),
+    (r"metadata\.labels", "labels of {name}"),
+    (r"spec\.taints\.(.+)", "{0} of the taint of {name}"),
+    (r"spec\.tolerations\.(.+)", "{0} of a toleration of {name}"),
+    (r".*\.preferredDuring\w+\.weight", "weight of a preference of {name}"),
+    (r".*\.preferredDuring\w+\.preference\.matchExpressions\.(.+)", "{0} of a preference of {name}"),
+    (r"status\.images\.sizeBytes", "size of the image on {name}"),
+)
+NAMES = {
+    "MaxNodeScore": "highest score",
+    "minThreshold": "lower limit of the size",
+    "maxContainerThreshold": "upper limit of the size for each container",
+    "podInitialBackoffSeconds": "first backoff",
+    "podMaxBackoffSeconds": "longest backoff",
+    "DefaultPodMaxInUnschedulablePodsDuration": "time limit of unschedulable pods",
+    "cpu": "CPU",
+}
+# Inputs that hold for every run, or that only the program needs.
+UNLISTED = re.compile(
+    r"not to divide by zero|MaxNodeScore / Max|maxUtilization|TolerationOpExists|resources$|the round after that"
+    r"|images that raise|the queue checks|a cycle takes no virtual time|attempt \d+, error|when it entered"
+)
 POINTS = {"raw": "the raw score", "normalized": "the normalized score", "weighted": "the normalized score x weight"}
 
 
@@ -93,7 +120,7 @@ def _made_of(tree: Tree, right: Any) -> str:
     leaves = dict.fromkeys(_leaf(leaf) for leaf in _leaves(tree))
     values = [text for text in leaves if text and not mentions(text, shown(right))]
     more = f" and {len(values) - MOST} more" if len(values) > MOST else ""
-    return f"It is computed from {'; '.join(values[:MOST])}{more}." if values else ""
+    return f"It is computed from these values: {'; '.join(values[:MOST])}{more}." if values else ""
 
 
 def _leaves(tree: Tree) -> Iterator[Tree]:
@@ -104,19 +131,35 @@ def _leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def _leaf(tree: Tree) -> str:
-    """Return the name and value of an input, or nothing if it has no name."""
+    """Return the name and value of an input, or nothing if it has no name that people use."""
     value = leaf_value(tree)
     if tree.source is not None:
-        what = f"{tree.source.kind} {tree.source.name}, {tree.source.path}"
-        return f"{what}: {value}" if tree.op == "field" else f"{what} is not set and counts as {value}"
+        what = field_in_words(tree.source)
+        return f"{what}: {value}" if tree.op == "field" else f"{what}: none, which counts as {value}"
     what = tree.label or tree.path or tree.function
-    if isinstance(tree.value, bool) and tree.op not in LEAVES:
-        return what  # a condition on nothing: its label says so, such as "the pod has no tolerations"
-    return f"{what}: {value}" if what else ""
+    if UNLISTED.match(what):
+        return ""
+    if " runs every " in what:
+        return what.replace("flushUnschedulablePodsLeftover", "the flush of unschedulable pods")
+    if isinstance(tree.value, bool) and (tree.op not in LEAVES or " " in what):
+        return what  # a condition: its label says so, such as "the pod has no tolerations"
+    return f"{NAMES.get(what, what)}: {value}" if what else ""
+
+
+def field_in_words(source: Source) -> str:
+    """Return the name of an object's field as people say it, such as "cpu that web requests"."""
+    path = re.sub(r"\[\d+\]", "", source.path)
+    path = re.sub(r"\['(.+?)'\]", r".\1", path)
+    for pattern, text in FIELDS:
+        if found := re.fullmatch(pattern, path):
+            return text.format(*(NAMES.get(word, word) for word in found.groups()), name=source.name)
+    return f"{path.rpartition('.')[2]} of {source.kind} {source.name}"
 
 
 def leaf_value(tree: Tree) -> str:
     """Return the value of a tree with its unit."""
+    if isinstance(tree.value, dict):
+        return ", ".join(f"{key}={value}" for key, value in tree.value.items())
     unit = {"m": "cpu", "B": "memory"}.get(tree.unit)
     if isinstance(tree.value, int) and not isinstance(tree.value, bool) and unit:
         return shown(Amount.new(unit, tree.value))

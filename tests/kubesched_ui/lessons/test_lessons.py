@@ -267,7 +267,7 @@ def test_generated_feedback_hides_the_answer() -> None:
     question = lesson.question(4)
     assert question is not None
     message = " ".join(feedback.explain(question, questions.judge(question, ["7"])))
-    assert "podInitialBackoffSeconds" in message
+    assert "first backoff: 1 s" in message
     assert shown(questions.answer(question)) not in message
     alone = catalog.lesson("preemption-victims")
     assert alone is not None
@@ -281,6 +281,25 @@ def test_generated_feedback_hides_the_answer() -> None:
     score = tainted.question(4)
     assert score is not None
     assert "the pod has no tolerations; highest" in " ".join(feedback.explain(score, questions.judge(score, ["7"])))
+
+
+def test_feedback_names_inputs_in_words() -> None:
+    """No path of a field, and no identifier of Go."""
+    texts: dict[str, str] = {}
+    for name in ("pods-without-requests", "raw-normalised-weighted", "image-locality", "exam-scores", "the-queue"):
+        lesson = catalog.lesson(name)
+        assert lesson is not None
+        for number in range(1, len(lesson.steps) + 1):
+            question = lesson.question(number)
+            if question is not None and question.form == "number":
+                found = feedback.explain(question, questions.judge(question, ["7"]))
+                texts[f"{name} {number}"] = " ".join(map(str, found))
+    assert "allocatable CPU of n1: 4; CPU that none-1 requests: none, which" in texts["pods-without-requests 3"]
+    assert "labels of n2: disk=ssd, fresh=yes;" in texts["raw-normalised-weighted 1"]
+    assert "size of the image on n3: 38.15Mi; nodes that have the image: 1;" in texts["image-locality 2"]
+    assert "the flush of unschedulable pods runs every 30 s." in texts["the-queue 4"]
+    for text in texts.values():
+        assert not re.search(r"\b(spec|status|metadata)\.|\[\d|\{|\bMax[A-Z]|\bDefault[A-Z]|Seconds\b", text), text
 
 
 def test_a_port_is_shown_as_the_object_contains_it() -> None:
