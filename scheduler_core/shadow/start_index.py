@@ -5,8 +5,8 @@ start index is not visible, but each decision excludes values: the chosen node i
 the order of zones. A path is a start index at some decision and all that follow from it. Paths that disagree with a
 decision pay for it, and those that pay too much are dropped.
 
-Source: pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind),
-pkg/scheduler/backend/cache/node_tree.go, pkg/scheduler/framework/parallelize/parallelism.go (chunkSizeFor).
+Source: pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind), pkg/scheduler/backend/cache
+(node_tree.go, UpdateSnapshot in cache.go), pkg/scheduler/framework/parallelize/parallelism.go (chunkSizeFor).
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ EXACT_LIMIT = 400  # nodes up to which windows of all start indices are scored
 
 
 class NodeTree:
-    """The order of nodes in the scheduler, which depends on the order in which it learned of them."""
+    """The order of nodes in the scheduler, which depends on the order in which it learned of them.
+
+    As upstream from 1.18 on, a node that moves to another zone keeps its place until a node comes or goes.
+    """
 
     def __init__(self, nodes: Iterable[Node], stable_labels: bool) -> None:
         self._stable = stable_labels
         self._zones: dict[str, list[str]] = {}
         self._zone_of: dict[str, str] = {}
+        self._listed: list[str] = []
         for node in nodes:
             self.put(node.name, node)
 
@@ -58,9 +62,12 @@ class NodeTree:
             self._zone_of[name] = zone
 
     def names(self) -> list[str]:
-        zones = list(self._zones.values())
-        longest = max(map(len, zones), default=0)
-        return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
+        """Return the order for a cycle that begins now."""
+        if self._zone_of.keys() != set(self._listed):
+            zones = list(self._zones.values())
+            longest = max(map(len, zones), default=0)
+            self._listed = [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
+        return self._listed
 
 
 @dataclass(slots=True)

@@ -443,7 +443,7 @@ def test_the_owners_of_checks_are_missed_only_with_checks(checks: list[dict[str,
     held = web(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
     held["metadata"] |= {"uid": "u", "labels": {"kueue.x-k8s.io/queue-name": "q"}}
     workload = {
-        "metadata": {"name": "wl", "namespace": "default", "ownerReferences": [{"kind": "Pod", "name": "w", "uid": "u"}]},
+        "metadata": {"name": "wl", "namespace": "default", "ownerReferences": [{"name": "w", "uid": "u"}]},
         "spec": {"queueName": "q"},
         "status": {"conditions": conditions, "admissionChecks": checks},
     }
