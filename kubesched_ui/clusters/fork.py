@@ -16,7 +16,8 @@ from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.editor.try_runs import delete_temporary
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import chunked_store, preflight
-from kubesched_ui.ingest.kinds import KINDS
+from kubesched_ui.ingest.kinds import KINDS as STORED
+from kubesched_ui.ingest.kinds import NEIGHBOURS
 from kubesched_ui.models import MAX_NAME, Run, Scenario, current_viewer
 from kubesched_ui.models.fields import pack
 from kubesched_ui.offload.pool import OffloadError
@@ -30,6 +31,7 @@ from scheduler_core.releases import get_release
 DECISION = "Decision"  # begins the name of a run of an opened decision
 OPENED = 20  # opened decisions of a user that stay; saved ones always do
 SMALL = 3000  # objects; states with more are built in a worker process
+KINDS = STORED | NEIGHBOURS
 LEFT_OUT = {"Event"}  # messages of the real scheduler about other states would be shown as the cluster's own
 
 T = TypeVar("T")

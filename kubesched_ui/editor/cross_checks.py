@@ -11,7 +11,7 @@ from kubesched_ui.editor.schema import did_you_mean, most_similar
 from kubesched_ui.editor.yaml_documents import Document, path_steps
 from kubesched_ui.ingest import scenario_time
 from kubesched_ui.ingest.errors import shown
-from kubesched_ui.ingest.kinds import KINDS
+from kubesched_ui.ingest.kinds import KINDS, neighbour
 from kubesched_ui.ingest.values import Path, as_map, maps_in, pod_spec
 from scheduler_core.controllers.admission import SYSTEM_CLASSES
 from scheduler_core.errors import InputError
@@ -43,8 +43,8 @@ def check(object_index: ObjectIndex) -> dict[int, Diagnostics]:
 
 def key_of(obj: IndexedObject) -> Key:
     """Return kind, namespace and name."""
-    kind = KINDS.get(obj.kind)
-    return obj.kind, (obj.namespace or "default") if kind and kind.namespaced else "", obj.name
+    kind = neighbour(obj.kind, obj.api, f"{obj.namespace}/{obj.name}") or KINDS.get(obj.kind)
+    return kind.name if kind else obj.kind, (obj.namespace or "default") if kind and kind.namespaced else "", obj.name
 
 
 def _check_references(obj: IndexedObject, names: set[Key], found: Diagnostics) -> None:

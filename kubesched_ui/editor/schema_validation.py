@@ -6,13 +6,15 @@ from kubesched_ui.editor import api_validation, schema
 from kubesched_ui.editor.diagnostics import Diagnostics
 from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.ingest.errors import shown
-from kubesched_ui.ingest.values import Path
+from kubesched_ui.ingest.kinds import lookup, neighbour
+from kubesched_ui.ingest.values import Path, as_map, as_text
 from scheduler_core.api import objects as core
 from scheduler_core.api import quantity
 from scheduler_core.api.fields import LIKELY
 from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.snapshot import defaults
+from scheduler_core.stations.extra_kinds import read_fields
 
 MOST = 40  # maximum number of problems per object
 NAMES = {"text": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
@@ -23,7 +25,7 @@ def check(obj: dict[str, Any], path: Path = ()) -> Diagnostics:
     """Return the problems of an object at `path` of its document."""
     found = Diagnostics()
     kind, api = obj.get("kind"), obj.get("apiVersion")
-    if not _is_kind(kind, api, path, found):
+    if _is_read_by_waits(obj, path, found) or not _is_kind(kind, api, path, found):
         return found
     name = schema.type_of(str(kind), str(api or ""))
     if not name:
@@ -39,6 +41,19 @@ def check(obj: dict[str, Any], path: Path = ()) -> Diagnostics:
     if not any(problem.severity == "error" for problem in found):
         _core(obj, path, found)
     return Diagnostics(found[:MOST])
+
+
+def _is_read_by_waits(obj: dict[str, Any], path: Path, found: Diagnostics) -> bool:
+    """Whether only answers about waits read the object, of which the schema knows nothing. Add what they refuse."""
+    kind, api, metadata = as_text(obj.get("kind")), as_text(obj.get("apiVersion")), as_map(obj.get("metadata"))
+    if kind == "Event" and lookup(kind, api):
+        return True
+    known = neighbour(kind, api, f"{metadata.get('namespace')}/{metadata.get('name')}")
+    try:
+        return known is not None and bool(read_fields(obj, known.name))
+    except InputError as error:
+        found.error((*path, *path_steps(error.field)), shown(error.problem))
+        return True
 
 
 def _is_kind(kind: Any, api: Any, path: Path, found: Diagnostics) -> bool:

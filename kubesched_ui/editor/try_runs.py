@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 
 from kubesched_ui.editor import service
-from kubesched_ui.editor.limits import MAX_BYTES
+from kubesched_ui.editor.limits import MAX_BYTES, MAX_THINGS
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.yaml_writer import to_yaml
@@ -78,16 +78,18 @@ BETWEEN = "---\n"
 
 
 def text_of(scenario: Scenario) -> str:
-    """Return the text of a scenario. Raises InputError if it is larger than the editor accepts."""
+    """Return the text of a scenario, with its events as far as the editor accepts them. Raises InputError if it is
+    larger than the editor accepts."""
     # a version without a release cannot be requested; the nodes still contain it
     version = scenario.kubernetes if own_release(scenario) else ""
     about = (scenario.description, version, scenario.config, scenario.time)
     document = scenario_document(scenario.name, (), *about)
     spec: dict[str, Any] = document["spec"]
     del spec["objects"]
-    parts, size = [to_yaml(document)], 0
+    parts, size, events = [to_yaml(document)], 0, []
     for obj in scenario.objects_of():
         if obj.get("kind") == "Event":
+            events.append(obj)
             continue
         if obj.get("kind") == "CSINode":  # servers write null for an empty list, and nulls are not stored
             obj["spec"] = {"drivers": []} | (obj.get("spec") or {})
@@ -96,4 +98,10 @@ def text_of(scenario: Scenario) -> str:
         if size > MAX_BYTES:
             problem = f"is larger than {MAX_BYTES:,} bytes as text, the limit of the editor"
             raise InputError(f"“{scenario.name}”", "", problem)
+    for event in events[: MAX_THINGS - len(parts)]:
+        text = to_yaml(event)
+        size += len(text) + len(BETWEEN)
+        if size > MAX_BYTES:
+            break
+        parts.append(text)
     return BETWEEN.join(parts)

@@ -15,10 +15,10 @@ def read_upload(data: bytes, path: str) -> Snapshot:
     """
     name = "standard input" if path == "-" else path
     try:
-        result = ingest_files([(name, data)], Limits(), neighbours=True)
+        result = ingest_files([(name, data)], Limits())
     except IngestError as error:
         raise InputError("", "", str(error)) from None
-    objects = [*result.objects, *(result.neighbours or ())]
+    objects = result.objects
     if result.config:
         objects += [document for document in read_documents(result.config, name) if isinstance(document, dict)]
     more_there, _ = unsupported_kinds.split(result.unknown, result.counts)

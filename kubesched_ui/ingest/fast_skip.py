@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from kubesched_ui.ingest.events import REASON
-from kubesched_ui.ingest.kinds import KINDS, PRIVATE, lookup
+from kubesched_ui.ingest.events import READ as READ_REASONS
+from kubesched_ui.ingest.kinds import KINDS, PRIVATE, lookup, neighbour
 from kubesched_ui.ingest.scheduler_configs import may_hold
 from scheduler_core.api.scheduler_config import KIND, POLICY
 
@@ -14,6 +14,7 @@ _API_VERSION = re.compile(rb"^apiVersion: *([A-Za-z0-9./-]+)[ \t\r]*$", re.M)
 _ITEM = re.compile(rb"^- ", re.M)
 _METADATA = re.compile(rb"^metadata:[ \t]*\r?\n((?:[ ]+[^\n]*\n?)+)", re.M)
 _FIELD = re.compile(rb"^ {2}(name|namespace): *[\"']?([^\s\"']+)", re.M)
+_REASON = re.compile(rb"\breason: *[\"']?(?:%s)\b" % "|".join(sorted(READ_REASONS)).encode())
 _AGAIN = re.compile(rb"(?<!\A)^(?:---|\.\.\.)", re.M)
 READ = {"", "List", "Scenario", KIND, POLICY}
 
@@ -45,6 +46,8 @@ def _name_of(text: bytes) -> str:
 
 def _is_left_out(kind: str, api_version: str, group: str, text: bytes) -> bool:
     if kind in PRIVATE and not group:
-        return not may_hold(text)
+        return not may_hold(text) and neighbour(kind, api_version, _name_of(text)) is None
     known = lookup(kind, api_version)
-    return known is None or (known.name == "Event" and REASON.encode() not in text)
+    if known is not None and known.name == "Event":
+        return _REASON.search(text) is None
+    return known is None and neighbour(kind, api_version, "") is None

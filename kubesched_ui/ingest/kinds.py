@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from scheduler_core.live.kinds import KINDS as WATCHED
+from scheduler_core.live.neighbours import AUTOSCALER_STATUS
+from scheduler_core.stations.extra_kinds import EXTRA
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -48,10 +52,24 @@ KINDS: dict[str, Kind] = {
     **_kinds("kubesched.dev/v1alpha1", "NodeLoad", namespaced=False),
     **_kinds("scheduling.k8s.io/v1alpha2", POD_GROUP, "Workload"),
 }
+
+
+def _neighbours() -> dict[str, Kind]:
+    found = {}
+    for name in sorted(EXTRA - KINDS.keys()):
+        watched = WATCHED[name]
+        version = watched.path.split("/")[3] if watched.group else "v1"
+        api_version = f"{watched.group}/{version}" if watched.group else version
+        found[name] = Kind(name, api_version, watched.namespaced or name == "ConfigMap", (watched.group,))
+    return found
+
+
+NEIGHBOURS = _neighbours()
+"""The kinds that the scheduler does not read, but answers about waits do. Only the fields that they read are stored."""
 # Only for clusters that have these: kubectl returns an error for kinds that a server does not know.
 DEVICE_KINDS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 GROUP_KINDS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
-# Never stored: these kinds do not affect scheduling, and their content is confidential.
+# Never stored, except the state that cluster-autoscaler publishes: their content is confidential.
 PRIVATE = {"Secret", "ConfigMap"}
 
 # Names of files in a cluster-info dump, keys of a simulator export, arguments of `kubectl get`.
@@ -82,3 +100,12 @@ def lookup(name: str, api_version: str) -> Kind | None:
     if kind.name in (POD_GROUP, "Workload") and api_version.endswith("/v1alpha1"):
         return None  # in 1.35, groups were part of a Workload
     return kind if api_version.rpartition("/")[0] in kind.groups else None
+
+
+def neighbour(name: str, api_version: str, key: str) -> Kind | None:
+    """Return the kind if it is one of NEIGHBOURS in this API group. `key`: namespace/name of the object."""
+    group = api_version.rpartition("/")[0]
+    kind = NEIGHBOURS.get(f"{name}.{group}") or NEIGHBOURS.get(name)
+    if kind is None or not api_version or group not in kind.groups:
+        return None
+    return kind if name != "ConfigMap" or key == AUTOSCALER_STATUS else None

@@ -17,7 +17,7 @@ from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, W
 from kubesched_ui.ingest.fast_skip import can_skip
 from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, KnownObject, Part, Time, UploadedObject, objects
 from kubesched_ui.ingest.json_values import Json, read_object
-from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup
+from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup, neighbour
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
 from kubesched_ui.ingest.pod_templates import KnownPod, PodTemplates
 from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
@@ -49,11 +49,10 @@ from scheduler_core.snapshot.wrong_input_hints import (
     useless_input_hint,
     wrong_input_hint,
 )
-from scheduler_core.stations.extra_kinds import extra_kind
+from scheduler_core.stations.extra_kinds import read_fields
 
 Source = bytes | Path
 SMALL = 1_000_000  # bytes of an object without a kind whose fields are examined
-MAX_NEIGHBOURS = 500_000  # objects of kinds that only waits are read from
 MAX_NAME = 253  # maximum number of characters of a name or namespace in Kubernetes
 
 
@@ -62,17 +61,14 @@ def ingest_files(
     limits: Limits | None = None,
     watch: Watch | None = None,
     history: bool = False,
-    neighbours: bool = False,
 ) -> IngestResult:
     """Read an upload: files or archives in any format of docs/formats.md, which together are one cluster.
 
     Objects that the scheduler core rejects are left out with a warning. Raises IngestError for an unreadable text or
     archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
     `history`: whether a database of etcd becomes its changes as a Scenario in virtual time, not its newest state.
-    `neighbours`: whether objects that only waits are read from are kept as well.
     """
     reading = _Reading(limits or Limits(), watch, history)
-    reading.result.neighbours = [] if neighbours else None
     with without_collecting():
         for name, source in files:
             reading.file(name, source)
@@ -102,7 +98,7 @@ class _Reading:
         self.recordings: list[tuple[Where, dict[str, Any]]] = []  # recorded changes, each as a Scenario document
         self.logs: list[tuple[IngestError, bytes]] = []  # of kube-scheduler, which are no cluster
         self.described: list[tuple[Where, bytes]] = []  # texts of `kubectl describe`
-        self.failures: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}  # pod -> writer -> FailedScheduling event
+        self.events = events.EventChoice()
 
     # ---- files
 
@@ -150,7 +146,7 @@ class _Reading:
         if not member and (is_audit_log(text) or is_kwok_recording(text) or is_json_trace(text)):
             self._recording(where, text)
             return
-        if member and self.result.neighbours is None and can_skip(text, self._count):
+        if member and can_skip(text, self._count):
             return
         if has_described_node(text) or (is_described_pod(text) and (self.described or self._has_nodes())):
             self.described.append((where, text))
@@ -288,8 +284,6 @@ class _Reading:
 
     def _object(self, found: UploadedObject) -> None:
         kind = lookup(found.kind, found.api_version) if found.kind else None
-        if self.result.neighbours is not None and (kind is None or kind.name == "Event"):
-            self._neighbour(found, self.result.neighbours)
         text = self.templates.text_of(found) if kind is not None and kind.name == "Pod" and self._fits(found) else None
         if text is not None and (template := self.templates.get(text)) is not None:
             self._known_pod(KnownPod(text.values, template), found.where)
@@ -301,10 +295,12 @@ class _Reading:
             problem = "is missing, and the names of file and folder do not suggest a kind"
             wrong = NoObjectError if found.head.metadata is msgspec.UNSET else IngestError
             raise wrong(where, problem, "kind")
+        related = neighbour(found.kind, found.api_version, _name_of(found.head.metadata)) if kind is None else None
+        kind = kind or related
         if kind is None:
             self._other(found)
             return
-        if kind.name == "Event" and events.REASON not in (_text(found.head.reason), _text(found.head.internal_reason)):
+        if kind.name == "Event" and not events.READ & {_text(found.head.reason), _text(found.head.internal_reason)}:
             self.result.dropped["events"] += 1
             return
         if not self._fits(found):
@@ -320,7 +316,14 @@ class _Reading:
         redact(obj, dropped)
         self.result.dropped.update(dropped)
         if kind.name == "Event":
-            self._event(obj, where)
+            if event := events.small_event(obj):
+                self.events.add(event)
+            else:
+                self.result.dropped["events"] += 1
+            return
+        if related is not None:
+            obj = _neighbour(obj, kind, found, where)
+            self._keep(Record(kind.name, found.api_version, namespace, name, _encoded(obj, where)), where)
             return
         obj = normalise(obj, kind, found.api_version, namespace)
         notes = [(NAMED, 1, "")] if generated else []
@@ -335,15 +338,6 @@ class _Reading:
             self.kubelets[as_text(member(obj, ("status", "nodeInfo", "kubeletVersion")))[:40]] += 1
         if not self.misspelt.look(kind.name, obj, where) and text is not None and not generated and not odds:
             self.templates.add(found, text, obj, record, notes, dropped)
-
-    def _neighbour(self, found: UploadedObject, neighbours: list[dict[str, Any]]) -> None:
-        """Keep an object of a kind that only waits are read from."""
-        namespace, _, name = _name_of(found.head.metadata).partition("/")
-        head = {"apiVersion": found.api_version, "kind": found.kind}
-        named = {**head, "metadata": {"namespace": namespace, "name": name}}
-        if not extra_kind(named) or not self._fits(found) or len(neighbours) >= MAX_NEIGHBOURS:
-            return
-        neighbours.append(read_object(found.value, found.where, self.limits.max_depth) | head)
 
     def _known_pod(self, pod: KnownPod, where: Where) -> None:
         template = pod.template
@@ -409,20 +403,6 @@ class _Reading:
             self.result.unknown[name] += number
         else:
             self.result.unknown["other kinds"] += number
-
-    def _event(self, obj: dict[str, Any], where: Where) -> None:
-        event = events.trimmed_event(obj)
-        if event is None:
-            self.result.dropped["events"] += 1
-            return
-        pod = event["involvedObject"]
-        by_writer = self.failures.setdefault((pod["namespace"], pod["name"]), {})
-        writer = events.writer(event)
-        older = by_writer.get(writer)
-        if older is not None or len(by_writer) == events.MOST_READ:
-            self.result.dropped["events"] += 1
-        if older["lastTimestamp"] <= event["lastTimestamp"] if older else len(by_writer) < events.MOST_READ:
-            by_writer[writer] = event
 
     def _keep(self, record: Record, where: Where) -> bool:
         """Keep an object. Return False if it was kept before."""
@@ -491,7 +471,7 @@ class _Reading:
             self.warnings.say(Warn("config", remark))
         if self.written and not result.time and any(map(scenario_time.creates_pods, result.records.values())):
             result.time = {"controllers": {"workloads": True}}
-        self._keep_failures()
+        self._keep_events()
         if not result.kubernetes:
             self.kubelets.pop("", None)
             result.kubernetes = self.kubelets.most_common(1)[0][0] if self.kubelets else ""
@@ -513,7 +493,7 @@ class _Reading:
             problem = "contains a scheduler configuration but no cluster; upload both together, or enter it for a run"
             return IngestError(where, problem)
         kinds = [*self.result.unknown, *(kind for kind in PRIVATE if self.result.dropped[kind])]
-        if self.result.dropped["events"] or self.failures:
+        if self.result.dropped["events"] or self.events.read:
             kinds.append("Event")
         if what := useless_input_hint(kinds):
             return IngestError(where, what)
@@ -521,16 +501,15 @@ class _Reading:
         problem = "contains no object that the scheduler uses" + (f", only {', '.join(seen)}" if seen else "")
         return IngestError(where, problem)
 
-    def _keep_failures(self) -> None:
-        """Keep the failure events of pods that are in the upload."""
-        for (namespace, name), by_writer in self.failures.items():
-            pod = self.result.records.get(("Pod", namespace, name))
-            found = events.own_and_others(by_writer.values(), pod.scheduler_name()) if pod is not None else []
-            self.result.dropped["events"] += len(by_writer) - len(found[: events.MOST_KEPT])
-            for event in found[: events.MOST_KEPT]:
-                namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
-                data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
-                self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
+    def _keep_events(self) -> None:
+        """Keep the events about objects that are in the upload."""
+        kept = self.events.kept(self.result.records)
+        if self.events.read > len(kept):
+            self.result.dropped["events"] += self.events.read - len(kept)
+        for event in kept:
+            namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
+            data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
+            self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
 
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}
@@ -556,6 +535,16 @@ def _check(obj: dict[str, Any], where: Where) -> None:
             pod_template.read(obj)
     except InputError as error:
         raise IngestError(where, error.problem, error.field) from None
+
+
+def _neighbour(obj: dict[str, Any], kind: Kind, found: UploadedObject, where: Where) -> dict[str, Any]:
+    """Return what is stored of an object that only waits are read from. Raises IngestError."""
+    metadata = obj["metadata"] | {"namespace": where.namespace}
+    try:
+        read = read_fields(obj | {"metadata": metadata, "kind": found.kind}, kind.name)
+    except InputError as error:
+        raise IngestError(where, error.problem, error.field) from None
+    return {"apiVersion": found.api_version, "kind": found.kind, **read}
 
 
 def _encoded(obj: dict[str, Any], where: Where) -> bytes:

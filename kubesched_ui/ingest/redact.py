@@ -21,8 +21,8 @@ NOTES = {
     "managedFields": ("managedFields list", "managedFields lists"),
     "lastApplied": ("last-applied-configuration annotation", "last-applied-configuration annotations"),
     "events": (
-        "event other than the latest FailedScheduling event of a pod and writer",
-        "events other than the latest FailedScheduling event of a pod and writer",
+        "event other than the latest ones about pods that wait, workloads and claims",
+        "events other than the latest ones about pods that wait, workloads and claims",
     ),
     "logs": ("container log", "container logs"),
 }

@@ -66,7 +66,6 @@ class IngestResult:
         time: the virtual-time part of a Scenario document (its spec without objects); {} for a snapshot.
         name, description: from a Scenario document, else "".
         run: the run of a run file, whose scenario is the rest of the upload; else None.
-        neighbours: raw objects that only waits are read from (scheduler_core/stations); None if they are not kept.
     """
 
     records: dict[Key, Record] = field(default_factory=dict)
@@ -81,7 +80,6 @@ class IngestResult:
     name: str = ""
     description: str = ""
     run: RunFile | None = None
-    neighbours: list[dict[str, Any]] | None = None
 
     @property
     def objects(self) -> list[dict[str, Any]]:

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kubesched_ui.ingest.kinds import POD_GROUP
+from kubesched_ui.ingest.kinds import NEIGHBOURS, POD_GROUP
 from scheduler_core.cluster.formatting import some
 from scheduler_core.releases import NEWEST
 
 CODE = "unsupported"
 _UNKNOWN = f". The newest release that is simulated is {NEWEST}"
-_WAITS_ONLY = "`kubesched explain` and live clusters say why a pod waits for it, but runs do not simulate it"
+_WAITS_ONLY = "Answers say why a pod waits for it, but runs do not simulate it"
 KINDS_SHOWN = 6
 
 # Kind with its group, a group, or the last part of a group -> topic of the warning. The first match counts.
@@ -112,11 +112,14 @@ def split(unknown: Mapping[str, int], counts: Mapping[str, int]) -> tuple[list[d
     """
     found: dict[str, dict[str, int]] = {}
     kept = {POD_GROUP: counts[POD_GROUP]} if counts.get(POD_GROUP) else {}
+    for name, kind in NEIGHBOURS.items():
+        if counts.get(name):
+            kept[f"{kind.served}.{kind.groups[0]}".rstrip(".")] = counts[name]
     rest = Counter[str]()
     for name, number in {**kept, **unknown}.items():
         what = next((topic for end, topic in _TOPICS.items() if f".{name}".endswith(f".{end}")), None)
         if what is None:
-            rest[name] += number
+            rest[name] += unknown.get(name, 0)
         else:
             found.setdefault(what, {})[name] = number
     warnings = []
@@ -124,4 +127,4 @@ def split(unknown: Mapping[str, int], counts: Mapping[str, int]) -> tuple[list[d
         if numbers := found.get(what):
             kinds = some([f"{number:,} {name.partition('.')[0]}" for name, number in numbers.items()], KINDS_SHOWN)
             warnings.append({"code": CODE, "message": f"The upload contains {kinds}: {change}.", "counts": numbers})
-    return warnings, rest
+    return warnings, +rest

@@ -14,6 +14,7 @@ from kubesched_ui.models.base import MAX_NAME, VisibleManager, is_number, owned
 from kubesched_ui.models.fields import PackedJSONField, unpack
 from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.errors import InputError
+from scheduler_core.stations.extra_kinds import NOT_SIMULATED
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -91,8 +92,8 @@ class Scenario(models.Model):
         return rows.values_list("data", flat=True).iterator(chunk_size=2000)
 
     def packed_objects(self) -> list[bytes]:
-        """Return the Kubernetes objects in their original order, as PackedJSONField stores them."""
-        rows = ClusterObject.objects.filter(scenario=self).order_by("position")
+        """Return the Kubernetes objects that runs read in their original order, as PackedJSONField stores them."""
+        rows = ClusterObject.objects.filter(scenario=self).exclude(kind__in=NOT_SIMULATED).order_by("position")
         return list(rows.values_list(_PACKED, flat=True).iterator(chunk_size=2000))
 
     def decoded(self, kinds: Iterable[str]) -> Iterator[Object]:

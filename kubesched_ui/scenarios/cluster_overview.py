@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubesched_ui.ingest.events import is_own, own_and_others, writer
+from kubesched_ui.ingest.events import REASON, is_own, own_and_others, writer
 from scheduler_core.api.objects import Node, Pod, PriorityClass, decode
 from scheduler_core.api.quantity import QuantityError
 from scheduler_core.api.selector_text import taint_text
@@ -282,9 +282,11 @@ def lines_of(objects: Iterable[Any]) -> tuple[dict[str, NodeLine], dict[str, Pod
 
 
 def events_by_pod(events: Iterable[Any]) -> dict[str, list[Any]]:
-    """Return the events (raw dicts) of each pod: "namespace/name" -> events."""
+    """Return the FailedScheduling events (raw dicts) of each pod: "namespace/name" -> events."""
     found: dict[str, list[Any]] = {}
     for raw in events:
+        if raw.get("reason", REASON) != REASON or raw["involvedObject"].get("kind", "Pod") != "Pod":
+            continue
         found.setdefault(f"{raw['involvedObject']['namespace']}/{raw['involvedObject']['name']}", []).append(raw)
     return found
 

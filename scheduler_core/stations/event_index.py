@@ -5,8 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler_core.api.objects import Object
+from scheduler_core.live.kinds import EVENT_REASONS
 from scheduler_core.live.objects import Event
 from scheduler_core.stations.times import seconds
+
+ACTIVITY = frozenset({"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable", "NotReady"})
+"""Reasons of events by which it is known when a scheduler last acted."""
+REASONS = EVENT_REASONS - {"Scheduled", "Preempted", "TaintManagerEviction"}
+"""Reasons of events from which waits are read."""
+ABOUT = frozenset(
+    {
+        "Pod",
+        "ReplicaSet",
+        "StatefulSet",
+        "Job",
+        "DaemonSet",
+        "PersistentVolumeClaim",
+        "PodGroup",
+        "NodeClaim",
+        "ConfigMap",
+    }
+)
+"""Kinds of objects about which these events are read."""
 
 
 class EventIndex:
@@ -23,7 +43,7 @@ class EventIndex:
         """Add an event, or replace its earlier version."""
         place = _place(event)
         self._events.setdefault(place, {})[event.key] = event
-        if place[0] in ("Pod", "PodGroup") and event.reporter and event.reason in _OF_SCHEDULERS:
+        if place[0] in ("Pod", "PodGroup") and event.reporter and event.reason in ACTIVITY:
             last = self.activity.get(event.reporter, 0.0)
             self.activity[event.reporter] = max(last, seconds(event.time))
 
@@ -58,11 +78,6 @@ class EventIndex:
         """Return the newest event about an object, as of `about`; or None."""
         found = self.about(kind, obj, reasons, writer)
         return found[-1] if found else None
-
-
-_OF_SCHEDULERS = frozenset(
-    {"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable", "NotReady"}
-)
 
 
 def _place(event: Event) -> tuple[str, str]:

@@ -149,7 +149,7 @@ def test_fields_of_the_status_may_be_missing() -> None:
     ("text", "message"),
     [
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", "ConfigMap is ignored"),
-        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: c}\n", "custom resource"),
+        ("apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: c}\n", "custom resource"),
         (POD + "  nodeName: gone\n", "there is no node gone"),
         (POD + "  priorityClassName: high\n", "there is no PriorityClass high"),
         (POD + "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", "no PersistentVolumeClaim data"),

@@ -17,6 +17,7 @@ from kubesched_ui.runs.tasks import record
 from kubesched_ui.scenarios.samples import load_samples
 from tests.clusters import CLUSTERS, cluster_id
 from tests.kubesched_ui.editor.sample_texts import MIXED
+from tests.kubesched_ui.ingest.test_neighbours import WORKLOAD, about_pod
 from tests.kubesched_ui.recordings import node, pod, scenario
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -49,6 +50,20 @@ def test_a_real_cluster_opens_without_errors_and_unchanged(client: Client, path:
     again = ingest_files([("again.yaml", text.encode())])
     assert again.counts == ingest_files([(path.name, path)]).counts
     assert again.kubernetes == found.kubernetes
+
+
+def test_objects_that_only_waits_read_and_events_stay(client: Client) -> None:
+    nominated = about_pod("p", "Nominated")
+    group = {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "a"}}
+    groups = [group | {"apiVersion": f"scheduling.{api}"} for api in ("x-k8s.io/v1alpha1", "volcano.sh/v1beta1")]
+    stored = scenario(node("n1"), pod("p"), WORKLOAD | {"spec": {"queueName": "q"}}, nominated, *groups)
+    text = client.get(f"/compose/?scenario={stored.pk}").context["text"]
+    assert [one["message"] for one in analyze(text)["problems"] if one["severity"] == "error"] == []
+    assert post(client, "save", {"text": text})[0] == 200
+    again = Scenario.objects.latest("id")
+    assert (again.pk > stored.pk, again.counts) == (True, stored.counts)
+    wrong = analyze(text.replace("queueName: q", "queueName: 7"))["problems"]
+    assert "spec.queueName: Expected `str`, got `int`" in [one["message"] for one in wrong]
 
 
 def test_an_old_cluster_opens_without_errors(client: Client) -> None:

@@ -8,12 +8,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from kubesched_ui.exports import run_file
+from kubesched_ui.exports.run_export import scenario as export_scenario
 from kubesched_ui.ingest import ingest_files
 from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Run, Scenario
+from kubesched_ui.scenarios import edits
 from kubesched_ui.scenarios.samples import FOLDER
 from tests.clusters import CLUSTERS
 from tests.examples import selection
+from tests.kubesched_ui.clusters import ingested, node, pod
+from tests.kubesched_ui.ingest.test_neighbours import WORKLOAD, about_pod
 
 OBJECTS = [
     {"kind": "Node", "metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.30.0"}}},
@@ -40,6 +44,21 @@ def test_all_objects_are_stored() -> None:
     assert [remark["code"] for remark in scenario.warnings] == ["broken", "filled", "dropped", "unknown"]
     assert scenario.warnings[2]["notes"] == ["1 value of an environment variable"]
     assert scenario.warnings[3]["counts"] == {"Foo.example.org": 1}
+
+
+def test_objects_that_only_waits_read_stay_in_exports_and_edits() -> None:
+    stored = store(ingested(node("n1"), pod("p"), WORKLOAD, about_pod("p", "Nominated")))
+    assert stored.counts == {"Node": 1, "Pod": 1, "Workload.kueue.x-k8s.io": 1, "Event": 1}
+    assert len(stored.packed_objects()) == 2
+    again = store(ingest_files([("export.json", export_scenario(stored))]))
+    assert list(again.objects_of()) == list(stored.objects_of())
+    workload = stored.cluster_objects.get(kind="Workload.kueue.x-k8s.io")
+    text = json.dumps(workload.data | {"spec": {"active": False}})
+    version = edits.create_version(stored, workload, text)
+    assert (version.counts, len(version.warnings)) == (stored.counts, len(stored.warnings))
+    assert version.cluster_objects.get(kind="Workload.kueue.x-k8s.io").data["spec"] == {"active": False}
+    removed = edits.create_version(stored, stored.cluster_objects.get(kind="Pod"), None)
+    assert "Event" in removed.counts
 
 
 def test_command(tmp_path: Path) -> None:
