@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from scheduler_core.api.workloads import PodGroup
 from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.pod_info import PodInfo
@@ -111,7 +113,7 @@ class GroupScheduler:
                 self._preempt(pods, trace)
         trace.left = {victim: self.cluster.pods[victim].node for victim in trace.victims}
         status = placed.status if release.placement_feasible else trace.status
-        placed.members += [self._stopped(pod, status) for pod in pods[len(placed.members) :]]
+        placed.members += [self._not_tried(pod, status.message) for pod in pods[len(placed.members) :]]
         trace.members = [one.member for one in placed.members]
         for number, one in enumerate(placed.members, cycles + 1):
             one.member.trace.number, one.member.trace.group = number, trace.name
@@ -135,7 +137,10 @@ class GroupScheduler:
             return Placed(status=Status(ERROR, (self._missing,)))
         found = placements(self.cluster, self.group)
         if not found:
-            return Placed([self._nowhere(pod) for pod in pods], Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR))
+            return Placed(
+                [self._not_tried(pod, NO_PLACEMENTS) for pod in pods],
+                Status(UNSCHEDULABLE, (NO_PLACEMENTS,), GENERATOR),
+            )
         tried = []
         for placement in found:
             # no pod is evicted for one of several placements
@@ -158,16 +163,11 @@ class GroupScheduler:
             trace.changes += placed.changes
         return chosen
 
-    def _nowhere(self, pod: PodInfo) -> Tried:
+    def _not_tried(self, pod: PodInfo, message: str) -> Tried:
+        """Return the cycle of a member for which no node is evaluated, with the message of its group's cycle."""
         trace = self.scheduler.begin(pod, self._attempts.get(pod.key, 1))
-        trace.message = NO_PLACEMENTS
-        return Tried(pod, CycleState(), MemberTrace(trace, fit_error=NO_PLACEMENTS))
-
-    def _stopped(self, pod: PodInfo, status: Status) -> Tried:
-        """Return the cycle of a member that is not tried, because the group's cycle ended with `status`."""
-        trace = self.scheduler.begin(pod, self._attempts.get(pod.key, 1))
-        trace.message = status.message
-        return Tried(pod, CycleState(), MemberTrace(trace, fit_error=status.message))
+        trace.message, trace.looked = message, np.zeros(trace.nodes, np.bool_)
+        return Tried(pod, CycleState(), MemberTrace(trace, fit_error=message))
 
     def _best(self, good: list[Placed], trace: GroupTrace) -> Placed:
         assignments = [[(one.pod, one.member.node) for one in placed.members if one.member.node] for placed in good]

@@ -89,6 +89,7 @@ UNITS = "1.37 GenericWorkload=true"
 def test_the_cycle_ends_when_the_minimum_is_out_of_reach() -> None:
     (trace,) = run([node("n1", cpu="4"), group("g", 4), *members("g", 4)], UNITS)
     assert [bool(member.trace.verdicts) for member in trace.members] == [True, True, True, False]
+    assert [member.trace.has_looked(0) for member in trace.members] == [True, True, True, False]
     why = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
     refusal = "pod group preemption: No preemption victims found for incoming preemptor"
     assert trace.status.reasons == (why, refusal)
