@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
 from django import forms
 
 from kubesched_ui.clusters import queries
@@ -20,6 +21,7 @@ from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
 from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.stations.resource_quotas import ResourceQuotaUse, picture_of
 
 DEFAULT = "default"
 WITHOUT = ("refused", "not served")  # states of a kind that cannot be read
@@ -203,6 +205,7 @@ def pod(cluster: Cluster, key: str) -> dict[str, Any] | None:
         "changes": changes,
         "moments": cluster_pod_history.moments_of(cluster, changes, waiting),
         "checked": checked,
+        "picture": picture_of(msgspec.convert(details.get("quotas") or [], list[ResourceQuotaUse])),
         "outcomes": {name: outcome_badge(name) for name in OUTCOMES},
     }
 

@@ -34,11 +34,11 @@ class QuotaUse(NamedTuple):
 
 
 class QuotaView(NamedTuple):
-    """A quota. `holds`: whether the pod is in its namespace. `pods`: those that count."""
+    """A quota. `holds`: whether the pod is in its namespace. `pods`: those that count, None if it is not known."""
 
     namespace: str
     name: str
-    pods: int
+    pods: int | None
     holds: bool
     borrows: bool
     uses: list[QuotaUse]
@@ -46,7 +46,7 @@ class QuotaView(NamedTuple):
 
 class QuotaPicture(NamedTuple):
     """`quotas`: that of the pod first, then those that borrow. `total`: all quotas together, whose bound is the sum of
-    `min`. `more`: quotas that are not shown."""
+    `min`; empty for ResourceQuotas. `more`: quotas that are not shown."""
 
     quotas: list[QuotaView]
     total: list[QuotaUse]

@@ -8,6 +8,7 @@ import msgspec
 
 from scheduler_core.explain.answer import Answer, Part, Stop
 from scheduler_core.stations import creation, kueue, other_schedulers, starting
+from scheduler_core.stations.resource_quotas import ResourceQuotaUse
 from scheduler_core.stations.waits import ClaimWait
 
 NEVER: Literal["never"] = "never"
@@ -78,7 +79,8 @@ class PendingDetails(Part):
     the pod fits on that node. `until`: Unix seconds at which the last of them should be gone. `limits`: what the answer
     lacks, because a kind cannot be read. `missing`: number of pods of a workload that do not exist. `reports`: the last
     event of each other component, such as an autoscaler. `scheduler`, `priority`: of the pod's spec. `station`: where
-    the pod waits (docs/stations.md), `says`: what is known there, `stations`: its way.
+    the pod waits (docs/stations.md), `says`: what is known there, `stations`: its way. `quotas`: the
+    ResourceQuotas that refuse the pods of a workload.
     """
 
     answer: Answer | None = None
@@ -101,6 +103,7 @@ class PendingDetails(Part):
     station: str = ""
     says: list[str] = []
     stations: list[Stop] = []
+    quotas: list[ResourceQuotaUse] = []
 
 
 class PendingAnswer(Part):

@@ -108,7 +108,7 @@ def answer_of_missing(missing: MissingPods) -> PendingAnswer:
     """Return the answer for a workload that lacks pods."""
     wait = missing.wait
     details = PendingDetails(since=wait.since, missing=missing.missing, station=wait.station, says=wait.says)
-    details.stations = strip_without_pod(wait)
+    details.stations, details.quotas = strip_without_pod(wait), wait.quotas
     key = f"{missing.namespace}/{missing.kind} {missing.name}"
     return PendingAnswer(key, UNDECIDED, wait.cause, wait.sentence, missing.kind, details)
 

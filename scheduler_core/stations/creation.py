@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from scheduler_core.api.objects import Condition, Object, Pod, ReplicaSet, StatefulSet
 from scheduler_core.cluster.formatting import count
 from scheduler_core.explain.answer import Part, PendingWorkload
-from scheduler_core.live.objects import DaemonSet, Deployment, Event, Job, ResourceQuota
+from scheduler_core.live.objects import DaemonSet, Deployment, Event, Job
 from scheduler_core.live.store import Store
 from scheduler_core.stations import groups, kueue
 from scheduler_core.stations.refusals import read_refusal
+from scheduler_core.stations.resource_quotas import quota_lines, quota_uses
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
-from scheduler_core.stations.waits import NOT_CREATED, Wait, bounded, quoted
+from scheduler_core.stations.waits import MOST_READ, NOT_CREATED, Wait, bounded, quoted
 
 CREATORS = {
     "ReplicaSet": "replicaset-controller",
@@ -101,9 +102,10 @@ def _wait(workload: Object, kind: str, wanted: int, missing: int, pods: list[Pod
     event, message = _refusal(workload, kind, around)
     if message:
         text = f"{lacks}: the API server refuses them: {read_refusal(message, workload.namespace, around.store)}."
-        says = [quoted(message), *_quota_use(message, workload.namespace, around.store)]
+        quotas = quota_uses(message[:MOST_READ], workload.namespace, around.store, pods)
+        says = [quoted(message), *quota_lines(quotas, message)]
         writer, since = (event.reporter, seconds(event.time)) if event is not None else (CREATORS[kind], since)
-        return Wait(NOT_CREATED, text, says, writer, since, REFUSED)
+        return Wait(NOT_CREATED, text, says, writer, since, REFUSED, quotas=quotas)
     namespace = around.store.get("Namespace", workload.namespace)
     if namespace is not None and namespace.metadata.deletion_timestamp:
         text = f"{lacks}: namespace {workload.namespace} is being deleted."
@@ -168,15 +170,6 @@ def _refusal(workload: Object, kind: str, around: Surroundings) -> tuple[Event |
     event = around.events.last(kind, workload, ("FailedCreate",), CREATORS[kind])
     event = event or around.events.last(kind, workload, ("FailedCreate",), "")
     return event, event.message if event is not None else failed
-
-
-def _quota_use(message: str, namespace: str, store: Store) -> Iterator[str]:
-    """Yield the use of the quotas that an error names, as the API server has counted it last."""
-    for quota in store.objects("ResourceQuota"):
-        if isinstance(quota, ResourceQuota) and quota.namespace == namespace and f"quota: {quota.name}," in message:
-            for resource, hard in sorted(quota.status.hard.items()):
-                if f"{resource}=" in message:
-                    yield f"ResourceQuota {quota.name} now: {resource} {quota.status.used.get(resource, 0)} of {hard}"
 
 
 def _first_unready(pods: list[Pod]) -> str:

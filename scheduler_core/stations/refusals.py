@@ -15,6 +15,7 @@ from scheduler_core.cluster.spelling import nearest
 from scheduler_core.errors import InputError
 from scheduler_core.live.objects import LimitRange
 from scheduler_core.live.store import Store
+from scheduler_core.stations.resource_quotas import missing_quantity
 from scheduler_core.stations.waits import quoted
 
 _PREFIX = re.compile(r"^(?:Error creating(?: job)?: |[Cc]reate (?:Pod|Claim) .*? in StatefulSet \S+ failed error: )")
@@ -85,23 +86,10 @@ def _exceeded(quota: str, requested: str, used: str, limited: str) -> str:
     parts = []
     for resource, wanted in requests.items():
         part = f"{resource}: a pod requests {wanted}, {taken.get(resource, '?')} of {most.get(resource, '?')} are used"
-        if missing := _missing(wanted, taken.get(resource, ""), most.get(resource, "")):
+        if missing := missing_quantity(wanted, taken.get(resource, ""), most.get(resource, "")):
             part += f", {missing} too much"
         parts.append(part)
     return f"ResourceQuota {quota} has too little left of {'; '.join(parts)}"
-
-
-def _missing(requested: str, used: str, limited: str) -> str:
-    try:
-        nano = quantity.nano_value(requested) + quantity.nano_value(used) - quantity.nano_value(limited)
-    except (InputError, ValueError):
-        return ""
-    if nano <= 0:
-        return ""
-    whole, binary = nano // 1_000_000_000, requested.endswith("i")
-    if binary and nano % 1_000_000_000 == 0:
-        return quantity.binary(whole)
-    return f"{whole}" if nano % 1_000_000_000 == 0 else f"{-(-nano // 1_000_000)}m"
 
 
 def _bounded(side: str, resource: str, per: str, bound: str, what: str, value: str) -> str:

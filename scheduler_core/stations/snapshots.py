@@ -18,6 +18,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.stations import engine
 from scheduler_core.stations.creation import missing_pods
 from scheduler_core.stations.extra_kinds import extra_kind
+from scheduler_core.stations.resource_quotas import ResourceQuotaUse
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.waits import NOT_CREATED
 from scheduler_core.suggestions.answers import AlikePods
@@ -36,7 +37,7 @@ _EVENT_FIELDS = {
 
 
 class MissingAnswer(Part):
-    """Why pods of a workload were never created."""
+    """Why pods of a workload were never created. `quotas`: the ResourceQuotas that refuse them."""
 
     pod: None
     result: str
@@ -45,6 +46,7 @@ class MissingAnswer(Part):
     says: list[str]
     workload: PendingWorkload
     stations: list[Stop]
+    quotas: list[ResourceQuotaUse] = []
 
 
 def read_extra(raws: Iterable[Raw]) -> tuple[list[tuple[str, Object]], list[str]]:
@@ -109,10 +111,9 @@ def others(around: Surroundings) -> Iterator[tuple[Pod, Answer]]:
 def missing(around: Surroundings) -> Iterator[MissingAnswer]:
     """Yield an answer for each workload whose pods do not exist."""
     for found in missing_pods(around):
-        wait = found.wait
-        yield MissingAnswer(
-            None, NOT_CREATED, wait.sentence, wait.station, wait.says, found.owner, engine.strip_without_pod(wait)
-        )
+        wait, strip = found.wait, engine.strip_without_pod(found.wait)
+        says, quotas = wait.says, wait.quotas
+        yield MissingAnswer(None, NOT_CREATED, wait.sentence, wait.station, says, found.owner, strip, quotas)
 
 
 def add_stations(simulation: Simulation, found: Sequence[AlikePods]) -> None:

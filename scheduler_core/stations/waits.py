@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler_core.api.text_checks import escaped
 from scheduler_core.explain.answer import Part
+from scheduler_core.stations.resource_quotas import ResourceQuotaUse
 
 NOT_CREATED = "not-created"
 ADMISSION = "admission"
@@ -25,7 +26,7 @@ class Wait(Part):
     `station`: one of the names above. `sentence`: for what; "" if it is the scheduler's answer. `says`: facts, and what
     components wrote about them. `writer`: the component that says so, "" if only objects do. `since`: Unix seconds; 0
     if unknown. `cause`: an identifier for clients. `leads`: whether `sentence` stands before the scheduler's answer and
-    does not replace it.
+    does not replace it. `quotas`: the ResourceQuotas that refuse its pods.
     """
 
     station: str
@@ -35,6 +36,7 @@ class Wait(Part):
     since: float = 0.0
     cause: str = ""
     leads: bool = False
+    quotas: list[ResourceQuotaUse] = []
 
 
 class ClaimWait(Part):

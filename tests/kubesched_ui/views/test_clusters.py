@@ -250,10 +250,15 @@ def test_a_waiting_pod_shows_what_is_known_of_its_place_and_its_next_attempt(cli
 def test_a_workload_whose_pods_are_refused(client: Client, cluster: Cluster) -> None:
     text = "2 of 2 pods do not exist: the API server refuses them: exceeded quota."
     row = {"namespace": "default", "since": timezone.now(), "category": "not asked", "sentence": text}
+    use = {"quota": "team", "resource": "requests.cpu", "used": "5", "hard": "6", "requested": "2", "missing": "1"}
+    row["details"] = {"quotas": [use, {"quota": "team", "resource": "pods", "used": "4", "hard": "10"}]}
     PendingPod.objects.create(cluster=cluster, key="default/ReplicaSet web", **row)
     assert f'href="/clusters/{cluster.pk}/pods/default/ReplicaSet%20web/"' in source(client, address(cluster))
     page = get(client, address(cluster, "pods/default/ReplicaSet web/"))
     assert page.answer.split() == f"not asked {text}".split()
+    assert "ResourceQuotas team ✕ requests.cpu 5 of 6, a pod requests 2: 1 too much pods 4 of 10" in text_of(
+        client, address(cluster, "pods/default/ReplicaSet web/")
+    )
     get(client, address(cluster, "pods/default/Job web/"), 404)
 
 

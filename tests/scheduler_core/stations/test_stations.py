@@ -15,6 +15,7 @@ from scheduler_core.stations import waits
 from scheduler_core.stations.creation import missing_pods
 from scheduler_core.stations.engine import apply, strip_of, wait_of
 from scheduler_core.stations.refusals import read_refusal
+from scheduler_core.stations.resource_quotas import picture_of
 from scheduler_core.stations.snapshots import read_extra, surroundings_of
 from scheduler_core.stations.surroundings import Surroundings
 from tests.scheduler_core.build import node, pod
@@ -294,6 +295,41 @@ def test_kueue_is_not_named_without_its_gate() -> None:
 )
 def test_why_the_api_server_refuses_a_pod(message: str, words: str) -> None:
     assert words in read_refusal(message, "default", around(node("n1")).store)
+
+
+def test_the_quotas_of_a_refusal_with_what_a_pod_requests() -> None:
+    """The sentence has the numbers of the error, and the quotas those of now; a pod of the workload shows the rest."""
+    refusal = 'pods "a" is forbidden: exceeded quota: q, requested: requests.cpu=2, used: requests.cpu=5, limited: '
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "replicas": 3}
+    hard = {"requests.cpu": "6", "requests.memory": "8Gi", "pods": "10", "limits.cpu": "9"}
+    used = {"requests.cpu": "5500m", "requests.memory": "6Gi", "pods": "4", "limits.cpu": "8"}
+    quota = object_of("ResourceQuota", "v1", "q", "default", status={"hard": hard, "used": used})
+    web = object_of("ReplicaSet", "apps/v1", "web", "default", spec=spec)
+    one = pod("web-1", on="n1", requests={"cpu": "2", "memory": "3Gi"})
+    one["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "controller": True, "uid": "u"}]
+    refused = event(
+        *("replicaset-controller", "FailedCreate", f"Error creating: {refusal}requests.cpu=6"),
+        involved={"kind": "ReplicaSet"},
+    )
+    other = object_of("ResourceQuota", "v1", "other", "default", status={"hard": {"pods": "1"}})
+    (found,) = missing_pods(around(node("n1"), web, one, quota, other, refused))
+    assert found.wait.says[1:] == ["ResourceQuota q now: requests.cpu 5500m of 6, a pod requests 2: 1500m too much"]
+    values = [(one.resource, one.used, one.hard, one.requested, one.missing) for one in found.wait.quotas]
+    assert values == [
+        ("limits.cpu", "8", "9", "", ""),
+        ("pods", "4", "10", "1", ""),
+        ("requests.cpu", "5500m", "6", "2", "1500m"),
+        ("requests.memory", "6Gi", "8Gi", "3Gi", "1Gi"),
+    ]
+    picture = picture_of(found.wait.quotas)
+    assert picture is not None
+    bars = [
+        (bar.resource, round(bar.used), round(bar.wanted), round(bar.min_at), bar.over)
+        for bar in picture.quotas[0].uses
+    ]
+    assert bars[2] == ("requests.cpu", 73, 27, 80, "max")
+    (alone,) = missing_pods(around(node("n1"), web, quota, refused))
+    assert [one.requested for one in alone.wait.quotas] == ["", "", "2", ""]
 
 
 def test_the_newest_refusal_counts_and_not_the_first_one_which_the_condition_keeps() -> None:
