@@ -325,6 +325,13 @@ def _heading(context: Any, column: str, sortable: bool) -> SafeString:
     return format_html('<th scope="col"{}{}>{}</th>', css, aria, link)
 
 
+@register.simple_tag
+def numbers(*values: Any) -> SafeString:
+    """Return a cell of a table for each value, numbers with commas."""
+    shown = ([intcomma(value) if isinstance(value, int | float) else value] for value in values)
+    return format_html_join("", '<td class="num">{}</td>', shown)
+
+
 @register.simple_tag(takes_context=True)
 def filter_by(context: Any, name: str, label: str, everything: str, options: Iterable[Any]) -> SafeString:
     """Return a select element that filters a list by the query parameter `name`.
@@ -404,6 +411,11 @@ def options(choices: Iterable[tuple[Any, Any]], chosen: Any) -> SafeString:
 @register.simple_tag
 def field(bound: BoundField, label: str, kind: str = "text", **attributes: Any) -> SafeString:
     """Return a form field with its label and errors. `kind`: the type of the input, or `select`."""
+    if kind == "checkbox":
+        checked = mark_safe(" checked") if bound.value() else ""
+        return format_html(
+            '<label class="inline"><input type="checkbox" name="{}"{}> {}</label>', bound.html_name, checked, label
+        )
     if kind == "select":
         choices = options(bound.field.choices, bound.value())  # type: ignore[attr-defined]
         control = format_html('<select id="{0}" name="{0}" {1}>{2}</select>', bound.html_name, invalid(bound), choices)
