@@ -74,6 +74,11 @@ def path(route: str, view: Callable[..., Any], required: Permission, name: str, 
     return urls.path(route, permission(*required[:3], cost)(guarded), name=name)
 
 
+def below(prefix: str) -> Callable[..., URLPattern]:
+    """Return `path` for addresses that begin with `prefix`."""
+    return lambda route, *args, **cost: path(prefix + route, *args, **cost)
+
+
 def permission(read: str = CLOSED, write: str = CLOSED, action: str = "", cost: Cost = "") -> Callable[[View], View]:
     """Decorate a view, or an operation of the API, with its permission."""
 
