@@ -288,6 +288,9 @@ class _Check:
                 if (text == right) == bool(question.ask.option(text).say):
                     does = "explains the right option" if text == right else "does not explain the wrong option"
                     raise Unknown(f"{does} {text!r} with `say`")
+                if self.complete and (text == right) == bool(question.ask.option(text).kind):
+                    does = "gives the right option" if text == right else "must give the wrong option"
+                    raise Unknown(f"{does} {text!r} a `kind` of mistake")
         if question.ask.kind == "change" and evaluate(question.ask.goal, question.facts) is True:
             raise Unknown("has a goal that the run reaches without a change")
         verdict = questions.judge(question, right_answers(question))

@@ -86,10 +86,26 @@ class Mistake(Strict, kw_only=True):
     say: str
 
 
+# Mistakes that people make: why they choose a wrong option.
+Slip = Literal[
+    "too soon",  # before its condition is met
+    "too late",  # it waits, or never happens
+    "mix-up",  # of plugins, extension points, objects or quantities
+    "ignored",  # a rule or a field
+    "too strict",  # a rule where it does not apply
+    "by order",  # the first or the last one wins
+    "part for whole",  # one member, node or condition for all
+    "estimate",  # not computed
+    "other reason",  # the right outcome
+]
+
+
 class Option(Strict, kw_only=True):
-    """An option: `if` is the expression that is true if it is right, `say` the feedback if it is wrong."""
+    """An option: `if` is the expression that is true if it is right, `say` the feedback if it is wrong, `kind` the
+    mistake of choosing it."""
 
     if_: str = msgspec.field(name="if")
+    kind: Slip | Literal[""] = ""
     say: str = ""
 
 

@@ -17,6 +17,7 @@ from scheduler_core.errors import InputError
 
 POINTS: tuple[str, ...] = get_args(get_type_hints(Focus)["point"])
 UNITS: tuple[str, ...] = get_args(get_type_hints(Ask)["unit"])
+SLIPS: tuple[str, ...] = ("", *get_args(parser.Slip))
 KINDS: tuple[str, ...] = get_args(parser.Kind)
 MAX_ROWS = 40  # options or mistakes that are read
 # Field of the form -> its label and its path in a step.
@@ -59,7 +60,8 @@ class FieldError(NamedTuple):
 
 @dataclass(frozen=True)
 class StepFields:
-    """The values of the form. `options`: text, expression and feedback; `mistakes`: expression and feedback."""
+    """The values of the form. `options`: text, expression, kind of mistake and feedback; `mistakes`: expression and
+    feedback."""
 
     title: str = ""
     before: str = ""
@@ -73,7 +75,7 @@ class StepFields:
     question: str = ""
     of: str = ""
     unit: str = ""
-    options: tuple[tuple[str, str, str], ...] = ()
+    options: tuple[tuple[str, str, str, str], ...] = ()
     fields: str = ""
     goal: str = ""
     solution_field: str = ""
@@ -122,7 +124,7 @@ def _fields(step: Step, source: StepSource) -> StepFields | None:
         found,
         kind=ask.kind,
         question=ask.text.strip(),
-        options=tuple((text.strip(), one.if_.strip(), one.say.strip()) for text, one in options),
+        options=tuple((text.strip(), one.if_.strip(), one.kind, one.say.strip()) for text, one in options),
         fields="\n".join(ask.fields),
         solution_field=field.strip(),
         solution_value=value.strip(),
@@ -135,9 +137,9 @@ def _fits(step: Step, found: StepFields) -> bool:
     """Return whether the form sends the same values."""
     lists = [*step.holds, *(step.ask.fields if step.ask else ())]
     short = [getattr(found, one.name) for one in fields(found) if one.name not in (*LONG, "options", "mistakes")]
-    short += [text for text, _, _ in found.options]
+    short += [text for text, *_ in found.options]
     rows = (
-        len(found.options) <= MAX_ROWS and len(found.mistakes) <= MAX_ROWS and all(text for text, _, _ in found.options)
+        len(found.options) <= MAX_ROWS and len(found.mistakes) <= MAX_ROWS and all(text for text, *_ in found.options)
     )
     return rows and not any("\n" in text for text in [*lists, *short]) and all(lists)
 
@@ -149,7 +151,7 @@ def posted(form: Any) -> StepFields:
     short = {name: " ".join(text.split("\n")).strip() for name, text in values.items() if name not in LONG}
     return StepFields(
         **(long | short),
-        options=tuple(_rows(form, "option_text", "option_if", "option_say")),
+        options=tuple(_rows(form, "option_text", "option_if", "option_kind", "option_say")),
         mistakes=tuple(_rows(form, "mistake_is", "mistake_say")),
     )
 
@@ -180,8 +182,10 @@ def _problems(found: StepFields) -> Iterator[FieldError]:
         yield FieldError("attempt", "must be a whole number from 1")
     if bool(found.solution_field) < bool(found.solution_value):
         yield FieldError("solution_field", "must be one of the fields")
-    texts = [text for text, _, _ in found.options]
-    for number, text in enumerate(texts, 1):
+    texts = [text for text, *_ in found.options]
+    for number, (text, _, slip, _) in enumerate(found.options, 1):
+        if slip not in SLIPS:
+            yield FieldError("options", f"the mistake {slip[:60]!r} is not one of {', '.join(filter(None, SLIPS))}")
         if not text or text in texts[: number - 1]:
             yield FieldError("options", f"option {number} must have a text of its own")
     for name in ("before", "after"):
@@ -220,7 +224,10 @@ def value_of(found: StepFields) -> dict[str, Any]:
         "text": found.question,
         "of": found.of,
         "unit": found.unit,
-        "options": {text: {"if": if_, "say": say} if say else if_ for text, if_, say in found.options},
+        "options": {
+            text: _filled({"if": if_, "kind": slip, "say": say}) if slip or say else if_
+            for text, if_, slip, say in found.options
+        },
         "fields": _texts(found.fields),
         "goal": found.goal,
         "solution": [found.solution_field, found.solution_value] if found.solution_field else [],
@@ -247,7 +254,7 @@ def section_of(found: StepFields) -> Sequence[str]:
 
 def rows(found: StepFields) -> dict[str, Any]:
     """Return the options and mistakes with empty rows to fill in."""
-    options = [*found.options, *[("", "", "")] * max(2, 4 - len(found.options))]
+    options = [*found.options, *[("", "", "", "")] * max(2, 4 - len(found.options))]
     return {"options": options[: max(MAX_OPTIONS, len(found.options))], "mistakes": [*found.mistakes, ("", "")]}
 
 

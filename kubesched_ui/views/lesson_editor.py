@@ -133,6 +133,7 @@ def step_context(written: WrittenLesson, source: LessonSource, number: int) -> d
         "kinds": questions.TEXTS.items(),
         "points": step_fields.POINTS,
         "units": step_fields.UNITS,
+        "slips": step_fields.SLIPS,
         "names": dict(names_in(written)),
         "plugins": sorted(PLUGINS),
         "runs": list(runs) if isinstance(runs, dict) else [],

@@ -58,7 +58,7 @@ def form_data(fields: StepFields) -> QueryDict:
         if name not in ("options", "mistakes"):
             form[name] = getattr(fields, name).replace("\n", "\r\n")
     for names, rows in (
-        ("option_text option_if option_say", [*fields.options, ("", "", "")]),
+        ("option_text option_if option_kind option_say", [*fields.options, ("", "", "", "")]),
         ("mistake_is mistake_say", fields.mistakes),
     ):
         for row in rows:
@@ -145,8 +145,8 @@ def test_other_texts_are_edited_as_markdown(text: str, line: int) -> None:
         ({"before": "a\n\n## b"}, "Text, line 3: a heading with ##"),
         ({"before": "### Revealed"}, "Text, line 1: write what follows"),
         ({"after": "a\n```\nb"}, "After the answer, line 2: this block of code"),
-        ({"options": (("", "1", ""),)}, "Options: option 1 must have a text"),
-        ({"options": (("a", "1", ""), ("a", "2", ""))}, "Options: option 2 must have a text"),
+        ({"options": (("", "1", "", ""),)}, "Options: option 1 must have a text"),
+        ({"options": (("a", "1", "", ""), ("a", "2", "", ""))}, "Options: option 2 must have a text"),
         ({"solution_value": "1"}, "Field of the solution: must be one of the fields"),
     ],
 )

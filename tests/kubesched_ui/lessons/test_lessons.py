@@ -137,6 +137,26 @@ def test_a_lesson_passes_lint(
     assert out.getvalue().strip().startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: ignored, ", "", "must give the wrong option 'It waits.' a `kind` of mistake"),
+        ('"node_of(', '{kind: too late, if: "node_of(', "gives the right option 'It fits.' a `kind` of mistake"),
+        ("ignored", "guess", "Invalid enum value 'guess'"),
+    ],
+)
+def test_wrong_options_of_the_course_have_a_kind(tmp_path: Path, old: str, new: str, message: str) -> None:
+    right = "It fits.: \"node_of('web') == 'n1'\""
+    ask = f"{{kind: choice, options: {{{right}, It waits.: {{if: 'False', kind: ignored, say: It fits.}}}}}}"
+    assert old in ask
+    ask = ask.replace(old, new, 1)
+    ask = ask.replace("== 'n1'\"", "== 'n1'\"}") if new.startswith("{") else ask
+    (tmp_path / "small.md").write_text(LESSON.replace("{kind: passes}", ask).replace("It fits.}", "No.}"))
+    (tmp_path / "course.txt").write_text("small\n")
+    with pytest.raises(LessonError, match=re.escape(message)):
+        lint.check(tmp_path, searches=False)
+
+
 @pytest.mark.parametrize("markup", ["[" * 50_000, "*a " * 20_000, "_*" * 20_000])
 def test_markup_that_takes_seconds_to_render_is_refused(markup: str) -> None:
     for old, new in (("CPUs.", f"CPUs. {markup}"), ("kind: passes", f"kind: passes, hint: '{markup}'")):
