@@ -26,8 +26,15 @@ function noteStep() {
   const again = lesson.querySelector("[data-again]");
   if (again) again.hidden = !done(stored(REVEALED), name).includes(step);
   showDone();
+  fold(lesson);
   scrollMachines(lesson);
   beginWalks();
+}
+
+// On a phone, the question follows soon after the text: what can be folded is closed.
+function fold(lesson) {
+  if (!matchMedia("(max-width: 700px)").matches) return;
+  for (const one of lesson.querySelectorAll(".machine-place, .lesson-picture details")) one.open = false;
 }
 
 // Scrolls the pictures of kube-scheduler that are wider than the page to their first highlighted part.
