@@ -59,6 +59,11 @@ class Lesson:
         return sum(step.ask is not None for step in self.steps)
 
     @property
+    def shows_queue(self) -> bool:
+        """Whether a picture of the lesson shows the queue."""
+        return any(step.picture is not None and step.picture.shows in ("queue", "events") for step in self.steps)
+
+    @property
     def minutes(self) -> int:
         """An estimate of the time that the lesson takes, from its words and questions."""
         words = sum(len(prose.text.split()) for step in self.file.sections for prose in (step.before, step.after))

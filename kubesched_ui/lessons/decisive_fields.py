@@ -99,7 +99,7 @@ def _answer(lesson: Lesson, number: int) -> Any:
 def _seen(lesson: Lesson, number: int) -> list[Any]:
     """Return what is shown before a step is answered: the step, and the texts and pictures of the earlier steps."""
     # Also without the map, whose data has more than a person reads on it.
-    return [{**step_state.shows(lesson, one), "stages": None} for one in range(1, number + 1)]
+    return [{**step_state.shows(lesson, one), "stages": None, "moving": None} for one in range(1, number + 1)]
 
 
 # ---- changes of a scenario

@@ -15,11 +15,13 @@ from django.utils.html import strip_tags
 
 from kubesched_ui.lessons import changes, feedback, markdown, parser, questions, statements, step_state
 from kubesched_ui.lessons.catalog import COURSE, Lesson, course, paths
+from kubesched_ui.lessons.cycle_moments import cycles_shown
 from kubesched_ui.lessons.decisive_fields import hidden_fields
 from kubesched_ui.lessons.errors import LessonError, Unknown
 from kubesched_ui.lessons.expressions import evaluate
 from kubesched_ui.lessons.formatting import same, shown
 from kubesched_ui.lessons.functions import Facts
+from kubesched_ui.lessons.moving_picture import moving_picture
 from kubesched_ui.lessons.parser import Prose
 from kubesched_ui.lessons.publish_run import address_of
 from kubesched_ui.lessons.questions import Question, Verdict
@@ -194,6 +196,8 @@ class _Check:
         step, section = lesson.steps[number - 1], lesson.section(number)
         with self._at(f"{path}.focus"):
             self._focus(number)
+        with self._at(f"{path}.picture"):
+            self._picture(number)
         self._line(f"{path}.title", step.title, Facts(lesson.runs))
         self._prose(section.before, lesson.facts(number, hides=True))
         self._prose(section.after, lesson.facts(number))
@@ -251,6 +255,25 @@ class _Check:
             tree = facts.tree(focus.point, focus.pod, focus.node, focus.plugin)
             if tree.label in (UNEXPLAINED, DISAGREES):
                 raise Unknown(f"{tree.value} {tree.label}")
+
+    def _picture(self, number: int) -> None:
+        """Check that the moments of a picture exist, and that no later question is about them."""
+        lesson, step = self.lesson, self.lesson.steps[number - 1]
+        if step.picture is None:
+            return
+        facts = lesson.facts(number)
+        own = facts.focused.number if facts.focus.pod else 0
+        seen = {cycle.number: cycle for cycle in cycles_shown(facts, step.picture)}
+        moving_picture(facts, step.picture, not step_state.has_later_question(lesson, number))
+        for later in range(number + 1, len(lesson.steps) + 1):
+            there = lesson.facts(later)
+            question = lesson.steps[later - 1].ask
+            if question is None or question.kind == "change" or not there.focus.pod or there.run is not facts.run:
+                continue
+            about = there.focused.number
+            if about in seen and (about != own or step.picture.of_time):
+                cycle = seen[about]
+                raise Unknown(f"shows attempt {cycle.attempt} of {cycle.pod}, about which step {later} asks")
 
     def _question(self, number: int, question: Question, path: str) -> None:
         hidden = self.lesson.facts(number, hides=True)

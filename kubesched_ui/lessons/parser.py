@@ -134,11 +134,31 @@ class Ask(Strict, kw_only=True):
         return found if isinstance(found, Option) else Option(if_=found)
 
 
+class MovingPicture(Strict, kw_only=True):
+    """A picture that the student moves. `from`, `to`: seconds of the run, for what is shown over time. `since`: for
+    others, the pod whose last attempt is the first that is shown; by default, only the cycle in focus is."""
+
+    shows: Literal["queue", "victims", "scores", "search", "spread", "cache", "events"]
+    from_: float = msgspec.field(name="from", default=0.0)
+    to: float | None = None
+    since: str = ""
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it shows seconds of the run instead of cycles."""
+        return self.shows in ("queue", "cache", "events")
+
+    def holds(self, t: float) -> bool:
+        """Whether it shows a second of the run."""
+        return self.to is not None and self.from_ <= t <= self.to
+
+
 class Step(Strict, kw_only=True):
     """A step. `holds`: expressions that must be true for the text to be correct."""
 
     title: str
     focus: Focus | None = None
+    picture: MovingPicture | None = None
     ask: Ask | None = None
     holds: list[str] = []
 
@@ -335,6 +355,8 @@ def _check(lesson: LessonFile) -> None:
             raise lesson.error(f"{path}.title", f"{step.title!r} must also be a heading of the text; {found}")
         if step.focus and step.focus.run and step.focus.run not in head.runs:
             raise lesson.error(f"{path}.focus.run", f"{step.focus.run!r} is not a run of the lesson")
+        if step.picture:
+            _check_picture(lesson, step, path)
         if step.ask:
             _check_question(lesson, step, path)
         elif section.after.text:
@@ -344,6 +366,20 @@ def _check(lesson: LessonFile) -> None:
     if len(lesson.sections) > len(head.steps):
         section = lesson.sections[len(head.steps)]
         raise LessonError(f"{lesson.name}.md", section.line, f"{section.title!r} is not a step of the head")
+
+
+def _check_picture(lesson: LessonFile, step: Step, path: str) -> None:
+    picture, at = step.picture, f"{path}.picture"
+    assert picture is not None
+    if picture.of_time != (picture.to is not None) or (picture.since and picture.of_time):
+        needs = "must have `to`, a second, and no `since`" if picture.of_time else "must not have `to`"
+        raise lesson.error(at, f"{needs} ({picture.shows})")
+    if picture.to is not None and not 0 <= picture.from_ <= picture.to:
+        raise lesson.error(f"{at}.to", f"must not be before `from`, {picture.from_:g} s")
+    if not picture.of_time and not (step.focus and step.focus.pod):
+        raise lesson.error(f"{path}.focus", f"must name the pod of the picture ({picture.shows})")
+    if step.ask and step.ask.kind == "change":
+        raise lesson.error(at, "is not for a step that asks for a change")
 
 
 def _check_question(lesson: LessonFile, step: Step, path: str) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from kubesched_ui.event_log.event_text import event_sentence
 from kubesched_ui.event_log.events import Event
+from kubesched_ui.event_log.queue_sizes import Move as QueueMove
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.ingest import IngestResult, ingest_files
 from kubesched_ui.lessons.fake_extender import Exchange, answering
@@ -75,7 +76,8 @@ class Attempted:
 
 class Played:
     """A simulated run of a lesson. Raises IngestError, InputError, TooLarge. `cycles`: all cycles in order. `events`:
-    of a run in virtual time, numbered as in docs/websocket.md. `given`: the scenario as read."""
+    of a run in virtual time, numbered as in docs/websocket.md. `queue_moves`: its moves in the queue, with indexes of
+    `queued_pods`. `given`: the scenario as read."""
 
     def __init__(self, name: str, document: bytes, settings: Settings, max_records: int = MAX_RECORDS) -> None:
         self.name, self.document, self.max_records = name, document, max_records
@@ -88,6 +90,8 @@ class Played:
         self.exchanges: list[Exchange] = []
         self.cycles: list[Attempted] = []
         self.events: list[Event] = []
+        self.queue_moves: list[QueueMove] = []
+        self.queued_pods: list[str] = []
         self._make: Any
         recorder = self._in_time(document) if self.in_time else self._in_one_pass()
         self.recording, _, self._objects = recorder.read_back()
@@ -152,6 +156,8 @@ class Played:
             if record.kind == "nodes.listed":
                 nodes = list(record.data["names"])
             entry = chronicle.take(record)
+            self.queue_moves += entry.moves
+            self.queued_pods += entry.names
             first = entry.seq - len(entry.events) + 1
             self.events += [event | {"seq": first + i} for i, event in enumerate(entry.events)]
             if record.trace is not None:

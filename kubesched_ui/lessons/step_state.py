@@ -6,6 +6,7 @@ from typing import Any
 from kubesched_ui.lessons import changes, diagram, feedback, markdown, questions, statements
 from kubesched_ui.lessons.catalog import Lesson, lock
 from kubesched_ui.lessons.formatting import shown
+from kubesched_ui.lessons.moving_picture import moving_picture
 from kubesched_ui.lessons.questions import Question, Verdict
 
 
@@ -48,12 +49,23 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
         view["sources"] = list(statements.shown_references(shown_texts, lesson.head.sources))
         view["given"] = diagram.given(facts)
         whole = not has_later_question(lesson, number)
-        view["stages"] = diagram.stages(facts, found is not None, whole)
+        if step.picture is not None and (question is None or revealed or is_past(lesson, number)):
+            view["moving"] = moving_picture(lesson.facts(number), step.picture, whole)
+        else:
+            view["stages"] = diagram.stages(facts, found is not None, whole)
         if found is not None:
             view["found"] = diagram.revealed(found, whole)
         if question is not None and revealed:
             view["answer"] = view.get("changed") or answer_text(question)
         return view
+
+
+def is_past(lesson: Lesson, number: int) -> bool:
+    """Return whether the picture of a step shows only what precedes the cycle in focus. Raises Unknown."""
+    picture, facts = lesson.steps[number - 1].picture, lesson.facts(number)
+    if picture is None or picture.to is None or not facts.focus.pod:
+        return False
+    return picture.to < facts.focused.t
 
 
 def has_later_question(lesson: Lesson, number: int) -> bool:

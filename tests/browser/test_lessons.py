@@ -152,6 +152,101 @@ def test_the_object_flow_moves_by_buttons(page: Page) -> None:
     expect(text).to_contain_text("Handler")
 
 
+def pictures() -> dict[str, tuple[str, int]]:
+    """Return for each kind of moving picture the first lesson and step that has it."""
+    found: dict[str, tuple[str, int]] = {}
+    for lesson in catalog.lessons()[0]:
+        for number, step in enumerate(lesson.steps, 1):
+            if step.picture is not None:
+                found.setdefault(step.picture.shows, (lesson.name, number))
+    return found
+
+
+def open_picture(page: Page, kind: str) -> Locator:
+    """Open a step and reveal its answer, if it has a question. Return its picture."""
+    name, step = pictures()[kind]
+    page.goto(f"/learn/{name}/{step}/")
+    if page.locator("#question").count():
+        expect(page.locator("moving-picture")).to_have_count(0)
+        page.get_by_role("button", name="Show the answer").click()
+    return page.locator("moving-picture")
+
+
+def look_through(picture: Locator) -> list[str]:
+    """Go to the last moment of a picture. Return the texts of its moments."""
+    forth, moment = picture.get_by_role("button", name="Next"), picture.locator("[data-moment]:visible")
+    seen = []
+    while True:
+        expect(moment).to_have_count(1)
+        seen.append(moment.inner_text())
+        if forth.is_disabled():
+            return seen
+        forth.click()
+        expect(forth).to_be_in_viewport()
+
+
+def test_a_moving_picture_is_moved_by_one_button_and_by_keys(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    picture = open_picture(page, "queue")
+    forth, moment = picture.get_by_role("button", name="Next"), picture.locator("[data-moment]:visible")
+    expect(moment).to_have_text(re.compile("The queue is empty"))
+    expect(page.locator(".lesson-way .primary")).to_have_count(0)
+    forth.click()
+    expect(moment).to_contain_text("unlucky is created without a node. It enters activeQ.")
+    expect(picture.locator('[data-lane="active"] .chip')).to_have_text("unlucky")
+    expect(picture.get_by_text("2 of 5")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(moment).to_contain_text("The pod moves to backoffQ. Its backoff of 1 s begins.")
+    expect(picture.locator('[data-lane="backoff"] .chip')).to_have_text("unlucky")
+    page.keyboard.press("ArrowLeft")
+    expect(picture.locator('[data-lane="active"] .chip')).to_have_count(2)
+    page.keyboard.press("e")
+    expect(forth).to_be_disabled()
+    expect(picture.locator('[data-lane="unschedulable"] .chip')).to_have_text("stuck")
+    expect(page.locator(".lesson-way .primary")).to_have_text("Next step")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [390, 1440])
+def test_every_moment_of_every_picture_is_reached(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    for kind in pictures():
+        picture = open_picture(page, kind)
+        seen = look_through(picture)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (kind, seen[-1])
+        assert len(seen) == picture.locator("[data-moment]").count(), kind
+        if picture.locator("canvas").count():
+            picture.get_by_role("button", name="As a table").click()
+            expect(picture.locator("[data-table] tbody tr").first).to_be_visible()
+
+
+@pytest.mark.long
+def test_a_presented_picture_moves_before_the_lesson_does(page: Page) -> None:
+    name, step = pictures()["victims"]
+    page.goto(f"/learn/{name}/{step}/?present=1")
+    page.keyboard.press("ArrowRight")  # shows the answer
+    picture = page.locator("moving-picture")
+    expect(picture).to_be_visible()
+    for number in range(1, picture.locator("[data-moment]").count()):
+        expect(picture.locator("[data-at]")).to_contain_text(f"{number} of")
+        page.keyboard.press("ArrowRight")
+    expect(picture.locator("[data-moment]:visible")).to_contain_text("is a victim")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(f"**/{step + 1}/?present=1")
+
+
+@pytest.mark.long
+def test_on_a_phone_the_question_follows_its_picture(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/learn/taints-and-tolerations/1/")
+    box = {part: page.locator(part).bounding_box() for part in (".prose", "canvas", "#question", ".lesson-way")}
+    tops = [place["y"] for place in box.values() if place]
+    assert tops == sorted(tops)
+    assert len(tops) == len(box)
+    expect(page.locator(".lesson-picture details[open]")).to_have_count(0)
+
+
 def test_a_presented_lesson_continues_with_one_key(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto("/learn/what-a-scheduler-does/2/?present=1")
@@ -266,6 +361,8 @@ def test_a_learner_finishes_the_first_part(page: Page) -> None:
             if question := lesson.question(step):
                 give(page.locator("#question"), question, lint.right_answers(question))
                 expect(page.locator("#verdict")).to_contain_text("Right")
+                if lesson.steps[step - 1].picture:
+                    look_through(page.locator("moving-picture"))
                 ink = page.locator(".lesson-way .primary").evaluate("(one) => getComputedStyle(one).color")
                 expect(page.locator(".lesson-steps [aria-current]")).to_have_css("color", ink)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, (lesson.name, step)

@@ -39,6 +39,7 @@ export class Legend {
     const colours = HEAT[view.painter.theme].map((colour) => swatch(colour));
     const range = scored?.map((points) => number.format(points)).join(" to ");
     const ramp = scored && el("span", {}, ...colours, `${range} points`);
+    const fits = kinds.has("fits") && el("span", {}, swatch(view.painter.colour["ok-soft"]), "feasible");
     const marked = marks.map((name) => el("span", {}, this.mark(name), MARKS[name][2]));
     const texts = [
       kinds.has("unseen") && "faded: not evaluated",
@@ -48,7 +49,7 @@ export class Legend {
       view.differing.keys.size > 0 && "≠ bar at the left: on another node in the other run",
     ];
     const notes = texts.map((text) => text && el("span", { text }));
-    box.replaceChildren(...[...rungs, ...named, ...refused, ramp, ...marked, ...notes].filter(Boolean));
+    box.replaceChildren(...[...rungs, ...named, ...refused, fits, ramp, ...marked, ...notes].filter(Boolean));
   }
 
   level(level) {

@@ -30,10 +30,24 @@ export const PATTERNS = [
 ];
 // Of the levels: plain, stripes, dots, sparse lines.
 export const LEVEL_PATTERNS = ["", "M-2 2l4-4M0 8l8-8M6 10l4-4", "M1 2h2M5 6h2", "M0 8l8-8"];
-const COLOURS = ["paper", "surface", "sunken", "ink", "ink-2", "ink-3", "line-2", "accent", "bar", "bad", "warn"];
+const COLOURS = [
+  "paper",
+  "surface",
+  "sunken",
+  "ink",
+  "ink-2",
+  "ink-3",
+  "line-2",
+  "accent",
+  "bar",
+  "bad",
+  "warn",
+  "ok-soft",
+];
 // Styles in fill order, with their colours. Those without one are numbered: "heat-2".
 const STYLES = {
   ground: "sunken",
+  fits: "ok-soft",
   heat: "",
   level: "",
   marks: "",
@@ -262,7 +276,8 @@ export class Painter {
     const heat = verdict?.kind === "heat";
     const { level } = verdict ?? {};
     const leveled = level !== undefined;
-    const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : leveled ? `level-${level}` : "ground";
+    const plain = verdict?.kind === "fits" ? "fits" : "ground";
+    const ground = heat ? `heat-${heatOf(verdict.value, this.theme)}` : leveled ? `level-${level}` : plain;
     this.add(ground, box.x, box.y, box.width, box.height);
     const strip = pitch >= NAMED ? STRIP * (pitch >= DETAILED ? 2 : 1) : 0;
     const aside = leveled && pitch < LETTERED ? 0 : Math.max(2, Math.round(box.width * 0.3));

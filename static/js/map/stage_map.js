@@ -10,6 +10,7 @@ import { Player } from "./player.js";
 import { amount, resourceName, scarceResource } from "./quantities.js";
 import { SavedSource } from "./saved_source.js";
 import { pointName } from "./stepper.js";
+import "./moving_picture.js";
 import { tableSwitch } from "./table_switch.js";
 import { words } from "./verdicts.js";
 import { View } from "./view.js";
@@ -71,29 +72,32 @@ class StageMap extends HTMLElement {
   async begin() {
     const stages = JSON.parse(this.querySelector("script").textContent);
     const view = new View(this.part("canvas"), (node) => this.player.choose(node));
+    const { moments } = stages; // of a moving picture, which moves this map
+    const picture = await clusterOf(stages);
+    const own = moments ? stages : { changes: onlyCycle(picture), cycles: [stages.cycle] };
     this.player = new StagePlayer({
-      source: new SavedSource({ picture: await clusterOf(stages), ...stages, changes: null, cycles: [stages.cycle] }),
+      source: new SavedSource({ ...stages, picture, ...own }),
       view,
       inTime: false,
       shown: () => this.show(),
       failed: (error) => {
         this.part("stage").textContent = error.message;
       },
-      home: stages.cycle.steps.length ? { cycle: 1, last: true } : BEFORE,
+      home: moments?.[0] ?? (stages.cycle.steps.length ? { cycle: 1, last: true } : BEFORE),
       quiet: true,
     });
-    const { source } = this.player;
-    source.changes = onlyCycle(source.first);
     this.view = view;
     this.stages = stages;
-    this.controls = new Controls(this, this.player, false);
+    this.controls = moments ? null : new Controls(this, this.player, false);
     this.legend = new Legend(this.part("shades"), view);
     this.showTable = tableSwitch(this, view, this.player);
     view.tallest = Number(this.dataset.tallest);
     view.enlarge(Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL_SIZE);
-    this.look(new World(source.first));
-    Object.assign(this.player, { unit: "plugin", speed: SPEED });
-    this.part("unit").value = this.player.unit;
+    this.look(new World(picture));
+    if (this.controls) {
+      Object.assign(this.player, { unit: "plugin", speed: SPEED });
+      this.part("unit").value = this.player.unit;
+    }
     await this.player.open();
   }
 
@@ -114,9 +118,10 @@ class StageMap extends HTMLElement {
     if (player.arriving) return;
     view.evicting(player.victims);
     view.mark(player.focus.node ?? "");
-    this.controls.show();
+    this.controls?.show();
     this.legend.show();
     this.showTable();
+    if (!this.controls) return;
     const { point, plugin, node, message } = player.trace?.steps[player.step] ?? {};
     const parts = [point && pointName(point), plugin, node, message].filter(Boolean);
     this.part("stage").textContent = parts.length ? parts.join(" · ") : this.dataset.before;
@@ -157,4 +162,4 @@ function onlyCycle(picture) {
 }
 
 customElements.define("stage-map", StageMap);
-listenToKeys(() => document.querySelector("stage-map")?.player);
+listenToKeys(() => document.querySelector("moving-picture") ?? document.querySelector("stage-map")?.player);

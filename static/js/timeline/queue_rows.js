@@ -84,7 +84,8 @@ export class LaneRows {
     const key = stretch.pods[pod];
     const text = shortened(stretch.oneNamespace ? key.slice(key.indexOf("/") + 1) : key);
     const title = state === "passed" ? `${key} entered and left at this time` : key;
-    const link = el("a", { class: `chip ${state}`.trim(), text, title, href: podAddress(this.pods, key, t) });
+    const href = this.pods && podAddress(this.pods, key, t);
+    const link = el(href ? "a" : "span", { class: `chip ${state}`.trim(), text, title, href });
     return el("span", { role: "listitem" }, link);
   }
 }
