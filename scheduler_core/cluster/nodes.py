@@ -3,7 +3,7 @@
 Columns are numpy arrays over nodes. They are updated in place when a pod is added or removed. If a node is added,
 removed or moved to another zone, the next `refresh` assigns new rows to all nodes.
 
-Source: pkg/scheduler/backend/cache (node_tree.go, snapshot.go), pkg/scheduler/framework/types.go (NodeInfo).
+Source: pkg/scheduler/backend/cache/snapshot.go, pkg/scheduler/framework/types.go (NodeInfo).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Node, Requirement
 from scheduler_core.cluster import resources
+from scheduler_core.cluster.node_tree import NodeTree
 from scheduler_core.cluster.pod_columns import PodColumns
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
 from scheduler_core.cluster.topology import Topology
@@ -63,7 +64,6 @@ class NodeEntry:
 
     node: Node | None = None
     row: int = -1  # since the last `refresh`, if it has a node object
-    zone: str = ""
     kind: int = 0  # the number of its allocatable, equal for equal values
     # image -> number of nodes that had it when this node was added or last changed, see `NodeTable.refresh`
     image_spread: Mapping[str, int] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class NodeTable:
         self._counts_fixed = image_counts_fixed  # whether the nodes that have an image are counted once
         self._stable_labels = stable_labels  # whether stable zone and region labels count
         self.entries: dict[str, NodeEntry] = {}
-        self._zones: dict[str, list[str]] = {}  # zone -> node names, both in order of arrival
+        self.tree = NodeTree[str]()
         self._stale = False
         self._resources: list[str] = [resources.CPU, resources.MEMORY, resources.EPHEMERAL]
         self._kinds: dict[resources.Written, int] = {}  # allocatable -> its number
@@ -135,13 +135,7 @@ class NodeTable:
             entry = self.entries.get(name)
             if entry is None:
                 entry = self.entries[name] = NodeEntry()
-            zone = zone_key(node, self._stable_labels)
-            if entry.node is None or entry.zone != zone:
-                if entry.node is not None:
-                    self._leave_zone(name, entry.zone)
-                self._zones.setdefault(zone, []).append(name)
-                entry.zone = zone
-                self._stale = True
+            self._stale |= self.tree.put(name, zone_key(node, self._stable_labels))
             if self._saved is not None:
                 self._saved.counts.setdefault(name, entry.image_spread)
             if entry.node is not None:
@@ -178,7 +172,7 @@ class NodeTable:
             return
         if self._saved is not None:
             self._saved.counts.setdefault(name, entry.image_spread)
-        self._leave_zone(name, entry.zone)
+        self.tree.put(name, None)
         self._drop_images(entry.node)
         entry.node, entry.image_spread = None, {}
         if not entry.pods:
@@ -295,30 +289,19 @@ class NodeTable:
                             self._saved.sizes.setdefault(name, self.images[name][0])
                         del self.images[name]
 
-    def _leave_zone(self, name: str, zone: str) -> None:
-        self._zones[zone].remove(name)
-        if not self._zones[zone]:
-            del self._zones[zone]
-
     def zones(self) -> dict[str, list[str]]:
         """Return a copy of zone -> node names: the order of the nodes."""
-        return {zone: list(names) for zone, names in self._zones.items()}
+        return {zone: list(names) for zone, names in self.tree.zones.items()}
 
     def restore_zones(self, zones: Mapping[str, list[str]]) -> None:
         """Restore an earlier order of the same nodes."""
-        self._zones = {zone: list(names) for zone, names in zones.items()}
+        self.tree = NodeTree(zones)
         self._stale = True
 
     def changed(self) -> None:
         """Clear the memo after a change of a node object, a CSINode or the order of the rows."""
         self._memo.clear()
         self.version += 1
-
-    def _order(self) -> list[str]:
-        """Return the order of upstream's nodeTree.list: one node of each zone in turn."""
-        zones = list(self._zones.values())
-        longest = max(map(len, zones), default=0)
-        return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
 
     def refresh(self) -> None:
         """Begin a cycle: assign a row to every node if one was added or removed."""
@@ -327,7 +310,7 @@ class NodeTable:
         if not self._stale:
             return
         old = self.rows
-        self.names = self._order()
+        self.names = self.tree.names()
         self.rows = {name: row for row, name in enumerate(self.names)}
         entries = [self.entries[name] for name in self.names]
         self.nodes = [entry.node for entry in entries if entry.node is not None]

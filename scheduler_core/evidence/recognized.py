@@ -78,7 +78,7 @@ def _of_events(report: events.EventReport, what: str) -> EvidenceSummary:
     never = [f"{of} could not create pods: {why}" for of, why in report.never_created.items()]
     return EvidenceSummary(
         what,
-        "They show which pods wait and what kube-scheduler reported last, and what was bound, evicted or never created.",
+        "They show which pods wait, the last reports of kube-scheduler, and what was bound, evicted or never created.",
         report.adds,
         [events.sentence(report), *never],
         messages,

@@ -246,7 +246,7 @@ def _nodes_of(cluster: Cluster, found: MoveResult) -> list[Result]:
         nodes.append(
             {
                 "name": name,
-                "zone": cluster.nodes.entries[name].zone.rpartition(":")[2],
+                "zone": cluster.nodes.tree.zone_of[name].rpartition(":")[2],
                 "allocatable": {one: int(of[row]) for one, of in cluster.nodes.allocatable.items() if of[row]},
                 "before": [shown[key] for key in sorted(there)],
                 "after": [shown[key] for key in (*sorted(stayed), *arrived)],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cluster.node_tree import NodeTree
 from scheduler_core.cluster.resources import CPU, MEMORY
 from scheduler_core.plugins.node_resources_fit import PODS
 from scheduler_core.recording.recording import ASSUMED, GONE, PENDING, Recording
@@ -16,17 +17,16 @@ from scheduler_core.recording.recording import ASSUMED, GONE, PENDING, Recording
 Int64 = npt.NDArray[np.int64]
 
 
-class NodeOrder:
-    """The nodes in row order, which takes one node of each zone in turn (`cluster.nodes`).
+class NodeOrder(NodeTree[int]):
+    """The nodes in row order.
 
     `versions` maps a node to its row in the recording's nodes. Nodes are indexes of the recording's names.
     """
 
     def __init__(self, recording: Recording) -> None:
+        super().__init__()
         self.recording = recording
         self.versions: dict[int, int] = {}
-        self._zones: dict[str, list[int]] = {}
-        self._zone_of: dict[int, str] = {}
         self._next = 0  # row of the next presence
 
     def advance(self, moment: int) -> bool:
@@ -37,7 +37,7 @@ class NodeOrder:
         names, versions = presence["name"][self._next : end].tolist(), presence["node"][self._next : end].tolist()
         zones = nodes.text("zone") if versions else []
         for name, version in zip(names, versions, strict=True):
-            moved |= self._put(name, zones[version] if version >= 0 else None)
+            moved |= self.put(name, zones[version] if version >= 0 else None)
             if version >= 0:
                 self.versions[name] = version
             else:
@@ -45,33 +45,13 @@ class NodeOrder:
         self._next = end
         return moved
 
-    def _put(self, name: int, zone: str | None) -> bool:
-        was = self._zone_of.get(name)
-        if was == zone:
-            return False
-        if was is not None:
-            self._zones[was].remove(name)
-            if not self._zones[was]:
-                del self._zones[was]
-            del self._zone_of[name]
-        if zone is not None:
-            self._zones.setdefault(zone, []).append(name)
-            self._zone_of[name] = zone
-        return True
-
-    def names(self) -> list[int]:
-        """Return the node of each row."""
-        zones = list(self._zones.values())
-        longest = max(map(len, zones), default=0)
-        return [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
-
     def row_of(self, name: int) -> int:
         """Return the row of a node, -1 if it does not exist."""
-        zone = self._zone_of.get(name)
+        zone = self.zone_of.get(name)
         if zone is None:
             return -1
-        place, before, row = self._zones[zone].index(name), True, 0
-        for other, names in self._zones.items():
+        place, before, row = self.zones[zone].index(name), True, 0
+        for other, names in self.zones.items():
             before = before and other != zone
             row += min(len(names), place) + (before and len(names) > place)
         return row

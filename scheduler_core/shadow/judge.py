@@ -54,7 +54,7 @@ from scheduler_core.shadow.judgement import (
     UNKNOWN_PLUGIN,
     Judgement,
 )
-from scheduler_core.shadow.start_index import NodeTree, Sampled, StartIndex
+from scheduler_core.shadow.start_index import ListedNodes, Sampled, StartIndex
 
 DECISION_BOUNDS = Bounds(seconds=0.5, changes=3, bindings=2)
 MESSAGE_BOUNDS = Bounds(seconds=2.0, changes=12, bindings=6, burst=100)
@@ -280,7 +280,7 @@ class Judge:
         nodes = [obj for obj in listed.objects if isinstance(obj, Node)]
         created = sorted(nodes, key=lambda node: (node.metadata.creation_timestamp, _version(node)))
         for candidate in self._candidates.values():
-            orders = [NodeTree(one, self.release.stable_zone_labels) for one in (nodes, created)]
+            orders = [ListedNodes(one, self.release.stable_zone_labels) for one in (nodes, created)]
             different = orders[0].names() != orders[1].names()
             candidate.start_index.begin(orders if different else orders[:1])
 

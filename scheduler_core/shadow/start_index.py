@@ -5,8 +5,9 @@ start index is not visible, but each decision excludes values: the chosen node i
 the order of zones. A path is a start index at some decision and all that follow from it. Paths that disagree with a
 decision pay for it, and those that pay too much are dropped.
 
-Source: pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind), pkg/scheduler/backend/cache
-(node_tree.go, UpdateSnapshot in cache.go), pkg/scheduler/framework/parallelize/parallelism.go (chunkSizeFor).
+Source: pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind),
+pkg/scheduler/backend/cache/cache.go (UpdateSnapshot), pkg/scheduler/framework/parallelize/parallelism.go
+(chunkSizeFor).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.objects import Node
+from scheduler_core.cluster.node_tree import NodeTree
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.shadow.evaluator import Evaluation, Rows
@@ -32,7 +34,7 @@ RECENT = 24
 EXACT_LIMIT = 400  # nodes up to which windows of all start indices are scored
 
 
-class NodeTree:
+class ListedNodes:
     """The order of nodes in the scheduler, which depends on the order in which it learned of them.
 
     As upstream from 1.18 on, a node that moves to another zone keeps its place until a node comes or goes.
@@ -40,33 +42,19 @@ class NodeTree:
 
     def __init__(self, nodes: Iterable[Node], stable_labels: bool) -> None:
         self._stable = stable_labels
-        self._zones: dict[str, list[str]] = {}
-        self._zone_of: dict[str, str] = {}
+        self._tree = NodeTree[str]()
         self._listed: list[str] = []
         for node in nodes:
             self.put(node.name, node)
 
     def put(self, name: str, node: Node | None) -> None:
         """Handle a change of a node; None if it was removed."""
-        zone = zone_key(node, self._stable) if node is not None else None
-        before = self._zone_of.get(name)
-        if before == zone:
-            return
-        if before is not None:
-            self._zones[before].remove(name)
-            if not self._zones[before]:
-                del self._zones[before]
-            del self._zone_of[name]
-        if zone is not None:
-            self._zones.setdefault(zone, []).append(name)
-            self._zone_of[name] = zone
+        self._tree.put(name, zone_key(node, self._stable) if node is not None else None)
 
     def names(self) -> list[str]:
         """Return the order for a cycle that begins now."""
-        if self._zone_of.keys() != set(self._listed):
-            zones = list(self._zones.values())
-            longest = max(map(len, zones), default=0)
-            self._listed = [zone[i] for i in range(longest) for zone in zones if i < len(zone)]
+        if self._tree.zone_of.keys() != set(self._listed):
+            self._listed = self._tree.names()
         return self._listed
 
 
@@ -95,14 +83,14 @@ class StartIndex:
     """The paths. `orders`: possible orders of the nodes, each as the names of nodes."""
 
     def __init__(self) -> None:
-        self.orders: list[NodeTree] = []
+        self.orders: list[ListedNodes] = []
         self._paths: list[Path] = []
         self._permutations: dict[int, tuple[int, Rows]] = {}
         self._last: tuple[Evaluation, list[_Windows]] | None = None
         self.number = 0  # of the last sampled decision
         self._costs: list[float] = []  # of the best path, after each of the last decisions
 
-    def begin(self, orders: list[NodeTree]) -> None:
+    def begin(self, orders: list[ListedNodes]) -> None:
         """Begin with these orders of the nodes and no knowledge of the start index."""
         self.orders, self._paths, self._permutations, self._costs = orders, [], {}, []
 

@@ -1,5 +1,5 @@
 from scheduler_core.api.objects import Node, convert
-from scheduler_core.shadow.start_index import NodeTree
+from scheduler_core.shadow.start_index import ListedNodes
 from tests.scheduler_core.build import ZONE, node
 
 
@@ -8,7 +8,7 @@ def in_zone(name: str, zone: str) -> Node:
 
 
 def test_a_node_that_changes_its_zone_keeps_its_place_until_a_node_comes_or_goes() -> None:
-    tree = NodeTree([in_zone("n1", "a"), in_zone("n2", "a"), in_zone("n3", "b")], stable_labels=True)
+    tree = ListedNodes([in_zone("n1", "a"), in_zone("n2", "a"), in_zone("n3", "b")], stable_labels=True)
     assert tree.names() == ["n1", "n3", "n2"]
     tree.put("n1", in_zone("n1", "b"))
     assert tree.names() == ["n1", "n3", "n2"]

@@ -46,7 +46,7 @@ def state(simulation: Simulation) -> Raw:
         "pods": {key: _pod(one) for key, one in everyone.items()},
         "names": list(nodes.names),
         "rows": dict(nodes.rows),
-        "entries": {name: (id(one.node), one.zone, one.image_spread) for name, one in nodes.entries.items()},
+        "entries": {name: (id(one.node), one.image_spread) for name, one in nodes.entries.items()},
         "order of entries": list(nodes.entries),
         "pods of nodes": {name: list(one.pods) for name, one in nodes.entries.items()},
         "zones": list(nodes.zones().items()),
