@@ -1,4 +1,4 @@
-"""Size of pages: at 50 kB/s the content is there within two seconds (`benchmarks slow_link` measures it)."""
+"""Size of pages: at 50 kB/s the content is there within two seconds."""
 
 from __future__ import annotations
 
