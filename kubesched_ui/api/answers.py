@@ -2,12 +2,13 @@
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
+from msgspec.structs import replace
 from ninja import Field, Query, Router, Schema
 
 from kubesched_ui.accounts.permissions import permission
 from kubesched_ui.api.common import MAX_ID, RECORDED, Described, encoded, find
 from kubesched_ui.models import Run
-from kubesched_ui.queries import provenance
+from kubesched_ui.queries import provenance, stations
 from kubesched_ui.queries.answers import answer_of_pod, answers_of_run, ladder_at_end
 from kubesched_ui.queries.remedies import explained, ladder_at
 from scheduler_core.explain.answer import Answer, Rung
@@ -57,12 +58,29 @@ def run_answers(request: HttpRequest, run_id: int) -> HttpResponse:
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/answer", response={200: Described[AnswerOut], **RECORDED})
 @permission(cost="always")
 def pod_answer(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
-    """Return why a pod has no node at the end of the run, or why it was placed on its node in its last cycle."""
+    """Return why a pod has no node at the end of the run, or why it was placed on its node in its last cycle.
+
+    Of a pod that the run does not schedule, where it waits by the snapshot.
+    """
     run = find(Run, run_id)
     answer = answer_of_pod(run, namespace, name, fixes=True)
     if answer is None:
-        answer = msgspec.to_builtins(explained(run, provenance.cycle_of(run, namespace, name, None)))
+        answer = msgspec.to_builtins(_of_snapshot(run, namespace, name))
     return encoded({"node": None, **answer})
+
+
+def _of_snapshot(run: Run, namespace: str, name: str) -> Answer:
+    """Return the answer about the last cycle of a pod with its stations, or what its snapshot shows without a cycle."""
+    result = run.pod_results.filter(namespace=namespace, name=name).first()
+    rows = run.scenario.cluster_objects.filter(kind="Pod", namespace=namespace, name=name)
+    raw = rows.values_list("data", flat=True).first()
+    found = stations.of_pod(run, raw, result) if raw is not None and (result or not run.active) else None
+    if found is not None and result is None:
+        return found.answer(f"{namespace}/{name}")
+    answer = explained(run, provenance.cycle_of(run, namespace, name, None))
+    if found is not None:
+        answer = replace(answer, station=found.station, says=found.says, stations=found.stations)
+    return answer
 
 
 @router.get("/runs/{int:run_id}/pods/{namespace}/{name}/ladder", response={200: LadderOut, **RECORDED})

@@ -11,18 +11,19 @@ from ninja import Field, ModelSchema, Query, Router, Schema, Status
 
 from kubesched_ui.accounts.permissions import OWN, USERS, VISITORS, permission
 from kubesched_ui.api.answers import LadderOut
-from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Flag, Text, encoded, find, sent_as
+from kubesched_ui.api.common import LIMIT, OFFSET, REFUSALS, Described, Flag, Text, encoded, find, sent_as
 from kubesched_ui.exports import run_export
 from kubesched_ui.housekeeping import retention
 from kubesched_ui.models import MAX_NAME, Scenario
 from kubesched_ui.queries.node_summaries import ladder_of_pod
+from kubesched_ui.queries.stations import of_snapshot
 from kubesched_ui.runs import import_run
 from kubesched_ui.runs.default_run import default_run
 from kubesched_ui.scenarios import uploads
 from kubesched_ui.scenarios.cluster_columns import columns_of
 from kubesched_ui.scenarios.stored_cluster import cluster_of_scenario
 from scheduler_core.errors import InputError
-from scheduler_core.explain.answer import Answer
+from scheduler_core.explain.answer import Answer, PendingWorkload, Stop
 
 router = Router(tags=["scenarios"])
 
@@ -134,6 +135,28 @@ def scenario_pod_ladder(request: HttpRequest, scenario_id: int, namespace: str, 
     key = f"{namespace}/{name}"
     answer = ladder_of_pod(find(Scenario, scenario_id), key) or Answer(key, "", "")
     return encoded({"pod": key, "sentence": answer.sentence, "ladder": msgspec.to_builtins(answer.ladder)})
+
+
+class WaitOut(Schema):
+    """Where a pod waits that no configured scheduler decides about, or pods that were never created."""
+
+    pod: str | None = Field(description="namespace/name; null: pods of the workload that do not exist.")
+    workload: Described[PendingWorkload] | None = None
+    node: str | None = None
+    result: str
+    station: str
+    sentence: str
+    says: list[str] = []
+    stations: list[Described[Stop]]
+
+
+@router.get("/scenarios/{int:scenario_id}/waits", response={200: list[WaitOut], **REFUSALS})
+@permission(cost="always")
+def scenario_waits(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """List the pods that wait, but for no scheduler that the scenario configures, and the workloads whose pods were
+    never created. Of the other pods, the answers of a run have the stations.
+    """
+    return encoded([msgspec.to_builtins(one) for one in of_snapshot(find(Scenario, scenario_id))])
 
 
 @router.patch("/scenarios/{int:scenario_id}", response={200: ScenarioDetail, **REFUSALS})

@@ -150,6 +150,7 @@ ABOUT: dict[str, tuple[str, str]] = {
     "scenario-nodes": ("scenario", ""),
     "scenario-node": ("scenario", ""),
     "scenario-pods": ("scenario", ""),
+    "scenario-waits": ("stations", ""),
     "scenario-quotas": ("scheduler-plugins", "capacityscheduling"),
     "quotas": ("scheduler-plugins", "capacityscheduling"),
     "scenario-objects": ("scenario", ""),

@@ -14,7 +14,10 @@ from kubesched_ui.models.base import MAX_NAME, VisibleManager, is_number, owned
 from kubesched_ui.models.fields import PackedJSONField, unpack
 from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.errors import InputError
-from scheduler_core.stations.extra_kinds import NOT_SIMULATED
+from scheduler_core.stations.extra_kinds import EXTRA, NOT_SIMULATED
+
+PackedObject = tuple[str, bytes]
+"""The kind of an object, and its JSON as PackedJSONField stores it."""
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -94,13 +97,18 @@ class Scenario(models.Model):
     def packed_objects(self) -> list[bytes]:
         """Return the Kubernetes objects that runs read in their original order, as PackedJSONField stores them."""
         rows = ClusterObject.objects.filter(scenario=self).exclude(kind__in=NOT_SIMULATED).order_by("position")
-        return list(rows.values_list(_PACKED, flat=True).iterator(chunk_size=2000))
+        return list(rows.values_list(PACKED, flat=True).iterator(chunk_size=2000))
+
+    def packed_waits(self) -> list[PackedObject]:
+        """Return the kinds and the objects that runs do not read, but answers about waits do."""
+        rows = ClusterObject.objects.filter(scenario=self, kind__in=EXTRA).order_by("position")
+        return list(rows.values_list("kind", PACKED).iterator(chunk_size=2000))
 
     def decoded(self, kinds: Iterable[str]) -> Iterator[Object]:
         """Yield the objects of `kinds`, which the core uses, as its structs in their original order. Skip invalid ones,
         which only earlier versions stored; a run reports these."""
         rows = ClusterObject.objects.filter(scenario=self, kind__in=list(kinds)).order_by("position")
-        for kind, data in rows.values_list("kind", _PACKED).iterator(chunk_size=2000):
+        for kind, data in rows.values_list("kind", PACKED).iterator(chunk_size=2000):
             try:
                 obj = decode_valid(unpack(data), kind)
             except InputError:
@@ -109,7 +117,7 @@ class Scenario(models.Model):
                 yield obj
 
 
-_PACKED = models.ExpressionWrapper(F("data"), models.BinaryField())
+PACKED = models.ExpressionWrapper(F("data"), models.BinaryField())
 
 
 class ClusterObject(models.Model):

@@ -155,8 +155,9 @@ def _compute(run: Run, missing: Sequence[str], pod: str = "") -> None:
     """Explain these pods and store the answers; with `pod`, only it and pods that are like it."""
     only, limit = set(missing), pending_answers.MOST_CYCLES_TIMES_NODES
     rows: list[AnswerRow] = []
+    waits = run.scenario.packed_waits()
     try:
-        found = _at_end(run, lambda at: pending_answers.explained(at, only, _last(run, at), pod, limit))
+        found = _at_end(run, lambda at: pending_answers.explained(at, only, _last(run, at), waits, pod, limit))
         rows = found or []
     except InputError as problem:
         logger.info("Run %s is explained from its cycles alone: %s", run.pk, problem)

@@ -18,6 +18,7 @@ from kubesched_ui.event_log.single_pass_recorder import Computed, SinglePassReco
 from kubesched_ui.event_log.timeline_recorder import TimelineRecorder
 from kubesched_ui.event_log.virtual_time_recorder import ComputedInTime, VirtualTimeRecorder
 from kubesched_ui.models import Run
+from kubesched_ui.models.scenarios import PackedObject
 from kubesched_ui.runs import build_simulation, fork_create, fork_execution
 from kubesched_ui.runs.pending_answers import explained
 from kubesched_ui.scenarios import virtual_time
@@ -51,14 +52,15 @@ class Opening:
 def single_pass(run: Run) -> Generator[Opening | Computed, None, None]:
     """Yield the opening of a run, then what follows. A fork that adopts must have its parent's data; it is loaded
     here. Others are loaded for the first item. Raises InputError."""
+    waits = run.scenario.packed_waits()
     if run.adopts:
         loaded = _fork(run)
-        return _items(run, lambda: loaded)
-    return _items(run, partial(_beginning, run, consumed(run.scenario.packed_objects())))
+        return _items(run, lambda: loaded, waits)
+    return _items(run, partial(_beginning, run, consumed(run.scenario.packed_objects())), waits)
 
 
 def _items(
-    run: Run, load: Callable[[], tuple[Opening, SinglePassRecorder]]
+    run: Run, load: Callable[[], tuple[Opening, SinglePassRecorder]], waits: list[PackedObject]
 ) -> Generator[Opening | Computed, None, None]:
     began = time.perf_counter()
     opening, recorder_of_run = load()
@@ -67,18 +69,21 @@ def _items(
     yield opening
     # a fork also has the results of pods that its parent tried
     only = None if run.adopts else opening.names.positions
-    yield from _answered(recorder_of_run, recorder_of_run.simulation, only)
+    yield from _answered(recorder_of_run, recorder_of_run.simulation, waits, only)
 
 
 def _answered(
-    recorder: SinglePassRecorder | VirtualTimeRecorder, simulation: Simulation, only: Collection[str] | None = None
+    recorder: SinglePassRecorder | VirtualTimeRecorder,
+    simulation: Simulation,
+    waits: list[PackedObject],
+    only: Collection[str] | None = None,
 ) -> Iterator[Any]:
-    """Yield what a recorder yields, and with the end why pods have no node. `only`: the pods of the run; None: all
-    that wait."""
+    """Yield what a recorder yields, and with the end why pods have no node. `waits`: as of `explained`. `only`: the
+    pods of the run; None: all that wait."""
     for item in recorder.run():
         if isinstance(item, Ended):
             nominated = {key: recorder.nominated[key] for key in item.nominations.keys() & recorder.nominated.keys()}
-            yield item._replace(answers=explained(simulation, only, nominated))
+            yield item._replace(answers=explained(simulation, only, nominated, waits))
         else:
             yield item
 
@@ -119,10 +124,12 @@ def _fork(run: Run) -> tuple[Opening, SinglePassRecorder]:
 def in_virtual_time(run: Run) -> Generator[Opening | ComputedInTime, None, None]:
     """Yield the opening of a run in virtual time, then what follows. It is loaded for the first item. Raises
     InputError."""
-    return _items_in_time(run, run.scenario.packed_objects())
+    return _items_in_time(run, run.scenario.packed_objects(), run.scenario.packed_waits())
 
 
-def _items_in_time(run: Run, packed: list[bytes]) -> Generator[Opening | ComputedInTime, None, None]:
+def _items_in_time(
+    run: Run, packed: list[bytes], waits: list[PackedObject]
+) -> Generator[Opening | ComputedInTime, None, None]:
     beginning, stored = fork_create.beginning_of(run), run.last_seq
     in_time, recorded = build_simulation.start_in_virtual_time(beginning, packed)
     nodes = list(in_time.simulation.nodes)
@@ -139,7 +146,7 @@ def _items_in_time(run: Run, packed: list[bytes]) -> Generator[Opening | Compute
     own_record = fork_execution.plan_in_time(run, in_time) if run.is_fork else None
     yield opening
     recorder_in_time = VirtualTimeRecorder(in_time, timeline, recorder, stored, own_record)
-    yield from _answered(recorder_in_time, in_time.simulation)
+    yield from _answered(recorder_in_time, in_time.simulation, waits)
 
 
 def started(run: Run, nodes: list[str], warnings: list[str], prepared: Prepared) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from kubesched_ui.presenters import attempts, charts, cycle_rows, plugin_notes, 
 from kubesched_ui.presenters.attempts import Attempt, PodState, chosen_index
 from kubesched_ui.presenters.cycle_presenter import OLD_POINTS, POINTS, reached, steps
 from kubesched_ui.presenters.sentence_links import CycleLinks, SentenceLink, node_links, pod_links
-from kubesched_ui.queries import answers, claims, pod_fixes, remedies
+from kubesched_ui.queries import answers, claims, pod_fixes, remedies, stations
 from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.remedies import rules_of
 from kubesched_ui.queries.shortfalls import headroom_of
@@ -40,6 +40,7 @@ from scheduler_core.plugins import REGISTRY
 from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases import get_release
 from scheduler_core.releases.remarks import cluster_remarks
+from scheduler_core.stations.waits import SCHEDULER
 
 GROUPS_SHOWN = 60
 SCORES_SHOWN = 25
@@ -89,6 +90,8 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
         "place_links": [*node_links(run, [result.node]), *pod_links(run, [result.evicted_by])] if result else [],
         "kept": f"?{urlencode(going)}" if going else "",
     }
+    if stored is not None and (result is not None or not run.active):
+        page["in_snapshot"] = stations.of_pod(run, stored.data, result)
     page |= about_timeline(run, key, rows, came_to, groups, result)
     page |= about_pod(run, key, pod, result) | neighbours(run, result)
     if not rows:
@@ -244,6 +247,7 @@ def about_cycle(
         "cycle_at": clock(trace.time),
         "tone": TONES.get(came_to.result, ""),
         "explained": explained,
+        "says": explained.says if explained.station != SCHEDULER else [],  # its message is in the sidebar
         "at_end": at_end,
         "answer": explained.sentence if at_end else outcome,
         "followed": outcome if at_end and (trace.node or trace.group) else "",

@@ -17,7 +17,7 @@ from kubesched_ui.ingest import IngestError, preflight
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import ClusterObject, Run, Scenario, is_number
 from kubesched_ui.presenters import run_answer
-from kubesched_ui.queries import node_summaries, node_zones
+from kubesched_ui.queries import node_summaries, node_zones, stations
 from kubesched_ui.runs import default_run, estimate, queue, suggested_comparisons
 from kubesched_ui.runs.forms import StartForm
 from kubesched_ui.runs.services import default_release
@@ -170,6 +170,17 @@ def quotas(request: HttpRequest, scenario_id: int) -> HttpResponse:
     except InputError as problem:
         context["problem"] = str(problem)
     return render(request, "quotas.html", context)
+
+
+@require_GET
+def waits(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """List the pods that wait, but for no configured scheduler, and the workloads whose pods were never created."""
+    context: dict[str, Any] = {"scenario": find(scenario_id)}
+    try:
+        context["page"] = Paginator(stations.of_snapshot(context["scenario"]), ROWS).get_page(request.GET.get("page"))
+    except InputError as problem:
+        context["problem"] = str(problem)
+    return render(request, "scenario_waits.html", context)
 
 
 @require_GET

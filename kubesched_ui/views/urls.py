@@ -115,6 +115,7 @@ urlpatterns = [
     of_scenario("nodes/", scenarios.nodes, SHOW, "scenario-nodes", cost="large page"),
     of_scenario("nodes/<str:name>/", scenarios.node, SHOW, "scenario-node", cost="large"),
     of_scenario("pods/", scenarios.pods, SHOW, "scenario-pods", cost="large page"),
+    of_scenario("waits/", scenarios.waits, SHOW, "scenario-waits", cost="large"),
     of_scenario("quotas/", scenarios.quotas, SHOW, "scenario-quotas", cost="large"),
     of_scenario("objects/", scenarios.objects, SHOW, "scenario-objects"),
     of_scenario("objects/<int:object_id>/", scenarios.edit, starts("edit"), "object"),

@@ -2,7 +2,7 @@
 
 import argparse
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import IO
 
@@ -34,8 +34,7 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.described import described, is_described_pod
 from scheduler_core.snapshot.files import read_bytes
-from scheduler_core.stations.engine import apply, strip_of, wait_of
-from scheduler_core.stations.snapshots import missing, others, read_extra, surroundings_of
+from scheduler_core.stations.snapshots import missing, others, read_extra, surroundings_of, with_waits
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.suggestions.answers import AlikePods, answers_of
 
@@ -82,7 +81,8 @@ def _explain(args: argparse.Namespace, data: bytes, out: IO[str]) -> int:
         answers = _explained(simulation, pods, every=args.json, only=only.key if only is not None else "")
         extra, notes = read_extra(raws)
         around = surroundings_of(objects, extra, simulation.cluster, configuration.schedulers)
-        answers = list(_with_waits(answers, pods, simulation, around))
+        infos = {info.key: info for info in simulation.pending}
+        answers = list(with_waits(answers, pods, infos, around))
     except InputError:
         raise
     except Exception as problem:
@@ -164,26 +164,6 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
             message = group.answer.message if tried is None else tried.message
             alike.answer = replace(group.answer, pod=of_pod.pod, result=of_pod.result, message=message)
     return list(found.values())
-
-
-def _with_waits(
-    found: Sequence[AlikePods], pods: dict[str, Pod], simulation: Simulation, around: Surroundings
-) -> Iterator[AlikePods]:
-    """Add where the pods wait. Pods of one answer that wait for different things get answers of their own."""
-    infos = {info.key: info for info in simulation.pending}
-    for alike in found:
-        parts: dict[tuple[str, str], AlikePods] = {}
-        for key in (alike.answer.pod, *alike.pods):
-            wait = wait_of(pods[key], infos.get(key), around, alike.answer) if key in pods else None
-            wait_key = (wait.station, wait.sentence) if wait is not None else ("", "")
-            if wait_key in parts:
-                parts[wait_key].pods.append(key)
-                continue
-            answer = replace(alike.answer, pod=key)
-            apply(wait, answer)
-            answer.stations = strip_of(pods[key], wait, around) if key in pods else []
-            parts[wait_key] = AlikePods(answer)
-        yield from parts.values()
 
 
 def _write_others(around: Surroundings, out: IO[str], as_json: bool) -> None:

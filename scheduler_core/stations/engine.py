@@ -97,8 +97,13 @@ def apply(wait: Wait | None, answer: Answer) -> None:
         return
     answer.station, answer.says = wait.station, wait.says
     answer.sentence = sentence_of(wait, answer.sentence)
-    if wait.station == NODE_COMING or wait.cause in (kueue.KUEUE_CAUSE, claims.ABSENT_CLAIM):
+    if is_unfixable(wait):
         answer.fixes = []
+
+
+def is_unfixable(wait: Wait) -> bool:
+    """Whether nothing that is changed for the scheduler ends the wait."""
+    return wait.station == NODE_COMING or wait.cause in (kueue.KUEUE_CAUSE, claims.ABSENT_CLAIM)
 
 
 def sentence_of(wait: Wait, sentence: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api.objects import KINDS, check_metadata, convert, describe
+from scheduler_core.api.objects import KINDS, Object, check_metadata, convert, describe
 from scheduler_core.live.kinds import recorded_kind
 from scheduler_core.live.objects import TYPES
 from scheduler_core.snapshot.stored_objects import MAKERS
@@ -22,6 +22,14 @@ def extra_kind(raw: Mapping[str, Any]) -> str:
     """Return the kind of an undecoded object if only waits are read from it; "" for others."""
     kind = "Event" if raw.get("kind") == "Event" else recorded_kind(raw)
     return kind if kind in EXTRA else ""
+
+
+def decoded(kind: str, text: bytes) -> Object | None:
+    """Return an object of one of these kinds from its stored JSON; None if an earlier version stored it with errors."""
+    try:
+        return msgspec.json.decode(text, type=TYPES[kind])
+    except msgspec.MsgspecError:
+        return None
 
 
 def read_fields(raw: Mapping[str, Any], kind: str) -> dict[str, Any]:

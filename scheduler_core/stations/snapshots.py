@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from scheduler_core.api.objects import Object, Pod, check_metadata, convert, describe, kind_of
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.formatting import count, some
+from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Answer, Part, PendingWorkload, Stop
 from scheduler_core.live.objects import TYPES
@@ -24,6 +27,7 @@ from scheduler_core.stations.waits import NOT_CREATED
 from scheduler_core.suggestions.answers import AlikePods
 
 Raw = dict[str, Any]
+MOST_PARTS = 100  # answers to which pods lead that are alike but wait for different things
 _EVENT_FIELDS = {
     "regarding": "involvedObject",
     "note": "message",
@@ -116,14 +120,41 @@ def missing(around: Surroundings) -> Iterator[MissingAnswer]:
         yield MissingAnswer(None, NOT_CREATED, wait.sentence, wait.station, says, found.owner, strip, quotas)
 
 
-def add_stations(simulation: Simulation, found: Sequence[AlikePods]) -> None:
-    """Add to answers of a run where their pods wait, as far as the pods and the cluster of the run show it."""
-    infos = {info.key: info for info in simulation.pending}
-    pods = [info.pod for info in simulation.pending]
-    around = surroundings_of(pods, (), simulation.cluster, simulation.scheduler.profiles)
+def with_waits(
+    found: Iterable[AlikePods],
+    pods: Mapping[str, Pod],
+    infos: Mapping[str, PodInfo],
+    around: Surroundings,
+    wanted: str = "",
+) -> Iterator[AlikePods]:
+    """Add where the pods wait, and yield the answers, each with its other pods. Pods of one answer that wait for
+    different things get answers of their own, at most MOST_PARTS of them: further pods have none. `wanted`: a pod
+    that has one in any case."""
     for alike in found:
-        info = infos.get(alike.answer.pod)
-        if info is not None:
-            wait = engine.wait_of(info.pod, info, around, alike.answer)
-            engine.apply(wait, alike.answer)
-            alike.answer.stations = engine.strip_of(info.pod, wait, around)
+        parts: dict[tuple[str, str], AlikePods] = {}
+        for key in dict.fromkeys((alike.answer.pod, *alike.pods)):
+            wait = engine.wait_of(pods[key], infos.get(key), around, alike.answer) if key in pods else None
+            wait_key = (wait.station, wait.sentence) if wait is not None else ("", "")
+            if wait_key in parts:
+                parts[wait_key].pods.append(key)
+            elif len(parts) < MOST_PARTS or key == wanted:
+                answer = replace(alike.answer, pod=key)
+                engine.apply(wait, answer)
+                answer.stations = engine.strip_of(pods[key], wait, around) if key in pods else []
+                parts[wait_key] = AlikePods(answer, unfixable=wait is not None and engine.is_unfixable(wait))
+        yield from parts.values()
+
+
+def waits_of_run(
+    simulation: Simulation, found: Sequence[AlikePods], extra: Iterable[tuple[str, Object]], wanted: str
+) -> list[AlikePods]:
+    """Return the answers of a run with where the pods wait, each with all its pods: as far as the pods and the cluster
+    of the run, and what else its snapshot holds (`extra`), show it. `wanted`: as of `with_waits`."""
+    cluster = simulation.cluster
+    infos = {info.key: info for info in simulation.pending}
+    pods = {key: info.pod for key, info in (cluster.pods | infos).items()}
+    nodes = (entry.node for entry in cluster.nodes.entries.values() if entry.node is not None)
+    owners = (*cluster.replica_sets.values(), *cluster.stateful_sets.values())
+    around = surroundings_of((*pods.values(), *nodes, *owners), extra, cluster, simulation.scheduler.profiles)
+    parts = with_waits(found, pods, infos, around, wanted)
+    return [AlikePods(alike.answer, [alike.answer.pod, *alike.pods], alike.unfixable) for alike in parts]

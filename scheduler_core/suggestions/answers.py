@@ -33,10 +33,11 @@ _OF_CLAIMS = (causes.CLAIM_MISSING, causes.CLAIM_UNBOUND)
 @dataclass(slots=True)
 class AlikePods:
     """Pods that have the same answer: pods of one workload that are equal but for what names each of them. `answer`:
-    that of the first one."""
+    that of the first one. `unfixable`: nothing that is changed for the scheduler places them."""
 
     answer: Answer
     pods: list[str] = field(default_factory=list)
+    unfixable: bool = False
 
 
 def answers_of(

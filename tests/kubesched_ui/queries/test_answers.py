@@ -9,6 +9,8 @@ from kubesched_ui.models import PodResult, RecordingBlock, Run, WorkloadAnswer
 from kubesched_ui.queries import answers
 from kubesched_ui.queries.answers import answer_of_pod, answers_of_run
 from kubesched_ui.runs import pending_answers
+from scheduler_core.stations import snapshots
+from tests.kubesched_ui.ingest.test_neighbours import about_pod
 from tests.kubesched_ui.pages import get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
 
@@ -141,3 +143,26 @@ def test_answers_beyond_the_first_get_their_fixes_when_a_page_is_opened(
     assert "disk=ssd" in get(client, f"/runs/{run.pk}/pods/default/ssd/why/").flat.partition("What places it")[2]
     assert WorkloadAnswer.objects.get(run=run, name="ssd").fixed
     assert client.get(f"/api/runs/{run.pk}/pods/default/ssd/answer").json()["fixes"]
+
+
+def test_alike_pods_that_wait_for_different_things_have_answers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = [owned(f"cache-{i}", "cache", cpu="9") for i in range(5)]
+    promises = [about_pod(f"cache-{i}", "Nominated", i, message=f"nodeclaim/nc-{i}") for i in (1, 2, 3)]
+    for promise in promises:
+        promise["involvedObject"]["uid"] = ""
+    run = ran(scenario(node("n1"), *pods, *promises))
+    assert [(number, [key[-1] for key in keys]) for _, _, number, keys in summary(run)] == [
+        *((2, ["0", "4"]), (1, ["1"]), (1, ["2"]), (1, ["3"]))
+    ]
+    promised = WorkloadAnswer.objects.get(pod="default/cache-2")
+    assert (promised.answer["station"], promised.fixed, promised.cause) == (
+        "node-coming",
+        True,
+        "request-exceeds-nodes",
+    )
+    assert "nc-2" in promised.sentence
+    WorkloadAnswer.objects.all().delete()
+    monkeypatch.setattr(snapshots, "MOST_PARTS", 1)
+    found = answer_of_pod(run, "default", "cache-3")
+    assert found is not None
+    assert "nc-3" in found["sentence"]
