@@ -1,6 +1,7 @@
 """Unpacks gz, bz2, xz, zip and tar, also nested, into the text files they contain. Nothing is written to disk.
 
-Archives are read as streams: memory holds one text file at a time, and no part of skipped files (logs).
+Archives are read as streams: memory holds one text file at a time, of a long List a part, and nothing of skipped files
+(logs).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from kubesched_ui.ingest.encoding import not_text
 from kubesched_ui.ingest.errors import IngestError, LimitError, Where, shown
 from kubesched_ui.ingest.limits import Budget
+from kubesched_ui.ingest.long_lists import LongList, may_begin
 from kubesched_ui.ingest.path_hints import is_readable, is_readable_name, with_slashes
 
 CHUNK = 1024 * 1024
@@ -36,22 +39,34 @@ DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
-Texts = Iterator[tuple[Where, bytes]]
+LONG = 16  # chunks of a List that is not read as a whole
+
+Texts = Iterator[tuple[Where, bytes | LongList]]
 
 
 class Archives:
     """Opens uploaded files. `skip` is called for members that are skipped because of their names (logs, pictures),
-    `broken` for unreadable members; the other members are still read."""
+    `broken` for unreadable members; the other members are still read. `in_parts`: whether a long List that is no member
+    becomes a LongList."""
 
-    def __init__(self, budget: Budget, skip: Callable[[Where], None], broken: Callable[[IngestError], None]) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        skip: Callable[[Where], None],
+        broken: Callable[[IngestError], None],
+        in_parts: bool = False,
+    ) -> None:
         self.budget = budget
         self.skip = skip
         self.broken = broken
+        self.in_parts = in_parts
+        self._file = Where("")
 
     def texts(self, where: Where, source: bytes | Path) -> Texts:
         """Yield the file itself, or the text files inside it if its content (not its name) is an archive. Raises
         IngestError for a damaged archive, LimitError if a limit is exceeded."""
         try:
+            self._file = where
             with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
                 self.budget.take_file(file.seek(0, io.SEEK_END), where)
                 file.seek(0)
@@ -96,7 +111,7 @@ class Archives:
             raise _damaged(where, form, error) from None
 
     def _zip(self, where: Where, file: MemberStream) -> Iterator[tuple[Where, MemberStream]]:
-        source = file.seekable_source() or io.BytesIO(self._text(where, file))
+        source = file.seekable_source() or io.BytesIO(b"".join(self._chunks(where, file)))
         # zipfile loads the whole directory, so count its entries first.
         if _number_of(b"PK\x01\x02", source) > self.budget.limits.max_members:
             raise LimitError(where, f"the archive contains more than {self.budget.limits.max_members:,} files")
@@ -142,17 +157,23 @@ class Archives:
             raise LimitError(where.at(file=f"{where.file}/{name}"), "the member's name points outside the archive")
         return where.at(file=f"{where.file}/{name}")
 
-    def _text(self, where: Where, file: MemberStream) -> bytes:
-        """Return the whole text. Raises IngestError if the first bytes are not text, LimitError for a decompression
-        bomb."""
+    def _text(self, where: Where, file: MemberStream) -> bytes | LongList:
+        """Return the whole text, or what reads it. Raises as `_chunks`."""
+        chunks = self._chunks(where, file)
+        if not self.in_parts or where != self._file or not may_begin(file.head):
+            return b"".join(chunks)
+        first = list(islice(chunks, LONG))
+        return LongList(chain(_consumed(first), chunks)) if len(first) == LONG else b"".join(first)
+
+    def _chunks(self, where: Where, file: MemberStream) -> Iterator[bytes]:
+        """Yield a text. Raises IngestError if the first bytes are not text, LimitError for a decompression bomb."""
         not_text(file.head, where)
-        limits, chunks = self.budget.limits, []
+        limits = self.budget.limits
         while chunk := file.read(CHUNK):
             self.budget.take("max_text", where, len(chunk))
             if file.count_text(len(chunk)) > limits.max_ratio * file.packed_bytes and file.texts > limits.ratio_from:
                 raise LimitError(where, f"unpacks to more than {limits.max_ratio} times its size")
-            chunks.append(chunk)
-        return b"".join(chunks)
+            yield chunk
 
 
 class MemberStream(io.RawIOBase):
@@ -219,6 +240,12 @@ class MemberStream(io.RawIOBase):
         if self._size is not None:
             return max(self._size, 1)
         return max((self.packed or self).position, 1)
+
+
+def _consumed(chunks: list[bytes]) -> Iterator[bytes]:
+    """Yield the elements of a list, which loses them."""
+    while chunks:
+        yield chunks.pop(0)
 
 
 def _number_of(mark: bytes, file: IO[bytes]) -> int:

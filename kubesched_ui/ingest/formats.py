@@ -268,7 +268,14 @@ def _each(
     if not is_array(array):
         yield IngestError(where, f"expected a list, found {shown(bytes(array[:60]).decode(errors='replace'))}", "items")
         return
-    for number, element in enumerate(elements(array), 1):
+    yield from each(elements(array), where, limits, hint, nesting, known)
+
+
+def each(
+    texts: Iterable[memoryview], where: Where, limits: Limits, hint: Hint, nesting: int, known: Known | None = None
+) -> Iterator[Part]:
+    """Yield the parts of the elements of a List, as `objects` does."""
+    for number, element in enumerate(texts, 1):
         place = Where(*where[:2], number, *where[3:])  # `at` takes twice as long, for each object
         if known is not None and (found := known(element)) is not None:
             yield KnownObject(found, place)
@@ -338,6 +345,12 @@ def _export(head: ObjectHead, where: Where, limits: Limits, nesting: int) -> Ite
     config = head.scheduler_config
     if config is not UNSET and is_object(memoryview(config)):
         yield Config(bytes(memoryview(config)), where)
+
+
+def is_list_of_objects(value: Json, where: Where) -> bool:
+    """Return whether a document is a List that says nothing about its cluster. Raises IngestError."""
+    head = _head(value, where)
+    return head.items is not UNSET and (head.kind or "List").endswith("List") and not any(_of_list(head, where))
 
 
 def _head(value: Json, where: Where) -> ObjectHead:

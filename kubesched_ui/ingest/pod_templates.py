@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from kubesched_ui.ingest.formats import UploadedObject
 from kubesched_ui.ingest.json_values import Json
-from kubesched_ui.ingest.result import Record
+from kubesched_ui.ingest.result import ObjectRecord, PodTemplate, TemplatePod
 from scheduler_core.snapshot.defaults import Note
 
 MAX_BYTES = 32_000_000  # of the templates that are kept
@@ -60,35 +60,16 @@ class PodText(NamedTuple):
     values: list[bytes]
 
 
-class PodTemplate(NamedTuple):
-    """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `own`: the indices
-    of these values in a PodText. `name`, `node`: the index of the pod's name, and of its node or None. `model`: its
-    first pod. `says_kind`: whether the text says that it is a pod, and not only where it is. `notes`: about defaults.
-    `dropped`: the data that is not stored, by the keys of redact.NOTES."""
-
-    pieces: list[bytes]
-    own: list[int]
-    name: int
-    node: int | None
-    model: Record
-    says_kind: bool
-    notes: list[Note]
-    dropped: Counter[str]
-
-    def pod(self, values: list[bytes]) -> Record:
-        """Return a pod of this template."""
-        pieces = self.pieces.copy()
-        pieces[1::2] = [values[index] for index in self.own]
-        name, node = values[self.name].decode(), "" if self.node is None else values[self.node].decode()
-        model = self.model
-        return Record(model.kind, model.api_version, model.namespace, name, b"".join(pieces), node, model)
-
-
 class KnownPod(NamedTuple):
     """A pod of a template. `values`: as in PodText."""
 
     values: list[bytes]
     template: PodTemplate
+
+    @property
+    def record(self) -> TemplatePod:
+        """The pod as it is stored."""
+        return TemplatePod(self.template, b"\0".join([self.values[index] for index in self.template.own]))
 
 
 class _TemplatesOfFrame(NamedTuple):
@@ -151,7 +132,7 @@ class PodTemplates:
         found: UploadedObject,
         text: PodText,
         pod: dict[str, Any],
-        model: Record,
+        model: ObjectRecord,
         notes: Collection[Note],
         dropped: Counter[str],
     ) -> None:
@@ -189,6 +170,6 @@ class PodTemplates:
         places = [index for indices in own.values() for index in indices]
         frame = self._frames.setdefault(text.frame, _TemplatesOfFrame(common, {}))
         key = tuple([values[index] for index in common])
-        node_at = own["spec"][0] if node else None
+        name_at, node_at = places.index(names[0]), places.index(own["spec"][0]) if node else None
         says_kind = bool(found.head.kind)
-        frame.templates[key] = PodTemplate(pieces, places, names[0], node_at, model, says_kind, list(notes), dropped)
+        frame.templates[key] = PodTemplate(pieces, places, name_at, node_at, model, says_kind, list(notes), dropped)

@@ -10,18 +10,31 @@ import msgspec
 
 from kubesched_ui.ingest import events, preflight, scenario_time
 from kubesched_ui.ingest.api_versions import external, is_internal, normalise
-from kubesched_ui.ingest.archives import HEAD, Archives
+from kubesched_ui.ingest.archives import DAMAGED, HEAD, Archives
 from kubesched_ui.ingest.documents import documents
 from kubesched_ui.ingest.encoding import to_utf8
 from kubesched_ui.ingest.errors import IngestError, LimitError, NoObjectError, Warn, Where, printable, shown
 from kubesched_ui.ingest.fast_skip import can_skip
-from kubesched_ui.ingest.formats import ClusterInfo, Config, Hint, KnownObject, Part, Time, UploadedObject, objects
+from kubesched_ui.ingest.formats import (
+    NO_HINT,
+    ClusterInfo,
+    Config,
+    Hint,
+    KnownObject,
+    Part,
+    Time,
+    UploadedObject,
+    each,
+    is_list_of_objects,
+    objects,
+)
 from kubesched_ui.ingest.json_values import Json, read_object
 from kubesched_ui.ingest.kinds import PRIVATE, Kind, lookup, neighbour
 from kubesched_ui.ingest.limits import Budget, Limits, Watch
+from kubesched_ui.ingest.long_lists import LongList, NotInParts
 from kubesched_ui.ingest.pod_templates import KnownPod, PodTemplates
 from kubesched_ui.ingest.redact import clean, may_need_cleaning, redact
-from kubesched_ui.ingest.result import IngestResult, Record
+from kubesched_ui.ingest.result import IngestResult, ObjectRecord, Record
 from kubesched_ui.ingest.run_file import ALONE, RunFile
 from kubesched_ui.ingest.scheduler_configs import Configs, may_hold
 from kubesched_ui.ingest.values import as_text, member
@@ -68,19 +81,27 @@ def ingest_files(
     archive, an exceeded limit, or an upload without objects. `watch` receives the progress.
     `history`: whether a database of etcd becomes its changes as a Scenario in virtual time, not its newest state.
     """
-    reading = _Reading(limits or Limits(), watch, history)
+    files = list(files)
     with without_collecting():
-        for name, source in files:
-            reading.file(name, source)
+        try:
+            return _read(files, _Reading(limits or Limits(), watch, history, in_parts=True))
+        except NotInParts:
+            return _read(files, _Reading(limits or Limits(), watch, history))
+
+
+def _read(files: Iterable[tuple[str, Source]], reading: "_Reading") -> IngestResult:
+    for name, source in files:
+        reading.file(name, source)
     return reading.finish()
 
 
 class _Reading:
-    def __init__(self, limits: Limits, watch: Watch | None, history: bool) -> None:
+    def __init__(self, limits: Limits, watch: Watch | None, history: bool, in_parts: bool = False) -> None:
+        """`in_parts`: whether long Lists are read in parts, which may raise NotInParts."""
         self.history = history
         self.limits = limits
         self.budget = Budget(limits, watch)
-        self.archives = Archives(self.budget, self._skip, self._unreadable)
+        self.archives = Archives(self.budget, self._skip, self._unreadable, in_parts)
         self.result = IngestResult()
         self.warnings = Warnings(limits.max_warnings)
         self.skipped: Counter[str] = Counter()  # number of skipped archive members, by archive
@@ -105,6 +126,9 @@ class _Reading:
     def file(self, name: str, source: Source) -> None:
         self.files.append(name)
         for place, data in self.archives.texts(Where(name), source):
+            if isinstance(data, LongList):
+                self._long_list(place, data)
+                continue
             try:
                 self._text(place, data, member=place.file.startswith(f"{name}/"))
             except LimitError:
@@ -116,6 +140,7 @@ class _Reading:
                     self._unreadable(error)
                 else:
                     raise error from None
+        self.text = b""
 
     def _skip(self, where: Where) -> None:
         self.skipped[where.file.partition("/")[0]] += 1
@@ -162,6 +187,22 @@ class _Reading:
         for number, document in documents(text, where, self.limits, self.result.dropped):
             for found in objects(document, where.at(document=number), self.limits, hint, known=self._known):
                 self._found(found)
+
+    def _long_list(self, where: Where, data: LongList) -> None:
+        """Read the objects of a long List. Raises NotInParts for all that needs the whole text."""
+        head = data.head
+        if is_audit_log(head) or is_json_trace(head) or wrong_input_hint(head):
+            raise NotInParts
+        self.member, place = False, where.at(document=1)
+        try:
+            for found in each(data.elements(), place, self.limits, NO_HINT, 0, self._known):
+                if not isinstance(found, KnownObject) and not (isinstance(found, UploadedObject) and found.kind):
+                    raise NotInParts  # what it is depends on the List
+                self._found(found)
+            if not is_list_of_objects(data.outline, place):
+                raise NotInParts
+        except (IngestError, *DAMAGED):
+            raise NotInParts from None
 
     def _recording(self, where: Where, data: bytes) -> None:
         """Keep recorded changes as a Scenario until all files are read."""
@@ -323,7 +364,7 @@ class _Reading:
             return
         if related is not None:
             obj = _neighbour(obj, kind, found, where)
-            self._keep(Record(kind.name, found.api_version, namespace, name, _encoded(obj, where)), where)
+            self._keep(ObjectRecord(kind.name, found.api_version, namespace, name, _encoded(obj, where)), where)
             return
         obj = normalise(obj, kind, found.api_version, namespace)
         notes = [(NAMED, 1, "")] if generated else []
@@ -331,7 +372,7 @@ class _Reading:
         _check(obj, where)
         self.result.filled.add(notes, defaults.title(obj))
         node = as_text(member(obj, ("spec", "nodeName"))) if kind.name == "Pod" else ""
-        record = Record(kind.name, kind.api_version, namespace, name, _encoded(obj, where), node)
+        record = ObjectRecord(kind.name, kind.api_version, namespace, name, _encoded(obj, where), node)
         if not self._keep(record, where):
             return
         if kind.name == "Node":
@@ -345,7 +386,7 @@ class _Reading:
             self.result.dropped.update(template.dropped)
         self.result.filled.add(template.notes, "pod")
         # `at` takes twice as long, for each pod
-        self._keep(template.pod(pod.values), Where(*where[:3], template.model.kind, *where[4:]))
+        self._keep(pod.record, Where(*where[:3], template.model.kind, *where[4:]))
 
     def _identity(self, obj: dict[str, Any], kind: Kind, where: Where) -> tuple[Where, str, str, bool]:
         """Return the position of the object, its namespace, its name, and whether the name was made from generateName.
@@ -509,7 +550,7 @@ class _Reading:
         for event in kept:
             namespace, name = event["metadata"]["namespace"], event["metadata"]["name"]
             data = msgspec.json.encode({"apiVersion": "v1", "kind": "Event", **event})
-            self.result.records["Event", namespace, name] = Record("Event", "v1", namespace, name, data)
+            self.result.records["Event", namespace, name] = ObjectRecord("Event", "v1", namespace, name, data)
 
     def _check_whole(self) -> None:
         nodes = {name for kind, _, name in self.result.records if kind == "Node"}

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from kubesched_ui.ingest.errors import Warn
 from kubesched_ui.ingest.run_file import RunFile
 from scheduler_core.api.scheduler_config import DEFAULT_SCHEDULER
-from scheduler_core.snapshot.defaults import Filled
+from scheduler_core.snapshot.defaults import Filled, Note
 
 Key = tuple[str, str, str]  # kind, namespace, name
 
 
-@dataclass(slots=True)
-class Record:
-    """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none. `model`: the
-    first pod of its template; the two differ in the values that pod_templates.py names."""
-
-    kind: str
-    api_version: str
-    namespace: str
-    name: str
-    data: bytes
-    node: str = ""
-    model: Record | None = field(default=None, compare=False)
+class _StoredObject(msgspec.Struct, gc=False):
+    @property
+    def data(self) -> bytes:
+        """The JSON of the object."""
+        raise NotImplementedError
 
     def object(self) -> dict[str, Any]:
         """Return the object as a dict."""
@@ -37,6 +30,77 @@ class Record:
         """Return the name of the scheduler of a pod."""
         spec = _POD.decode(self.data).spec
         return (spec.scheduler_name if spec else None) or DEFAULT_SCHEDULER
+
+
+class ObjectRecord(_StoredObject, gc=False):
+    """One object of the upload that is stored. `data`: its JSON. `node`: of a pod; "" if it has none."""
+
+    kind: str
+    api_version: str
+    namespace: str
+    name: str
+    data: bytes
+    node: str = ""
+    model: ClassVar[None] = None
+
+
+class PodTemplate(NamedTuple):
+    """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `own`: the indices
+    of these values in the text (pod_templates.PodText). `name`, `node`: the place of the pod's name among them, and of
+    its node or None. `model`: its first pod. `says_kind`: whether the text says that it is a pod, and not only where it
+    is. `notes`: about defaults. `dropped`: the data that is not stored, by the keys of redact.NOTES."""
+
+    pieces: list[bytes]
+    own: list[int]
+    name: int
+    node: int | None
+    model: ObjectRecord
+    says_kind: bool
+    notes: list[Note]
+    dropped: Counter[str]
+
+
+class TemplatePod(_StoredObject, gc=False):
+    """A pod of a template that is stored. `values`: its own values, joined by NUL, which take a small part of the
+    memory of its JSON. `model`: the first pod of its template; they differ in the values that pod_templates.py names.
+    """
+
+    template: PodTemplate
+    values: bytes
+
+    @property
+    def kind(self) -> str:
+        return self.template.model.kind
+
+    @property
+    def api_version(self) -> str:
+        return self.template.model.api_version
+
+    @property
+    def namespace(self) -> str:
+        return self.template.model.namespace
+
+    @property
+    def name(self) -> str:
+        return self.values.split(b"\0")[self.template.name].decode()
+
+    @property
+    def node(self) -> str:
+        at = self.template.node
+        return "" if at is None else self.values.split(b"\0")[at].decode()
+
+    @property
+    def model(self) -> ObjectRecord:
+        return self.template.model
+
+    @property
+    def data(self) -> bytes:
+        pieces = self.template.pieces.copy()
+        pieces[1::2] = self.values.split(b"\0")
+        return b"".join(pieces)
+
+
+Record = ObjectRecord | TemplatePod
 
 
 class _ObjectSpec(msgspec.Struct):
