@@ -1,4 +1,5 @@
-"""Answers about a node of a live cluster and the pods that wait for it, and about the quotas of its namespaces."""
+"""Answers about a node of a live cluster and the pods that wait for it, about the quotas of its namespaces, and about
+its NodePools."""
 
 import threading
 from functools import lru_cache
@@ -12,7 +13,7 @@ from scheduler_core.api.text_checks import escaped
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
 from scheduler_core.explain import node_zones
-from scheduler_core.explain.answer import NodeAnswer, Rung
+from scheduler_core.explain.answer import NewNode, NodeAnswer, Rung
 from scheduler_core.explain.node_answer import refusal
 from scheduler_core.explain.node_zones import NodeZones
 from scheduler_core.explain.packed_ladder import unpack
@@ -21,6 +22,9 @@ from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import prepare
+from scheduler_core.stations.node_pools import NodePools
+from scheduler_core.stations.snapshots import surroundings_of
+from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.suggestions.answers import node_answer_now
 from scheduler_core.suggestions.node_demand import Demands, demands_of, summary_of
 
@@ -80,6 +84,19 @@ def quotas_with(cluster: Cluster, key: str) -> QuotaPicture | None:
         return picture_of(simulation.cluster, next((pod for pod in simulation.pending if pod.key == key), None))
 
 
+def new_node_for(cluster: Cluster, key: str) -> NewNode | None:
+    """Return whether a new node of each NodePool takes a pending pod (namespace/name) in the newest stored state; None
+    if no NodePool is known or the pod is not pending there."""
+    simulation = _with_kind(cluster, "NodePool")
+    if simulation is None:
+        return None
+    with _lock:
+        pod = next((pod for pod in simulation.pending if pod.key == key), None)
+        if pod is None or pod.pod.spec.scheduler_name not in simulation.scheduler.profiles:
+            return None
+        return NodePools(simulation, _surroundings(*_now(cluster))).new_node_for(pod)
+
+
 def _with_kind(cluster: Cluster, kind: str) -> Simulation | None:
     """Return the newest stored state of a cluster that has objects of a kind; None if it has none, is too large, or
     cannot be read."""
@@ -109,6 +126,15 @@ def _now(cluster: Cluster) -> tuple[int, int, str, str]:
 def _demands(*now: Any) -> Demands:
     """Return the pods that wait, in the cluster of `_simulation`."""
     return demands_of(_simulation(*now))
+
+
+@lru_cache(maxsize=2)
+def _surroundings(cluster_id: int, version: int, *how: str) -> Surroundings:
+    """Return what Karpenter has and says, with the cluster of `_simulation`."""
+    state = history.checked_state_at(Cluster.everything.get(pk=cluster_id), version)
+    simulation = _simulation(cluster_id, version, *how)
+    extra = [(kind, obj) for kind in ("NodePool", "NodeClaim", "Event") for obj in state.typed(kind)]
+    return surroundings_of((), extra, simulation.cluster, simulation.scheduler.profiles)
 
 
 @lru_cache(maxsize=2)

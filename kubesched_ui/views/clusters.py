@@ -133,6 +133,8 @@ def pod(request: HttpRequest, cluster_id: int, namespace: str, name: str) -> Htt
         return render(request, "cluster_pod.html", unknown, status=404)
     if cluster_context.held_by_quota(context["details"]):
         context["picture"] = node_summaries.quotas_with(found, key)
+    if (context["details"].get("answer") or {}).get("result") == "unschedulable":
+        context["new_node"] = node_summaries.new_node_for(found, key)
     return render(request, "cluster_pod.html", context)
 
 

@@ -34,6 +34,7 @@ from scheduler_core.plugins import PLUGINS
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.described import described, is_described_pod
 from scheduler_core.snapshot.files import read_bytes
+from scheduler_core.stations.node_pools import NodePools
 from scheduler_core.stations.snapshots import missing, others, read_extra, surroundings_of, with_waits
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.suggestions.answers import AlikePods, answers_of
@@ -82,7 +83,7 @@ def _explain(args: argparse.Namespace, data: bytes, out: IO[str]) -> int:
         extra, notes = read_extra(raws)
         around = surroundings_of(objects, extra, simulation.cluster, configuration.schedulers)
         infos = {info.key: info for info in simulation.pending}
-        answers = list(with_waits(answers, pods, infos, around))
+        answers = list(with_waits(answers, pods, infos, around, NodePools(simulation, around)))
     except InputError:
         raise
     except Exception as problem:

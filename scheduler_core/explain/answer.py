@@ -228,6 +228,24 @@ class Stop(Part):
     state: Literal["done", "waiting", "not-needed", "ahead"]
 
 
+class NodePoolAnswer(Part):
+    """Whether a new node of a NodePool would take a pod. `answer`: `yes`, `no`, or `unknown` if its sizes are not known.
+    `text`: why, as a clause. `basis`: what the size of the node was taken from, "" if no size mattered."""
+
+    pool: str
+    answer: Literal["yes", "no", "unknown"]
+    text: str
+    basis: str = ""
+
+
+class NewNode(Part):
+    """What Karpenter would do for a pod. `pools`: in the order in which it tries them. `note`: its own last answer in
+    comparison, or why it leaves the pod out; "" for neither."""
+
+    pools: list[NodePoolAnswer]
+    note: str = ""
+
+
 class Answer(Part):
     """Why a pod was placed on its node, or is pending.
 
@@ -235,7 +253,8 @@ class Answer(Part):
     the ladder, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
     runner-up; `decision`: what singled it out. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
     without a node. `fixes`: for its `workload`; the caller sets both. `station`: where a pod waits that has not
-    started (docs/stations.md), `says`: what is known there, `stations`: its way; set by `stations`.
+    started (docs/stations.md), `says`: what is known there, `stations`: its way, `new_node`: whether one of a NodePool
+    takes it; set by `stations`.
     """
 
     pod: str
@@ -261,3 +280,4 @@ class Answer(Part):
     station: str = ""
     says: list[str] = []
     stations: list[Stop] = []
+    new_node: NewNode | None = None

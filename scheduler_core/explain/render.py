@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.cluster.formatting import count, some
-from scheduler_core.explain.answer import Answer, Fix, NodeObjections, Rung
+from scheduler_core.explain.answer import Answer, Fix, NewNode, NodeObjections, Rung
 
 NODES_LISTED = 8
 
@@ -17,6 +17,8 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield f"{answer.pod}: {answer.sentence}"
     if answer.station != "scheduler":
         yield from (f"  {text}" for text in answer.says)
+    if answer.new_node is not None:
+        yield from (f"  {line}" for line in new_node_lines(answer.new_node))
     for rung in answer.ladder:
         changes = "never" if rung.changes is None else "now" if not rung.changes else count(rung.changes, "change")
         yield f"  {changes}: {rung.text}: {some(rung.nodes, NODES_LISTED)}{_more(rung)}"
@@ -36,6 +38,14 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from (f"    {line}" for line in fix_lines(answer.fixes))
     if answer.message:
         yield f"  Event: {answer.message}"
+
+
+def new_node_lines(new_node: NewNode) -> Iterator[str]:
+    """Yield whether a new node of each NodePool takes a pod."""
+    for one in new_node.pools:
+        yield f"New node of NodePool {one.pool}: {one.answer}: {one.text}{f' ({one.basis})' if one.basis else ''}"
+    if new_node.note:
+        yield new_node.note
 
 
 def fix_lines(fixes: Iterable[Fix]) -> Iterator[str]:

@@ -152,18 +152,34 @@ class AdmissionCheck(Object):
 # ---- autoscalers
 
 
+class NodeClassReference(Struct):
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
 class NodeTemplateSpec(Struct):
     taints: list[Taint] = []
     startup_taints: list[Taint] = []
     requirements: list[Requirement] = []
+    node_class_ref: NodeClassReference | None = None
+
+
+class NodeTemplateMetadata(Struct):
+    labels: dict[str, str] = {}
 
 
 class NodeTemplate(Struct):
+    metadata: NodeTemplateMetadata = msgspec.field(default_factory=NodeTemplateMetadata)
     spec: NodeTemplateSpec = msgspec.field(default_factory=NodeTemplateSpec)
 
 
 class NodePoolSpec(Struct):
+    """`replicas`: of a pool with a fixed number of nodes."""
+
     limits: Quantities = {}
+    weight: int | None = None
+    replicas: int | None = None
     template: NodeTemplate = msgspec.field(default_factory=NodeTemplate)
 
 
@@ -178,6 +194,8 @@ class NodePool(Object):
 
 class NodeClaimStatus(ConditionStatus):
     node_name: str = ""
+    capacity: Quantities = {}
+    allocatable: Quantities = {}
 
 
 class NodeClaim(Object):

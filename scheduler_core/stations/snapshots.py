@@ -21,6 +21,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.stations import engine
 from scheduler_core.stations.creation import missing_pods
 from scheduler_core.stations.extra_kinds import extra_kind
+from scheduler_core.stations.node_pools import NodePools
 from scheduler_core.stations.resource_quotas import ResourceQuotaUse
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.waits import NOT_CREATED
@@ -125,9 +126,10 @@ def with_waits(
     pods: Mapping[str, Pod],
     infos: Mapping[str, PodInfo],
     around: Surroundings,
+    node_pools: NodePools,
     wanted: str = "",
 ) -> Iterator[AlikePods]:
-    """Add where the pods wait, and yield the answers, each with its other pods. Pods of one answer that wait for
+    """Add where the pods wait and whether new nodes take them, and yield the answers, each with its other pods. Pods of one answer that wait for
     different things get answers of their own, at most MOST_PARTS of them: further pods have none. `wanted`: a pod
     that has one in any case."""
     for alike in found:
@@ -141,6 +143,8 @@ def with_waits(
                 answer = replace(alike.answer, pod=key)
                 engine.apply(wait, answer)
                 answer.stations = engine.strip_of(pods[key], wait, around) if key in pods else []
+                if key in infos and answer.result == "unschedulable":
+                    answer.new_node = node_pools.new_node_for(infos[key])
                 parts[wait_key] = AlikePods(answer, unfixable=wait is not None and engine.is_unfixable(wait))
         yield from parts.values()
 
@@ -156,5 +160,5 @@ def waits_of_run(
     nodes = (entry.node for entry in cluster.nodes.entries.values() if entry.node is not None)
     owners = (*cluster.replica_sets.values(), *cluster.stateful_sets.values())
     around = surroundings_of((*pods.values(), *nodes, *owners), extra, cluster, simulation.scheduler.profiles)
-    parts = with_waits(found, pods, infos, around, wanted)
+    parts = with_waits(found, pods, infos, around, NodePools(simulation, around), wanted)
     return [AlikePods(alike.answer, [alike.answer.pod, *alike.pods], alike.unfixable) for alike in parts]

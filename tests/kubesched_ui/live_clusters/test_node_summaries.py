@@ -1,6 +1,7 @@
-"""What pages say of a node and of the quotas of a live cluster."""
+"""What pages say of a node, the quotas and the NodePools of a live cluster."""
 
 import json
+import re
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db
 def _forget() -> None:
     node_summaries._simulation.cache_clear()  # databases of tests use the same numbers again
     node_summaries._demands.cache_clear()
+    node_summaries._surroundings.cache_clear()
 
 
 def test_the_page_of_a_node_says_what_it_is_to_the_pending_pods(client: Client) -> None:
@@ -59,3 +61,28 @@ def test_the_page_of_a_pod_that_a_quota_holds_back_draws_the_quotas(client: Clie
     assert f"quota of {waiting.key}" in text
     other = client.get(f"/clusters/{cluster.pk}/pods/default/waiting-1/").content.decode()
     assert "ElasticQuotas" not in other, "another answer"
+
+
+def test_the_page_of_a_pending_pod_says_whether_a_new_node_of_a_pool_takes_it(client: Client) -> None:
+    """Only while the answer is that no node takes it; the NodePools are those of the stored state."""
+    taint = {"key": "<b>gpu</b>", "effect": "NoSchedule"}
+    pools = [
+        {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": name, "uid": name},
+            "spec": {"template": {"spec": {"taints": taints}}},
+        }
+        for name, taints in (("general", []), ("gpu", [taint]))
+    ]
+    cluster = live_cluster(more=pools)
+    address = f"/clusters/{cluster.pk}/pods/default/waiting-0/"
+    assert "Would a new node take it?" not in client.get(address).content.decode()
+    details = {"answer": {"pod": "default/waiting-0", "result": "unschedulable", "sentence": ""}}
+    PendingPod.objects.filter(cluster=cluster, key="default/waiting-0").update(details=details)
+    page = client.get(address).content.decode()
+    text = " ".join(re.sub(r"<[^>]*>", " ", page.partition("Would a new node take it?")[2]).split())
+    assert text.startswith(
+        "unknown general : its taints, requirements and limits allow the pod; no node of it is known"
+    )
+    assert "no gpu : the pod does not tolerate its taint &lt;b&gt;gpu&lt;/b&gt;:NoSchedule" in text
