@@ -141,7 +141,7 @@ def _fits(step: Step, found: StepFields) -> bool:
     rows = (
         len(found.options) <= MAX_ROWS and len(found.mistakes) <= MAX_ROWS and all(text for text, *_ in found.options)
     )
-    return rows and not any("\n" in text for text in [*lists, *short]) and all(lists)
+    return rows and step.picture is None and not any("\n" in text for text in [*lists, *short]) and all(lists)
 
 
 def posted(form: Any) -> StepFields:
