@@ -20,7 +20,7 @@ from benchmarks.processes import quantile
 from benchmarks.product import running
 from tests.deployment.client import Browser
 
-LESSON = "/learn/02-requests-and-allocatable/1/"
+LESSON = "/learn/requests-and-allocatable/1/"
 PATIENCE_S = 60.0
 
 
@@ -56,7 +56,7 @@ async def lead(teacher: Browser, page: str, url: str, students: list[str], steps
 def measure(students: int = 200, steps: int = 5) -> Iterator[dict[str, Any]]:
     with running() as product:
         teacher = Browser(product.address)
-        shown = teacher.form(LESSON, "room/", name="")[2]
+        shown = teacher.form(LESSON, "class/")[2]
         found = [re.search(pattern, shown) for pattern in (r"/classes/[\w-]{43}/", r"/join/(\w{8})/")]
         assert found[0]
         assert found[1]

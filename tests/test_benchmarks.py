@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.urls import resolve
 
+from benchmarks import live_class
 from benchmarks.__main__ import main
+from kubesched_ui.lessons import catalog
 
 WAITING = """
 import time
@@ -51,3 +54,11 @@ def test_a_terminated_benchmark_stops_what_it_started(tmp_path: Path, checkout: 
         process.terminate()
         assert process.stdout.read() == "stopped\n"
     assert process.returncode == 143
+
+
+def test_the_class_begins_with_a_lesson_of_the_course() -> None:
+    opened = resolve(f"{live_class.LESSON}class/")
+    assert opened.url_name == "lesson-class"
+    lesson = catalog.lesson(opened.kwargs["name"])
+    assert lesson is not None
+    assert lesson.name == opened.kwargs["name"], "not an address of an earlier version"
