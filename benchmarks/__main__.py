@@ -11,8 +11,6 @@ this table, heading -> format of a row:
 * `head()`: text above the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import json

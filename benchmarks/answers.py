@@ -4,8 +4,6 @@ A row for each version: milliseconds of processor time by cause of one workload 
 the medians of the repetitions. --before measures a commit of the repository as well, by turns.
 """
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

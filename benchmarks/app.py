@@ -3,8 +3,6 @@
 A client on the same machine reads the log of the run over a websocket meanwhile, as a browser does.
 """
 
-from __future__ import annotations
-
 import statistics
 import threading
 import time

@@ -3,8 +3,6 @@
 With --snapshots, the pods of the snapshots in a folder are scheduled again. --quick: a tenth of the pods, one run.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import statistics

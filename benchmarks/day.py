@@ -4,8 +4,6 @@
 application executes it as a worker does, in a database of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import resource
 import time

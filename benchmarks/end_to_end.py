@@ -8,8 +8,6 @@ event is stored. A row for each workload and number of nodes has the median of t
 to that of the busier of the two processes of a run: the ratio on two idle processors. It also holds on a busy machine.
 """
 
-from __future__ import annotations
-
 import resource
 import statistics
 import time

@@ -6,8 +6,6 @@ in a second; how long changes take until they are stored and until they are anal
 to compute the state at a moment. --update measures both databases.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -7,8 +7,6 @@ other processes), bytes received since the page was opened, and of the frames un
 many, frames a second (median), and how many took longer than at 55 a second.
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 import time

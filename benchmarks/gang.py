@@ -5,8 +5,6 @@ TopologyAwareWorkloadScheduling, over ten zones with free resources. `gates`: al
 `preempts`: WorkloadAwarePreemption in a full cluster with --movable pods that may be evicted.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

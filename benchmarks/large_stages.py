@@ -4,8 +4,6 @@ For a busy machine, on which seconds of the clock say little. A row for each sta
 process and of the one that it starts, and the peak MB of both. Modules are loaded before, as in the product.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import resource

@@ -6,8 +6,6 @@ change on the server to its arrival, while the server makes --changes changes of
 --update measures an API server that sends the list with the watch (1.36) and one that is listed in pages (1.33).
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

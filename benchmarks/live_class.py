@@ -4,8 +4,6 @@ Students join with the form and keep a websocket, as a browser does. The delay e
 the step arrives.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -10,8 +10,6 @@ page that draws almost nothing: the maximum of this machine at that time. `rende
 without a GPU.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Processes that benchmarks start, and what /proc says of them."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The product that a benchmark starts: its processes, or its code in this process."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -5,8 +5,6 @@ pages and API URLs from several threads, and deletes all that it created. After 
 are measured. A row for each round, and one with the change from the second to the last third of the rounds.
 """
 
-from __future__ import annotations
-
 import random
 import statistics
 import threading

@@ -4,8 +4,6 @@
 `later_worker`: until a worker answers as well.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections import defaultdict

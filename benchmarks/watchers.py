@@ -7,8 +7,6 @@ consecutive, in and between messages. Event numbers of the progress (/ws/runs/{i
 comes when all sockets are closed. --plain: do not ask for compression. --gaps: the address has pod=.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

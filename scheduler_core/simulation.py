@@ -3,8 +3,6 @@
 for trace in Simulation(objects, release="1.34").run(): ...
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ The result depends on nothing else, so that --check can compare it with the comm
 --update resolves the versions of `scripts/codemirror/package.json` anew and writes the lock file first.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

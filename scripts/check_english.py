@@ -6,8 +6,6 @@ Prints `file:line: [marker] text` for each hit and exits with 1 if there is any.
 plain technical English does not need. Text in backticks, URLs and CSS selectors are not checked.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -7,8 +7,6 @@ table with the date; --update replaces the table of the document. Exit code 1 if
 platform.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import os

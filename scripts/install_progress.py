@@ -3,8 +3,6 @@
 It needs only the standard library. If pip fails, its output is printed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -7,8 +7,6 @@ package counts: older releases add the API versions that are gone since. The tag
 the JSON name of each field, and the types say when an empty value is written.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -7,8 +7,6 @@ The wheel carries the OpenAPI description of each release as JSON schemas, 72 MB
 install for the types of one release.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -8,8 +8,6 @@ machine it runs on: `.github/workflows/release.yml` builds each. REPOSITORY: its
 the archives.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

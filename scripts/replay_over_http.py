@@ -6,8 +6,6 @@ Writes the same lines as `python -m scheduler_core replay CASES`, so the two can
 the expected decisions. Exit code 1 when a case could not be run. Scenarios are deleted again.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

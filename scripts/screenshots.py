@@ -7,8 +7,6 @@ Starts the product with its own data, uploads the clusters of the browser tests,
 dozen pages side by side. Prints the errors of page scripts; exit code 1 if there are any.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import sys

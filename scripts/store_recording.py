@@ -6,8 +6,6 @@ Writes a database, the API responses about its runs, and a backup, named after t
 tests/kubesched_ui/event_log/stored/README.md says when to run it.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -7,8 +7,6 @@ requests per operation (default 100). PHASES: of Schemathesis' examples, coverag
 code 1: something was found.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -7,8 +7,6 @@ default. Prints a JSON line per day. Exit code 1: something was found. `full` ne
 mount; otherwise it is skipped with a remark. tests/deployment/ has a sample.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

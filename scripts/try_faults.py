@@ -7,8 +7,6 @@ with the sentence, and then the numbers by kind. --show also prints the other se
 named.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -9,8 +9,6 @@ per kill, and one with the results. Exit code 1: there are problems. It keeps tw
 tests/deployment/test_machines.py runs a sample.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -9,8 +9,6 @@ kind. Everything runs in this process, in a temporary database (or in DATABASE_U
 each kind is printed once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import gzip

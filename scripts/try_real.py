@@ -7,8 +7,6 @@ configuration with a small cluster, unchanged and, if plugins are missing, witho
 process, in a temporary database. Exit code 1: some results differ.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import json

@@ -9,8 +9,6 @@ date. Prints a JSON line per kill, and one with shortest, median and longest sec
 back after `--minutes`, or was killed by a watchdog. It needs root and control groups (version 1 or 2).
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

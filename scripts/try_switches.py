@@ -7,8 +7,6 @@ those of the newer release first, until one is decided differently in any field.
 the case; the behaviours that no case notices come last. Exit code 1: they are not those of UNNOTICED.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 import time

@@ -7,8 +7,6 @@ and replays the named causes of differences. Prints the number of pods that each
 interrupted, and every difference without a sufficient cause. Exit code 1: there is one.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ It reads items from a pipe and ends with its follower. It changes no history, so
 begins with the current objects.
 """
 
-from __future__ import annotations
-
 import logging
 import queue
 import threading

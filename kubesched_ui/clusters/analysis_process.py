@@ -1,7 +1,5 @@
 """An analysis process as its follower sees it: started, fed with items, and replaced if it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

@@ -4,8 +4,6 @@ The follower stores rows and sends notices; the page fetches itself again (stati
 its cluster followed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator

@@ -5,8 +5,6 @@
 One event loop reads all kinds; one thread writes batches to the database.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

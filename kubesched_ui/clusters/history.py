@@ -6,8 +6,6 @@ of their resourceVersion; those of different kinds are in the order of their arr
 resourceVersion of each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 

@@ -4,8 +4,6 @@ A frame is its length in 4 bytes and a msgpack array. Objects are the JSON of th
 the parts that many pods have in common (live/decode.py).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO

@@ -4,8 +4,6 @@ It is separate from the analysis of pending pods, because a decision takes longe
 is checked only when all kinds are known beyond it (live/ordering.py).
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The lease of a cluster: of several followers on several hosts, only the one that holds it may write."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from typing import Any
 

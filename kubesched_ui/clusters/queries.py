@@ -3,8 +3,6 @@
 Each function returns rows and values of what the follower and its analysis process stored. None contacts a cluster.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -4,8 +4,6 @@ The changes that the last process had not judged are in the stored history. With
 be in no outcome.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterator
 

@@ -6,8 +6,6 @@ On a slow machine a process takes minutes to start, and longer if others start a
 after another, and the time limit for heartbeats counts from the first one. It doubles each time that it is exceeded.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

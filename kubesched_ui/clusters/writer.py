@@ -5,8 +5,6 @@ are exactly the changes up to `Cluster.versions`, whatever process is killed: th
 marks a gap if the server no longer has the changes.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

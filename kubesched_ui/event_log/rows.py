@@ -1,7 +1,5 @@
 """Row types of the event log, shared by the code that creates rows and the code that writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Experiment documents of the application: their scenarios are stored ones that the user may see."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -4,8 +4,6 @@ The seconds are the mean of the latest cells of the same question and scenario. 
 estimate of a run (`runs/estimate.py`) and from how many runs a cell needs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

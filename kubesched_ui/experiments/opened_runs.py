@@ -1,8 +1,6 @@
 """Cells opened as runs: a run with the settings of a cell, and forks of it with the changes of the cell and with what
 the cell does besides its run (`scheduler_core.experiments.cell_runs`)."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict
 from typing import Any

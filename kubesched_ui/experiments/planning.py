@@ -4,8 +4,6 @@ Each step is a transaction that checks the lease first. So a worker that was los
 another worker that repeats a step neither stores a cell twice nor counts one twice.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from itertools import islice

@@ -3,8 +3,6 @@
 Experiments whose round is to be planned or summarised are first. Then users take turns cell by cell (work/turns.py).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from django.db import transaction

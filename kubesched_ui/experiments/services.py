@@ -1,7 +1,5 @@
 """Operations on experiments: create, wake workers, cancel, recover after the loss of a worker."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

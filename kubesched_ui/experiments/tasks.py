@@ -1,7 +1,5 @@
 """Celery task of experiments: plans rounds, computes cells and summarises."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Changes one field of a lesson's scenario, or applies a command to it, and simulates the lesson's runs again."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

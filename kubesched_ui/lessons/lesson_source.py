@@ -3,8 +3,6 @@
 Each part keeps its lines until it is replaced, so forms lose nothing that they do not show.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The stored text is a lesson file without `scenario`; its scenario is the stored 
 it can be imported, or become a lesson of the course.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from datetime import datetime

@@ -6,8 +6,6 @@ Students connect to /ws/classes/CODE?version=N and are identified by a cookie; t
 See docs/live-classes.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from urllib.parse import parse_qs
 

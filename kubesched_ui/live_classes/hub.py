@@ -3,8 +3,6 @@
 Messages are encoded once per change. A socket always sends the newest messages and skips older ones.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

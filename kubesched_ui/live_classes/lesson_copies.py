@@ -4,8 +4,6 @@ Users write these lessons, so a worker process computes what a class shows of th
 caches the results.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Scripts that complete `kubesched` in bash and zsh: commands, options, their choices, and files."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The owner of rows, and which rows the current viewer may see."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Limits of users, and how long what they store is kept."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.utils import timezone

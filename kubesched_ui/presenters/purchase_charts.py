@@ -1,7 +1,5 @@
 """Charts of the question buy: prices against the bound, and the bought nodes by type."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One websocket: it is accepted, counted, joined to its topic, streamed to, ended for one reason, and closed."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -4,8 +4,6 @@ The worker writes events to the database and sends notices. This process reads t
 all their sockets (hub.py). Each socket of a log then reads what it has not sent yet.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import deque

@@ -6,8 +6,6 @@ fields of a request, and those below `basic` of a device.
 Source: k8s.io/api (resource/v1, v1beta1, v1beta2), with the limits of types.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

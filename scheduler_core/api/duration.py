@@ -1,7 +1,5 @@
 """Parses and formats durations and times: `90`, `90s`, `1.5h`, `1h30m` and `250ms` are accepted."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -5,8 +5,6 @@ Source: the OpenAPI description of Kubernetes 1.37 (`fields.txt`), for the kinds
 that older versions of their groups have. Kinds of other groups with the same name have their group in the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache

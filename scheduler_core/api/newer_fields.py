@@ -4,8 +4,6 @@ Source: k8s.io/api of 1.37 (core, batch, resource, scheduling) and the feature g
 no field for the scheduler that 1.38 changes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ result is a valid struct, or an InputError that names the object and the field.
 Source: k8s.io/api (core/v1, policy/v1, storage/v1, scheduling/v1, apps/v1).
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import functools

@@ -1,7 +1,5 @@
 """Edits of objects as kubectl makes them: merge patches, cordons, taints. Each function returns a new object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any

@@ -6,8 +6,6 @@ Source: sigs.k8s.io/scheduler-plugins (apis/scheduling/v1alpha1), k8stopologyawa
 diktyo-io/appgroup-api, diktyo-io/networktopology-api, sigs.k8s.io/security-profiles-operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

@@ -1,7 +1,5 @@
 """Text of selectors, and the requirements that a node does not meet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from scheduler_core.api import selectors

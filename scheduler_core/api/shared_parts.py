@@ -3,8 +3,6 @@
 Such parts must not be changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ NUL characters are refused: PostgreSQL cannot store them, and no name or label o
 characters and marks that change the direction of text are shown as escapes.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -7,8 +7,6 @@ Workload objects are ignored, because the scheduler uses only PodGroups.
 Source: k8s.io/api/scheduling/v1alpha2, v1beta1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -11,8 +11,6 @@ Assumed pods already count on their node. They never expire, as with upstream's 
 Source: pkg/scheduler/backend/cache/interface.go, cache.go.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from scheduler_core.cluster.change_log import ASSUMED, BOUND

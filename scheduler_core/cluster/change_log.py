@@ -1,7 +1,5 @@
 """The journal of changes in a cluster, from which earlier states can be reconstructed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

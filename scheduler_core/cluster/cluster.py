@@ -1,7 +1,5 @@
 """The cluster state of the scheduler: the node table, the pods on it, and the objects that plugins look up."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar

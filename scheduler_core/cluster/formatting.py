@@ -1,7 +1,5 @@
 """Formats quantities, lists and phrases as readable text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from decimal import ROUND_DOWN, ROUND_UP, Decimal

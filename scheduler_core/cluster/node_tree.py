@@ -3,8 +3,6 @@
 Source: pkg/scheduler/backend/cache/node_tree.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """A store of objects of one kind by key, with change notifications."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -8,8 +8,6 @@ Selectors and classes find each other by labels: a selector that requires one of
 with the classes that have one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 

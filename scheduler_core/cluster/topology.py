@@ -1,7 +1,5 @@
 """A node label as a column, and sums by label value, for topology keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rows of nodes whose pods changed, so that a cached column is updated only on these rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

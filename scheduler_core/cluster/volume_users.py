@@ -3,8 +3,6 @@
 Source: pkg/scheduler/framework/types.go (NodeInfo.PVCRefCounts), pkg/scheduler/backend/cache/snapshot.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
 from scheduler_core.api.objects import Volume, VolumeAttachment

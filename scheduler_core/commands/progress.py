@@ -1,7 +1,5 @@
 """Progress on a terminal, for commands that take long."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -4,8 +4,6 @@ Other pending pods are absent, and pods that the run reschedules are on their no
 is then the direct effect of the release; it does not follow from the placement of another pod.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

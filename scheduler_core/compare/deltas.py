@@ -1,7 +1,5 @@
 """The differences between the inputs of two runs, each of which can be applied to the first run separately."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher

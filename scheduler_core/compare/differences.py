@@ -1,7 +1,5 @@
 """Differences between the settings and initial objects of two runs, field by field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any

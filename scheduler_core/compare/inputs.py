@@ -1,7 +1,5 @@
 """The inputs of a run, which can be run again with changes, and the outcomes of pods in such a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Metrics of two runs at their ends: utilisation of nodes and unusable resources."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One of the two compared runs, with the outcomes of its pods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

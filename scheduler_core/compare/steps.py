@@ -8,8 +8,6 @@ Differences are ranked: a verdict explains more than a score, a score more than 
 explains nothing. Which nodes were evaluated is never the first difference, since it follows from earlier cycles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

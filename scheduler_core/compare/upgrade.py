@@ -8,8 +8,6 @@ A changed pod is `direct` if it also changes when it is scheduled alone on the c
 follow from the placement of other pods.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/apis/config (types.go of 1.16), cmd/kube-scheduler/app/options.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@
 Source: pkg/scheduler/factory (plugins.go, factory.go), pkg/scheduler/algorithmprovider/defaults.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/algorithmprovider/defaults, pkg/scheduler/factory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

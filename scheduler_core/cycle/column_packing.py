@@ -2,8 +2,6 @@
 value in the smallest integers that hold them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

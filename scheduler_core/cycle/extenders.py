@@ -8,8 +8,6 @@ Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1 (types.go: 
 case).
 """
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.parse
 import urllib.request

@@ -11,8 +11,6 @@ records every plugin result; plugins do not know about it.
 Source: pkg/scheduler/schedule_one.go.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A batch contains the parts that its cycles share once, and is deflated as a whol
 that it takes alone, and it is decoded from its batch. Only cycles with shared parts can be in a batch.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go: validateDeviceRequest).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allo
 createNodeSelector).
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (isClaimReadyForBinding, isClaimTimeout).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from scheduler_core.api.devices import AllocatedDevice, ResourceClaim

@@ -5,8 +5,6 @@ hidden key; only equality and these functions are useful on them. Source: k8s.io
 semverlib.go).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

@@ -4,8 +4,6 @@ Source: staging/src/k8s.io/dynamic-resource-allocation/resourceclaim, pkg/schedu
 (foreachPodResourceClaim).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 

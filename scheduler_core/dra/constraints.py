@@ -4,8 +4,6 @@ Constraints only become stricter as devices are added, so a search may stop at t
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal (allocator_stable.go, constraint.go).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scheduler_core.api.devices import DeviceAttribute, DeviceConstraint

@@ -3,8 +3,6 @@
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating (consumable_capacity.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from scheduler_core.api import quantity

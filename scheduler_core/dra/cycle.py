@@ -1,7 +1,5 @@
 """The claims of one pod in a scheduling cycle: the nodes where they can be allocated, and the devices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -3,8 +3,6 @@
 `node_report` returns plain data for pages and for explanation trees. It changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import msgspec

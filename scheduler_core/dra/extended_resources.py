@@ -6,8 +6,6 @@ its own claim for the pod, with a request for each container. The content of thi
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (extendeddynamicresources.go, extended).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

@@ -4,8 +4,6 @@ Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incub
 checkAvailableCounters).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from scheduler_core.dra.consumable_capacity import Consumed

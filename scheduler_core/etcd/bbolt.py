@@ -3,8 +3,6 @@
 Source: go.etcd.io/bbolt, internal/common (page.go, meta.go, bucket.go).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple

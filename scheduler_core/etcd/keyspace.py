@@ -3,8 +3,6 @@
 Source: etcd, server/storage/mvcc (revision.go, kvstore.go) and api/mvccpb/kv.proto.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

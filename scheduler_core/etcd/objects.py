@@ -1,7 +1,5 @@
 """The objects of a cluster in a database of etcd: a snapshot, or the file of a member."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

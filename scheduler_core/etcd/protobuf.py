@@ -6,8 +6,6 @@ field without a name is inlined: its fields belong to the message itself. `scrip
 Source: apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, and the protobuf encoding (protobuf.dev).
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Callable, Iterator

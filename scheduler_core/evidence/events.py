@@ -6,8 +6,6 @@ An event of a component that is not a scheduler is never taken for a message of 
 Upstream: pkg/printers/internalversion/printers.go (printEvent), kubectl/pkg/cmd/events/event_printer.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ Source: k8s.io/klog/v2/internal/serialize (KVListFormat), internal/buffer (Forma
 k8s.io/component-base/logs/json/json.go.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -8,8 +8,6 @@ by a watch of its own.
 A snapshot of the end of the log becomes a recording: its pods arrive, are bound and are nominated as the log says.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

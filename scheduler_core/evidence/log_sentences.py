@@ -1,7 +1,5 @@
 """Sentences about a log of kube-scheduler, for terminals and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scheduler_core.cluster.formatting import count, some

@@ -1,7 +1,5 @@
 """Recognizes a file that is no cluster but shows what a scheduler did, and says what it shows and what it cannot."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from scheduler_core.cluster.formatting import count

@@ -8,8 +8,6 @@ Sources: simkube docs/ref/trace-files.md (version 2, and version 1 without a num
 pkg/apis/action/v1alpha1/resource_patch_types.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 

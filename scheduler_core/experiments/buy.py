@@ -6,8 +6,6 @@ scores. Constraints outside the model can leave pods pending in either run; node
 They only make a set dearer, so the bound stays valid.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ equal pods never keep each other off other nodes, the order of placement does no
 pod at once, until none fits (`_fill`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

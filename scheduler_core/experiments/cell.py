@@ -1,7 +1,5 @@
 """A cell of an experiment: one computation, and its result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ between variants is clear if the seeds do not explain it: for some two variants,
 lowest value of the other.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

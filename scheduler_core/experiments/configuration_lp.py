@@ -11,8 +11,6 @@ Farley, "A note on bounding a class of linear programming problems, including cu
 Research 38 (1990).
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Source: pkg/registry/core/pod/rest/eviction.go (canIgnorePDB, checkAndDecrement)
 pkg/controller/disruption/disruption.go (getExpectedPodCount, countHealthyPods, updatePdbStatus).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

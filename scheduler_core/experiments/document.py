@@ -4,8 +4,6 @@ docs/experiments.md describes the format. These structs have what all questions 
 each question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product

@@ -5,8 +5,6 @@ Nodes are columns, so placing all pods of a shape is one step: O(shapes x nodes 
 Source: Johnson, "Near-optimal bin packing algorithms", 1973.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

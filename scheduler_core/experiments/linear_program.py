@@ -1,7 +1,5 @@
 """Linear and integer programs of HiGHS, which minimise. Columns are at least 0."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 

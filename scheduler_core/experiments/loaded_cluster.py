@@ -1,7 +1,5 @@
 """The cluster of a cell at the end of its run, from which any number of continuations begin."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scheduler_core.cycle.trace import CycleTrace

@@ -1,7 +1,5 @@
 """Whether pods elsewhere can change if a node takes a pod, and so whether the order of placements matters."""
 
-from __future__ import annotations
-
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.framework.runtime import Framework

@@ -1,7 +1,5 @@
 """Runs an experiment in the processes of one machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

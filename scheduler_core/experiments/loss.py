@@ -1,7 +1,5 @@
 """The question loss: which node may be drained, and which node, node group or zone may be lost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Whether a pod fits is always decided by the plugins of the profile. The lower bo
 that have to leave some node until its free resources suffice: O(nodes + pods) for each pending pod.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

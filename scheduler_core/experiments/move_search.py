@@ -5,8 +5,6 @@ that time. `search_moves` combines two searches by number of moves: `move_chains
 `move_states` explores all states of the cluster (`move_board`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from scheduler_core.experiments.move_board import UNREACHABLE, Board, OutOfEffort, PodMove

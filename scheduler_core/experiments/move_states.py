@@ -7,8 +7,6 @@ exponential in the number of moves, so `Board.spend` ends the search.
 Source: Hart, Nilsson, Raphael, "A formal basis for the heuristic determination of minimum cost paths", 1968.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Moves: the fewest moves of running pods after which a pending pod, or a gang, fits, and what they cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

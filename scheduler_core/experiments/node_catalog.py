@@ -1,7 +1,5 @@
 """Node types that could be bought: new nodes of a type, with the pods that its DaemonSets put there."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ that have a controller are created again under the same name, and the scheduler 
 Source: staging/src/k8s.io/kubectl/pkg/drain (filters.go), pkg/controller/podgc.
 """
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence

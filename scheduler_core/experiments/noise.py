@@ -7,8 +7,6 @@ outcomes: 0 bits if it is always the same, 1 bit for two equally frequent nodes.
 Source: Shannon, "A Mathematical Theory of Communication", 1948, section 6.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

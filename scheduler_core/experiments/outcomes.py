@@ -1,7 +1,5 @@
 """Outcomes of the pods of a cell, and structs packed into a text of some bytes for each pod."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Mapping

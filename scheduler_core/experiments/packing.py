@@ -8,8 +8,6 @@ the largest factor on all nodes. Neither needs to be monotone, so the size found
 Source: Verma, Korupolu, Wilkes, "Evaluating job packing in warehouse-scale computing", CLUSTER 2014.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Parameters of the questions: the section of an Experiment document that has the name of its question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 

@@ -7,8 +7,6 @@ offer, whose bound also limits the value of the patterns that were not found.
 Source: Gilmore and Gomory, "A linear programming approach to the cutting-stock problem", Operations Research 9 (1961).
 """
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,7 +1,5 @@
 """Copies of a pod: the pod that a document describes, and further pods like it with their own claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

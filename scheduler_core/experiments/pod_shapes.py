@@ -5,8 +5,6 @@ its own kind on a node, and the verdicts of plugins that only become stricter wh
 topology spread, is outside, so every way to place the pods is also one in the model.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The modules, in the order of a purchase: `purchase_model` (offers and patterns),
 packing). Existing nodes of too many kinds are pooled for the bound, and filled before nodes are bought.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A caller plans the cells, computes them in any order and in any process, asks fo
 and then summarises. `local_run` does this in one process; kubesched_ui.experiments distributes the cells to workers.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar

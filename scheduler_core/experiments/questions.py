@@ -3,8 +3,6 @@
 docs/experiment.schema.json is the JSON schema of documents, generated from these questions.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, cast
 
 import msgspec

@@ -1,7 +1,5 @@
 """Runs a cell, in a single pass or in virtual time, without a recording, and computes its metrics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

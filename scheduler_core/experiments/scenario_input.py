@@ -1,7 +1,5 @@
 """The scenario of a cell: its objects, and the run of a cell on them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ taint (by default after five minutes), and controllers create pods again. A kube
 deletion: evicted pods stay terminating, and a StatefulSet waits for them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

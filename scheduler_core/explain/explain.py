@@ -1,7 +1,5 @@
 """Converts a recorded cycle to its explanation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

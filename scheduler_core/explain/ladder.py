@@ -4,8 +4,6 @@ Each verdict of each plugin on a node is an obstacle (`framework.causes`). Nodes
 the classes are ordered by the effort that their obstacles take together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

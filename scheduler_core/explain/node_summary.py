@@ -1,7 +1,5 @@
 """Explains in one sentence what a node is to the pods that wait: which fit there now, or what keeps them away."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

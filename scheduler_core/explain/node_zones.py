@@ -3,8 +3,6 @@
 The rules are those of NodeResourceTopologyMatch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

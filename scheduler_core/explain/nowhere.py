@@ -1,7 +1,5 @@
 """Explains in two sentences why a pod has no node: the nearest nodes first, then the others by number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A ladder with all nodes in a few bytes: one for each node, deflated."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Sequence
 

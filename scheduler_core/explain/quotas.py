@@ -3,8 +3,6 @@
 The quantities are those that CapacityScheduling counts.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from scheduler_core.cluster.cluster import Cluster

@@ -4,8 +4,6 @@ Each action reads the fields of a form and the objects as they are at the timepo
 InputError and name the object and the field.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar

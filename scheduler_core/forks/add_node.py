@@ -1,7 +1,5 @@
 """Nodes like existing ones, to add to a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 

@@ -18,8 +18,6 @@ One change is a JSON object with one key:
 time, the simulated API server changes objects, with the same operations (`virtual_time/scenario.py`).
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any

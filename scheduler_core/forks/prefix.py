@@ -1,7 +1,5 @@
 """The shared beginning of a fork: the recording before a cycle, and a recorder that continues it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Replaces the scheduler of a running cluster: settings change from a timepoint on, everything else is unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The stages of a forked run: its changes, and the cycle or second at which each is applied."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

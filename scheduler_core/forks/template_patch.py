@@ -3,8 +3,6 @@
 Source: the patchMergeKey tags of k8s.io/api/core/v1/types.go; a list without one is replaced as a whole.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

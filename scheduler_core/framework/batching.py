@@ -6,8 +6,6 @@ node. The stored nodes are valid only for the next attempt of the same profile.
 Source: pkg/scheduler/framework/runtime/batch.go. Its age limit of 500 ms is never reached in virtual time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

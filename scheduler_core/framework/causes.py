@@ -1,7 +1,5 @@
 """Why a pod has no node: the kinds of causes (docs/answers.md), and the obstacles that plugins state."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A class may be columnar (scheduler_core.framework.interface) or evaluate one nod
 (scheduler_core.framework.per_node).
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -14,8 +14,6 @@ A class with `filter_node` is a Filter plugin, one with `score_node` a Score plu
 slow: about ten thousand nodes per second. A columnar plugin (scheduler_core.framework.interface) has no such limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar

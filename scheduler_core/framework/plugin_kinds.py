@@ -1,7 +1,5 @@
 """The kinds that plugins of scheduler-plugins read: which a configuration needs, and which a cluster has in vain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The known state of the cluster for the details of a rejection, without the pod itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -5,8 +5,6 @@ Two pods with equal signatures have the same feasible nodes and the same scores,
 Source: k8s.io/kube-scheduler/framework (signers.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

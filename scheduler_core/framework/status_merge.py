@@ -3,8 +3,6 @@
 Upstream: PluginToStatus.Merge (pkg/scheduler/framework/interface.go, up to 1.25).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

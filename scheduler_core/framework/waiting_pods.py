@@ -3,8 +3,6 @@
 Source: pkg/scheduler/framework/runtime/waiting_pods_map.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ share between nodes (upstream's predicate metadata); it never rejects a pod. Sou
 pkg/scheduler/core/generic_scheduler.go (podFitsOnNode, addNominatedPods).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@
 Source: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

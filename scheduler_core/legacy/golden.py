@@ -1,7 +1,5 @@
 """Converts a cycle of predicates and priorities to the keys of the conformance cases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

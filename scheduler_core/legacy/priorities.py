@@ -4,8 +4,6 @@ Each is a Score plugin: `score` is upstream's Map, `normalize` is its Reduce. Mo
 scale. Source: pkg/scheduler/algorithm/priorities, pkg/scheduler/api (MaxPriority).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

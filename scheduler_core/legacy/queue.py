@@ -11,8 +11,6 @@ Source: pkg/scheduler/internal/queue (scheduling_queue.go, pod_backoff.go), pkg/
 pods).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

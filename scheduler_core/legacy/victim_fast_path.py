@@ -5,8 +5,6 @@ a node. Arithmetic is then sufficient and gives the same result as the predicate
 pkg/scheduler/core/generic_scheduler.go (selectVictimsOnNode).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/eventhandlers.go, pkg/scheduler/backend/cache/cache.go.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager

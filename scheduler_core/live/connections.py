@@ -1,7 +1,5 @@
 """The transports of a live cluster: from a pod of the cluster, or through a context of a kubeconfig."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ object; annotations with the last applied configuration are removed. Parts that 
 containers of the pods of one template, are kept once. So such parts must not be changed.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import sys

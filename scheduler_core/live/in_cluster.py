@@ -3,8 +3,6 @@
 Source: k8s.io/client-go/rest/config.go InClusterConfig, k8s.io/client-go/transport/token_source.go.
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 from collections.abc import Mapping

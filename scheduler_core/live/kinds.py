@@ -6,8 +6,6 @@ and the owners of pods. Never Secrets.
 Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (system:kube-scheduler).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

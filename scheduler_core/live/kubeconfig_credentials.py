@@ -4,8 +4,6 @@ This module checks first what kubernetes_asyncio ignores or gets wrong, so that 
 Imported by the follower alone, because the import is slow and large.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

@@ -5,8 +5,6 @@ socket in a private folder and rejects writes, secrets, exec, attach, port-forwa
 Source: k8s.io/kubectl/pkg/cmd/proxy, k8s.io/kubectl/pkg/proxy/proxy_server.go.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import os

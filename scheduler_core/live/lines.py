@@ -1,7 +1,5 @@
 """Splits a stream of bytes into lines of any length, with bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

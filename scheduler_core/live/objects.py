@@ -3,8 +3,6 @@
 Source: k8s.io/api (core/v1, apps/v1, batch/v1, resource/v1, scheduling/v1alpha2).
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from scheduler_core.api.objects import (

@@ -4,8 +4,6 @@ Each kind has a watch of its own, so changes of different kinds arrive in any or
 revisions of one store, so a change is in order once every kind is known beyond it: by a later change or by a bookmark.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Collection, Iterator
 

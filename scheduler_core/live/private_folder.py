@@ -1,7 +1,5 @@
 """Temporary folders that only this user can open: for the socket of kubectl and, for milliseconds, for client keys."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -7,8 +7,6 @@ did not change is not in it.
 Source: apiserver/pkg/apis/audit/v1/types.go; pkg/registry/core/pod/storage/storage.go (assignPod).
 """
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

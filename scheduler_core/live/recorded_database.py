@@ -4,8 +4,6 @@ etcd stores no times. Those of creation, conditions and events are in whole seco
 evenly between two such times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any

@@ -5,8 +5,6 @@
 uncompressed. KIND is the resource of the path, such as `pods`. A kind without files was not recorded.
 """
 
-from __future__ import annotations
-
 import gzip
 import heapq
 import zlib

@@ -1,7 +1,5 @@
 """Removes credentials from the texts of other programs: error output of kubectl and of credential plugins."""
 
-from __future__ import annotations
-
 import re
 
 from scheduler_core.api.text_checks import escaped

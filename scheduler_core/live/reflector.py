@@ -4,8 +4,6 @@ Source: k8s.io/client-go/tools/cache/reflector.go. Differences: lists are always
 only an expired resourceVersion causes a new list, because each list hides changes from the history.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

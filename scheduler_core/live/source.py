@@ -1,7 +1,5 @@
 """Follows all kinds of a live cluster: a reflector for each, and their items in one stream."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -3,8 +3,6 @@
 Source: k8s.io/client-go/tools/cache/store.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from scheduler_core.api.objects import Object

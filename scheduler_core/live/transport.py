@@ -3,8 +3,6 @@
 A reflector uses the `Transport` protocol alone; `aiohttp_transport` has the implementation.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol

@@ -3,8 +3,6 @@
 A source is a live API server or a recorded folder. Consumers (history, shadow, pending pods) use only these types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The form of an answer: JSON of bounded size, in which texts of the cluster can only be data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs a command of KubeSched in a process of its own, so that a large or hostile file cannot harm the server."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The server: makes the tools known over standard input and output, by the Python SDK of the protocol."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Awaitable, Callable

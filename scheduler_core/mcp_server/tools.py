@@ -1,7 +1,5 @@
 """The tools: each runs a command of KubeSched and returns its answer."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """What a kind of cause means, what to ask kubectl about it, and what only a snapshot of the cluster can answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from scheduler_core.framework import causes

@@ -1,7 +1,5 @@
 """Explains the message of a FailedScheduling event without its cluster: what each reason says, and the releases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Read are a message alone, `kubectl describe pod`, `kubectl get events` in its ta
 condition PodScheduled of `kubectl get pod -o yaml`. Lines that a terminal or a page has wrapped are joined.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/framework/types.go (FitError.Error), which `framework/fit_error.py` writes.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ The releases follow from `releases/`, whose behaviours say when a wording change
 from the sources of Kubernetes 1.21 to 1.37 (pkg/scheduler/framework/plugins, pkg/scheduler/framework/preemption).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

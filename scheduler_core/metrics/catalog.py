@@ -3,8 +3,6 @@
 A name has parts that `:` separates, such as `requested_share:cpu:mean`. docs/experiments.md describes the formulas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

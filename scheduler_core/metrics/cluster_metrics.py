@@ -1,7 +1,5 @@
 """The metrics of a cluster's state, which do not depend on how it came about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Statistics of a column of numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import accumulate

@@ -8,8 +8,6 @@ Source: Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads 
 USENIX ATC 2023, section 3; hkust-adsl/kubernetes-scheduler-simulator, pkg/utils/frag.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Groups of nodes and of pods whose members are interchangeable, so that results can be counted per group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

@@ -3,8 +3,6 @@
 Columns are int64 over nodes, in the scheduler's units (millicores of cpu, whole units of other resources).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

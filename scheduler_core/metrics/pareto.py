@@ -1,7 +1,5 @@
 """The Pareto front: the points that no other point surpasses in every metric."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

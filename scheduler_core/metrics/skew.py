@@ -1,7 +1,5 @@
 """Skew of workloads over the values of a topology key, as PodTopologySpread defines it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

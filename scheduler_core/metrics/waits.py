@@ -1,7 +1,5 @@
 """Times of pods in the queue of a run in virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from scheduler_core.metrics.catalog import PERCENTILES

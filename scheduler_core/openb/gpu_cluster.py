@@ -3,8 +3,6 @@
 Source: hkust-adsl/kubernetes-scheduler-simulator, pkg/simulator/plugin/open_gpu_share.go, pkg/type/resource.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

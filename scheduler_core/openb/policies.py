@@ -6,8 +6,6 @@ Source: hkust-adsl/kubernetes-scheduler-simulator, pkg/simulator/plugin (fgd_sco
 dot_product_score.go, gpu_packing_score.go, gpu_clustering_score.go, random_score.go).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

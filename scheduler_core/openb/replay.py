@@ -4,8 +4,6 @@ Source: hkust-adsl/kubernetes-scheduler-simulator, pkg/simulator/simulator.go (S
 tuneDownPods, syncClusterResourceList).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import NamedTuple

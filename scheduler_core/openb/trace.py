@@ -3,8 +3,6 @@
 Source: hkust-adsl/kubernetes-scheduler-simulator, data/csv (openb_node_list_*.csv and openb_pod_list_*.csv).
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 from collections.abc import Iterator, Mapping

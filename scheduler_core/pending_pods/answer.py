@@ -1,7 +1,5 @@
 """START HERE: answers why the pods of a live cluster are pending, and keeps these answers up to date."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

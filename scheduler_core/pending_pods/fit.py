@@ -1,7 +1,5 @@
 """Why a pending pod of a live cluster has no node now, and on which node it fits once pods that end are gone."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

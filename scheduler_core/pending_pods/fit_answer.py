@@ -1,7 +1,5 @@
 """Answers of pods that their scheduler has tried: why no node takes them now, and what is about time and messages."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count, listing, some
 from scheduler_core.cluster.pod_info import PodInfo

@@ -1,7 +1,5 @@
 """Data of an answer why a pod of a live cluster is pending: plain structs, ready for JSON."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Why no node was asked about a pod: what its own fields, its claims, its group and its scheduler say."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.cluster.pod_info import PodInfo

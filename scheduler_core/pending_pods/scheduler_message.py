@@ -1,7 +1,5 @@
 """Compares our reasons with those that the real scheduler reported in the condition PodScheduled=False."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import some
 from scheduler_core.messages.text import read_message

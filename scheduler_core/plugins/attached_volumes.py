@@ -1,7 +1,5 @@
 """Number of volumes attached to each node, in columns that are updated when pods, claims and volumes change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple

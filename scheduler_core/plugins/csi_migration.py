@@ -4,8 +4,6 @@ Upstream: k8s.io/csi-translation-lib. Which plugins count as migrated: pkg/sched
 (utils.go) and pkg/scheduler/framework/plugins/volumebinding (binder.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

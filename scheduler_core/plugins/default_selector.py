@@ -4,8 +4,6 @@ Spreading uses it when the pod has no constraints of its own. Upstream: pkg/sche
 (DefaultSelector).
 """
 
-from __future__ import annotations
-
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import ReplicaSet, ReplicationController, Service, StatefulSet
 from scheduler_core.api.selectors import Selector

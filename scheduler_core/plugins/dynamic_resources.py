@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/dynamicresources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Explanations of DynamicResources as trees: missing claims, and nodes with too few devices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity (filtering.go, scoring.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 Upstream (until 1.22): pkg/scheduler/framework/plugins/nodelabel.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

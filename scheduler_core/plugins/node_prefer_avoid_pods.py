@@ -3,8 +3,6 @@
 Upstream (until 1.22): pkg/scheduler/framework/plugins/nodepreferavoidpods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

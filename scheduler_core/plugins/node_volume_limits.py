@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits (csi.go).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ The limits do not apply to nodes where a CSI driver has replaced the in-tree plu
 Upstream (until 1.30): pkg/scheduler/framework/plugins/nodevolumelimits (non_csi.go).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import partial

@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread (scoring.go of 1.18).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

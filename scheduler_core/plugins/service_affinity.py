@@ -4,8 +4,6 @@ values.
 Upstream (until 1.22): pkg/scheduler/framework/plugins/serviceaffinity.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/volumebinding (binder.go: hasEnoughCapacity, capacitySufficient).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

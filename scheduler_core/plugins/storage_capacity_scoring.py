@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/volumebinding (scorer.go; volume_binding.go: Score).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from scheduler_core.api.plugin_args import UtilizationShapePoint

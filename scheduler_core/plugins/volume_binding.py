@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/volumebinding (volume_binding.go, binder.go); k8s.io/component-helpers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -3,8 +3,6 @@
 Upstream: k8s.io/component-helpers/storage/volume (FindMatchingVolume).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice

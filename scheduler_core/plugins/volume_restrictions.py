@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 Upstream: pkg/scheduler/framework/plugins/volumezone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ nodes.
 Upstream: k8s.io/component-helpers/storage (volume, ephemeral).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ such terms.
 Source: pkg/scheduler/backend/cache/snapshot.go (AssumePod), pkg/scheduler/framework/plugins/interpodaffinity.
 """
 
-from __future__ import annotations
-
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_counts import Term
 from scheduler_core.cluster.pod_info import PodInfo

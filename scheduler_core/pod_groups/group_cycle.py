@@ -4,8 +4,6 @@ Steps: try_group -> place_members (once, or for each topology domain) -> preempt
 pkg/scheduler/schedule_one_podgroup.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/framework/plugins/topologyaware, .../podgrouppodscount, .../noderesources (placement scoring).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

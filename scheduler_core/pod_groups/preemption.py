@@ -5,8 +5,6 @@ still fits, starting with those whose eviction violates a disruption budget. Sou
 (podgrouppreemption.go).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

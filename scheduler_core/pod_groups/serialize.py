@@ -1,7 +1,5 @@
 """Serializes a group's cycle as plain values, for storage next to its members' cycles and for the API."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

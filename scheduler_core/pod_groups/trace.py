@@ -1,7 +1,5 @@
 """Trace of a group's cycle: the members' cycles and the result of the group."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ On these nodes, arithmetic gives the same result as running the filters after ea
 Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

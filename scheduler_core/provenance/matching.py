@@ -1,7 +1,5 @@
 """Selectors, node selector terms and tolerations as trees, corresponding to `api.selectors`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.api import selectors

@@ -1,7 +1,5 @@
 """Requests of a pod, container by container: the tree of `cluster.resources.pod_requests`."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Container, ContainerStatus
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_info import PodInfo

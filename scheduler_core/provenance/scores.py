@@ -1,7 +1,5 @@
 """Values over the scores of all feasible nodes."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

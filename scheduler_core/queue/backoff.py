@@ -3,8 +3,6 @@
 Source: pkg/scheduler/backend/queue/backoff_queue.go.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

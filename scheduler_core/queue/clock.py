@@ -1,7 +1,5 @@
 """Virtual clock of a run, in seconds since its start."""
 
-from __future__ import annotations
-
 import datetime
 
 EPOCH = 1767225600.0  # 2026-01-01T00:00:00Z, the start of every run

@@ -6,8 +6,6 @@ Source: pkg/scheduler/backend/queue/scheduling_queue.go, pkg/scheduler/framework
 v1.37.0-alpha.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

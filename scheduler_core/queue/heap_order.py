@@ -3,8 +3,6 @@
 Source: pkg/scheduler/backend/heap, container/heap of Go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

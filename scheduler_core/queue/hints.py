@@ -3,8 +3,6 @@
 Source: pkg/scheduler/scheduler.go (buildQueueingHintMap), pkg/scheduler/backend/queue (isPodWorthRequeuing).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """A heap of pods that can be looked up, replaced and removed by key."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ Pods are identified by their rows in the recording's `pods` table and nodes by n
 about a recording. Each change includes the previous value, so a client can apply the stream in both directions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

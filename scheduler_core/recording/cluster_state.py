@@ -1,7 +1,5 @@
 """State of the cluster at a timepoint of a recording, computed from columns without scheduling again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables packed by column: integers in the smallest sufficient type, and repeated values stored once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a run's cycles for SQL, as columns of NumPy arrays, one block of cycles at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

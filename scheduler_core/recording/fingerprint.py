@@ -4,8 +4,6 @@ It covers rejections, scores, the chosen node and the result. Durations and the 
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any

@@ -1,7 +1,5 @@
 """History of one node over a recording: arrivals and departures of pods and the requested resources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The objects at a timepoint of a recording."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple

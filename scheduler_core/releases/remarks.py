@@ -1,7 +1,5 @@
 """Remarks about a release and a cluster's version: the nearest release, patch releases, virtual time."""
 
-from __future__ import annotations
-
 import re
 
 from scheduler_core.releases import RELEASES, get_release

@@ -3,8 +3,6 @@
 A trace only records that a node was rejected. The devices are evaluated on request, on the cluster before the cycle.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

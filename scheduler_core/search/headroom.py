@@ -3,8 +3,6 @@
 It also finds the taints behind `node(s) had untolerated taint(s)`, which releases from 1.35 on do not name.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

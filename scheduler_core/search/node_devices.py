@@ -1,7 +1,5 @@
 """The devices of a node at a timepoint and their holders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -4,8 +4,6 @@ Nothing is scheduled again: decisions are read from the cycle's trace. A tree is
 recorded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Source: https://kubernetes.io/docs/concepts/scheduling-eviction/resource-bin-packing/.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

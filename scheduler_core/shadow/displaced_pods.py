@@ -3,8 +3,6 @@
 Without this, one wrong line of a recording would make all decisions after it look wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ the numbers, but times in it bound them: nodes that were created after the copy 
 Source: pkg/scheduler/framework/types.go (ImageStateSummary.Snapshot), pkg/scheduler/backend/cache/cache.go.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ when they are bound. So a few of the last changes may not have happened for it, 
 already, and pods bound shortly before may not. The states are tried in the order of how much they assume.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple

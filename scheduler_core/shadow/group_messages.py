@@ -3,8 +3,6 @@
 Nothing of the cluster changes: no member stays assumed, no pod is evicted, and nominations are restored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

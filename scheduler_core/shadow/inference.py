@@ -4,8 +4,6 @@ Each decision multiplies the likelihood of a candidate by the chance that this c
 its best nodes. A small share goes to any node, because a few decisions are made on another state than the one compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple

@@ -6,8 +6,6 @@ A decision is checked once the changes shortly after it are known, because pods 
 docs/live.md describes the outcomes and their bounds.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the check of a real scheduler says about one of its decisions or messages."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

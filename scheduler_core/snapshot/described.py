@@ -6,8 +6,6 @@ their requests of CPU and memory; a pod that is known only from there has no mor
 Upstream: k8s.io/kubectl/pkg/describe/describe.go (describeNode, describePod).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

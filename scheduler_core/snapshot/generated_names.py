@@ -3,8 +3,6 @@
 Source: staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """The last event of an autoscaler about a pod."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from scheduler_core.stations.waits import Wait

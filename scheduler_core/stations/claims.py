@@ -1,7 +1,5 @@
 """Waits for claims: volumes and devices that must be there before a node is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scheduler_core.api.objects import Pod, PodResourceClaim

@@ -3,8 +3,6 @@
 Source: kubernetes/autoscaler, cluster-autoscaler/processors/status, cluster-autoscaler/clusterstate (1.36.1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Why a workload lacks pods: pods that were never created cannot be pending."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from scheduler_core.api.objects import Condition, Object, Pod, ReplicaSet, StatefulSet

@@ -1,7 +1,5 @@
 """Events by the object that they are about, and by the component that wrote them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from scheduler_core.api.objects import Object

@@ -1,7 +1,5 @@
 """Waits for the owners of scheduling gates."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import listing
 from scheduler_core.live.neighbours import KUEUE

@@ -4,8 +4,6 @@ Sources: volcano.sh/apis (scheduling/v1beta1), KAI-Scheduler (pkg/scheduler/fram
 (pkg/webhooks/pod_admission_webhook.go), sigs.k8s.io/lws (pkg/controllers).
 """
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Object, Pod
 from scheduler_core.cluster.formatting import count
 from scheduler_core.explain.answer import Answer

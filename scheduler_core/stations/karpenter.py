@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/karpenter, pkg/controllers/provisioning/scheduling, pkg/controllers/nodeclaim/lifecycle.
 """
 
-from __future__ import annotations
-
 import re
 
 from scheduler_core.api import quantity

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/kueue, apis/kueue/v1beta2/workload_types.go, pkg/controller/core, pkg/scheduler (flavorassigner).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator

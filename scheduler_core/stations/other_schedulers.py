@@ -1,7 +1,5 @@
 """Waits for a scheduler that is not one of the configured profiles."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.cluster.spelling import nearest

@@ -4,8 +4,6 @@ Sources: staging/src/k8s.io/apiserver/pkg/admission (errors, webhook), plugin/pk
 serviceaccount, priority, runtimeclass, podsecurity).
 """
 
-from __future__ import annotations
-
 import re
 
 from scheduler_core.api import quantity

@@ -3,8 +3,6 @@
 Source: pkg/quota/v1/evaluator/core/pods.go (podComputeUsageHelper).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

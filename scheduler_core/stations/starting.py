@@ -3,8 +3,6 @@
 Source: pkg/kubelet (images, container, status), pkg/controller/volume/attachdetach.
 """
 
-from __future__ import annotations
-
 import re
 
 from scheduler_core.api.objects import Pod

@@ -1,7 +1,5 @@
 """Times in answers."""
 
-from __future__ import annotations
-
 import datetime
 
 from scheduler_core.api.objects import timestamp

@@ -1,7 +1,5 @@
 """Data of a wait: plain structs, ready for JSON."""
 
-from __future__ import annotations
-
 from scheduler_core.api.text_checks import escaped
 from scheduler_core.explain.answer import Part
 from scheduler_core.stations.resource_quotas import ResourceQuotaUse

@@ -1,7 +1,5 @@
 """The fixes that a person would try for each kind of cause, the best first. They are not simulated yet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Commands for kubectl that make a change, in the syntax of a POSIX shell."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The kind of the answer's cause chooses what is tried first (`cause_fixes.py`), s
 sentence. docs/answers.md has the list of what is never suggested.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Pods that wait for the other pods of their group."""
 
-from __future__ import annotations
-
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo

@@ -1,7 +1,5 @@
 """Edits for NodeAffinity and TaintToleration, and labels that a node lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

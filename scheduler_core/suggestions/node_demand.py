@@ -1,7 +1,5 @@
 """What the pods that wait want of the nodes, and which pods of a node could move: for the sentence about a node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

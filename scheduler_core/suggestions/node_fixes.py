@@ -1,7 +1,5 @@
 """Candidates for nodes that are cordoned or not ready, and for missing resources: more nodes, smaller requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

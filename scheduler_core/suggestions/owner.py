@@ -1,7 +1,5 @@
 """The object that a person edits to change a pod: its controller, or the controller of that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Dry placement of pods one after another with changes, and the number of added nodes that place most of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 

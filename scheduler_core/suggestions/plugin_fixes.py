@@ -1,7 +1,5 @@
 """Candidates for rejections of plugins of scheduler-plugins: requests that a NUMA zone holds, larger quotas."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scheduler_core.cluster import formatting

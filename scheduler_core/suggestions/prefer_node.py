@@ -1,7 +1,5 @@
 """Suggested fixes that place a pod on a given node: pass its filters, then outscore the other nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

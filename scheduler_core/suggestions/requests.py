@@ -1,7 +1,5 @@
 """Edits that reduce the pod's requests to round quantities that fit."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from functools import partial

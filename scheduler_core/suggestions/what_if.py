@@ -1,7 +1,5 @@
 """Runs a pod's cycle with changes to the cluster, the pod or the profile, and then reverts them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager

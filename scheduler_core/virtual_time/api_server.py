@@ -3,8 +3,6 @@
 Each write is delivered immediately, first to the scheduler's event handlers, then to the controllers.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

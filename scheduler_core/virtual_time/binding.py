@@ -3,8 +3,6 @@
 Source: pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ schedulable.
 Source: pkg/scheduler/eventhandlers.go.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import partial

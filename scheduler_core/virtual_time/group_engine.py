@@ -3,8 +3,6 @@
 Source: pkg/scheduler/schedule_one.go (ScheduleOne), pkg/scheduler/schedule_one_podgroup.go, v1.36.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scheduler_core.api.objects import Metadata

@@ -3,8 +3,6 @@
 Covers only fields that the scheduler and the controllers use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

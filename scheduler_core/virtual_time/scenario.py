@@ -3,8 +3,6 @@
 docs/scenario.md describes the format. docs/scenario.schema.json is its JSON schema, generated from these structs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Runs a scenario in virtual time: sets up its cluster and configuration and schedules its planned changes."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping

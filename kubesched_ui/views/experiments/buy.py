@@ -1,7 +1,5 @@
 """Pages of the question buy: a form with the catalog of node types, and the set of nodes with its bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

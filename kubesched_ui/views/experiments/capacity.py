@@ -1,7 +1,5 @@
 """Pages of the question capacity: the form, and bars of the node groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

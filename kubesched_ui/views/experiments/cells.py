@@ -1,7 +1,5 @@
 """Cells of an experiment: their table, downloads, the page of one, and cells opened as runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of the question compare: configurations and releases side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of the question loss: which node may be drained, and which node, node group or zone may be lost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

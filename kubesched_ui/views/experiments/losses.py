@@ -1,7 +1,5 @@
 """Pages of the question loss: one drain or loss, and an outage of a zone, with their pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Pages of the question moves: the form, the nodes before and after the moves, and the moves in order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of the question noise: which placements depend on the seed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of the question packing: the fewest nodes for a workload, and how far it can grow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

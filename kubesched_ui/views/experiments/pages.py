@@ -1,7 +1,5 @@
 """Pages of experiments: the list, the questions of a scenario, the form of a question, an experiment, a cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

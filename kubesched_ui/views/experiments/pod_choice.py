@@ -1,7 +1,5 @@
 """Form fields that choose a pod, a pod group or a workload of a scenario from a list. Of many, the page searches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,8 +1,6 @@
 """What a question contributes to the pages: its form, the document that the form makes, and the context of its
 template."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

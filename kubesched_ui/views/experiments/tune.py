@@ -1,7 +1,5 @@
 """Pages of the question tune: a form with the aims, and the best configuration with what it costs elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, get_args
 

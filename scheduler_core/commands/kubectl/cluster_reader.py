@@ -1,7 +1,5 @@
 """Reads all objects of a cluster that answers need, once, in pages."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable, Mapping

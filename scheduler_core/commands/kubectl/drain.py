@@ -1,7 +1,5 @@
 """`kubectl kubesched drain`: where the pods of a node would be placed again, and which would stay pending."""
 
-from __future__ import annotations
-
 import time
 
 import msgspec

@@ -1,7 +1,5 @@
 """Reads an API server with `kubectl get --raw`, so that kubectl authenticates and no credential enters this process."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

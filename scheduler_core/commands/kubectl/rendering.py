@@ -1,7 +1,5 @@
 """Writes answers to a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scheduler_core.cluster.formatting import count, some

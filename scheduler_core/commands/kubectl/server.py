@@ -1,7 +1,5 @@
 """Asks a KubeSched server, which follows the cluster, instead of reading the cluster."""
 
-from __future__ import annotations
-
 import json
 import os
 import urllib.error

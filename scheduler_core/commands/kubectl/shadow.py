@@ -1,7 +1,5 @@
 """`kubectl kubesched shadow`: follows a cluster for a while and checks the decisions of its scheduler."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Text for a terminal: wrapped to its width, with colours if it has them, with escapes for control characters."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import textwrap

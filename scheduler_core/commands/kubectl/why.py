@@ -1,7 +1,5 @@
 """`kubectl kubesched why`: why pods are pending, and whether the pods of a file would find nodes."""
 
-from __future__ import annotations
-
 import copy
 import re
 import time

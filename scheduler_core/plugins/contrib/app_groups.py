@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/networkaware/util.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 

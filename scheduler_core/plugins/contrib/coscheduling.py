@@ -7,8 +7,6 @@ fits nowhere or has waited too long, all waiting pods of the group release their
 Source: sigs.k8s.io/scheduler-plugins, pkg/coscheduling.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any, Self

@@ -4,8 +4,6 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/noderesources, pkg/podstate, pkg/netw
 pkg/trimaran/peaks (NormalizeScore).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from scheduler_core.cluster.pod_info import PodInfo

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran/loadvariationriskbalancing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Self
 

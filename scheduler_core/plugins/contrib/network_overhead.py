@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/networkaware/networkoverhead.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import partial

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/nodemetadata.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Self
 

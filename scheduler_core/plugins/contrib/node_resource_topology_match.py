@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Self
 

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/noderesources (allocatable.go, resource_allocation.go).
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

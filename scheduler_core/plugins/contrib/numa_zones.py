@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/noderesourcetopology (filter.go, score.go, least_numa.go, nodeconfig).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

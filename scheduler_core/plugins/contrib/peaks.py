@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran/peaks.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/podstate.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/preemptiontoleration.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/qos.
 """
 
-from __future__ import annotations
-
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.qos import qos_class
 from scheduler_core.framework import interface as fwk

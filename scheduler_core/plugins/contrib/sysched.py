@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/sysched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

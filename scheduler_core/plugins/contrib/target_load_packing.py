@@ -3,8 +3,6 @@
 Source: sigs.k8s.io/scheduler-plugins, pkg/trimaran/targetloadpacking, pkg/trimaran/handler.go.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, Self
