@@ -39,6 +39,7 @@ def check(case: Raw, client: Client) -> None:
         assert found["station"] == case["station"]
         assert found["workload"]["name"] in source(client, f"/scenarios/{stored.pk}/waits/")
         return
+    source(client, f"/scenarios/{stored.pk}/waits/")
     run = ran(stored, release=RELEASE, name=case["name"])
     for key in case["pods"]:
         answer = client.get(f"/api/runs/{run.pk}/pods/{key}/answer").json()
