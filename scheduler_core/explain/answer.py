@@ -229,8 +229,8 @@ class Stop(Part):
 
 
 class NodePoolAnswer(Part):
-    """Whether a new node of a NodePool would take a pod. `answer`: `yes`, `no`, or `unknown` if its sizes are not known.
-    `text`: why, as a clause. `basis`: what the size of the node was taken from, "" if no size mattered."""
+    """Whether a new node of a NodePool would take a pod. `answer`: `yes`, `no`, or `unknown`, such as if its sizes are
+    not known. `text`: why, as a clause. `basis`: what the size of the node was taken from, "" if no size mattered."""
 
     pool: str
     answer: Literal["yes", "no", "unknown"]

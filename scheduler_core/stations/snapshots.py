@@ -129,9 +129,9 @@ def with_waits(
     node_pools: NodePools,
     wanted: str = "",
 ) -> Iterator[AlikePods]:
-    """Add where the pods wait and whether new nodes take them, and yield the answers, each with its other pods. Pods of one answer that wait for
-    different things get answers of their own, at most MOST_PARTS of them: further pods have none. `wanted`: a pod
-    that has one in any case."""
+    """Add where the pods wait and whether new nodes take them, and yield the answers, each with its other pods. Pods
+    of one answer that wait for different things get answers of their own, at most MOST_PARTS of them: further pods
+    have none. `wanted`: a pod that has one in any case."""
     for alike in found:
         parts: dict[tuple[str, str], AlikePods] = {}
         for key in dict.fromkeys((alike.answer.pod, *alike.pods)):
