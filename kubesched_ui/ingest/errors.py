@@ -76,7 +76,8 @@ class Warn:
     Similar warnings are merged into one, which is the first with their number (`warnings.py`).
 
     Codes: `broken` (object left out), `cleaned` (part of an object left out or replaced), `duplicate`, `skipped-file`,
-    `unreadable-member`, `config`, `missing-node`, `no-nodes`, `unknown-field`, `more` (further warnings were left out).
+    `unreadable-member`, `config`, `missing-node`, `no-nodes`, `unknown-field`, `decisions` (what the check of
+    recorded decisions finds), `more` (further warnings were left out).
     """
 
     code: str

@@ -45,7 +45,7 @@ from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
-from scheduler_core.evidence import scheduler_log
+from scheduler_core.evidence import recorded_decisions, scheduler_log
 from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
 from scheduler_core.live.recorded_audit_log import is_audit_log
 from scheduler_core.recording.restore import without_collecting
@@ -209,10 +209,13 @@ class _Reading:
         notes: list[str] = []
         try:
             document = scenario_of(data, where.file, notes)
+            decisions = recorded_decisions.check(data, where.file)
         except InputError as error:
             raise IngestError(where, ": ".join(part for part in (error.field, error.problem) if part)) from None
         assert document is not None  # the caller has recognized it
         self.recordings.append((where, document))
+        for sentence in decisions:
+            self.warnings.say(Warn("decisions", printable(f"{shown(where.file)}: {sentence}"), file=shown(where.file)))
         for note in notes:
             self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 

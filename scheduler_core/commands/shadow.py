@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
-from scheduler_core.api.objects import Object, Pod
+from scheduler_core.api.objects import Object
 from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.commands.progress import shown
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
+from scheduler_core.evidence.recorded_decisions import discovered
 from scheduler_core.live import recorded_audit_log, recorded_database, recorded_folder
-from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
+from scheduler_core.live.discovery import Discovered
 from scheduler_core.live.kinds import KINDS, recorded_kind
 from scheduler_core.live.ordering import UNORDERED, in_order
 from scheduler_core.live.recorded_folder import object_of
-from scheduler_core.live.store import Store
-from scheduler_core.live.watch_events import NEVER, Gap, Item, Listed, WatchEvent
+from scheduler_core.live.watch_events import NEVER, Gap, Item, Listed
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import objects_in, read_bytes
@@ -104,16 +104,6 @@ def _gaps(items: list[Item]) -> Iterator[str]:
 
 def _discovered(path: str, items: list[Item]) -> Discovered:
     """Return the release and the configuration, as far as the recording shows them."""
-    store = Store()
-    for item in items:
-        # pods of groups show feature gates, also if they are created later
-        if isinstance(item, Listed) or (isinstance(item, WatchEvent) and _has_group(item.object)):
-            store.apply(item)
     if not Path(path).is_dir():
-        return discover(store, {}, SchedulerObjects())
-    raw = tuple(recorded_folder.scheduler_objects(path))
-    return discover(store, recorded_folder.version_of(path), SchedulerObjects(raw))
-
-
-def _has_group(obj: Object) -> bool:
-    return isinstance(obj, Pod) and obj.spec.scheduling_group is not None
+        return discovered(items)
+    return discovered(items, recorded_folder.version_of(path), tuple(recorded_folder.scheduler_objects(path)))

@@ -1,0 +1,97 @@
+"""Checks the decisions of the real scheduler in a recording, and says the result in sentences.
+
+The check is that of `shadow`. It ends after some seconds, since an upload waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scheduler_core.api.objects import Object, Pod
+from scheduler_core.cluster.formatting import count, some
+from scheduler_core.etcd.bbolt import is_database
+from scheduler_core.live import recorded_audit_log, recorded_database
+from scheduler_core.live.discovery import Discovered, SchedulerObjects, discover
+from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.ordering import in_order
+from scheduler_core.live.store import Store
+from scheduler_core.live.watch_events import Item, Listed, WatchEvent
+from scheduler_core.releases import get_release
+from scheduler_core.shadow.judge import Judge
+from scheduler_core.shadow.judgement import Judgement
+
+MAX_SECONDS = 5.0
+MAX_CHANGES = 50_000
+MAX_SHOWN = 20  # decisions and messages that differ
+_NOT_REPLAYED = ("Event", "ConfigMap")  # kinds that no second of the scenario depends on
+
+
+def discovered(
+    items: Iterable[Item], version: Mapping[str, Any] | None = None, raws: Sequence[dict[str, Any]] = ()
+) -> Discovered:
+    """Return the release and the configuration, as far as a recording shows them. `version`: the answer of /version.
+    `raws`: objects that say something about the scheduler."""
+    store = Store()
+    for item in items:
+        # pods of groups show feature gates, also if they are created later
+        if isinstance(item, Listed) or (isinstance(item, WatchEvent) and _has_group(item.object)):
+            store.apply(item)
+    return discover(store, version or {}, SchedulerObjects(tuple(raws)))
+
+
+def _has_group(obj: Object) -> bool:
+    return isinstance(obj, Pod) and obj.spec.scheduling_group is not None
+
+
+def check(data: bytes, path: str) -> list[str]:
+    """Return what the check of a database of etcd or an audit log finds: first how many decisions and messages are
+    equal, then each that differs, with the second of the recording; [] for other data and without decisions. Raises
+    InputError."""
+    if is_database(data):
+        items = recorded_database.read(data, path, [])
+    elif recorded_audit_log.is_audit_log(data):
+        items = recorded_audit_log.read(data, path)
+    else:
+        return []
+    if len(items) > MAX_CHANGES:
+        return [f"the decisions are not checked, because there are more than {MAX_CHANGES:,} changes: use `shadow`"]
+    judge, end = Judge(get_release(discovered(items).release)), time.monotonic() + MAX_SECONDS
+    changes = [item for item in items if isinstance(item, WatchEvent) and item.kind not in _NOT_REPLAYED]
+    start = min((change.time for change in changes), default=0.0)
+    differing: list[Judgement] = []
+    for item in in_order(iter(items), {item.kind for item in items}):
+        differing += [one for one in judge.feed(item) if not one.explained]
+        if time.monotonic() > end:
+            break
+    else:
+        differing += [one for one in judge.finish() if not one.explained]
+    found = judge.summary()
+    if not found["decisions"] and not found["messages"]:
+        return []
+    first = f"the first {count(found['decisions'], 'decision')}" if time.monotonic() > end else "the decisions"
+    sentences = [
+        f"{first} of the real scheduler, checked: {found['explained']:,} of {count(found['decisions'], 'binding')} and "
+        f"{found['messages'] - judge.message_counts['differs']:,} of {count(found['messages'], 'message')} are as ours"
+    ]
+    recorded = {item.kind for item in items}
+    lacks = [kind.resource for kind in KINDS.values() if not kind.optional and kind.kind not in recorded]
+    if differing and lacks:
+        sentences.append(f"some can differ because it does not have {some(lacks, 5)}")
+    sentences += [_sentence(one, one.time - start) for one in differing[:MAX_SHOWN]]
+    if len(differing) > MAX_SHOWN:
+        sentences.append(f"{len(differing) - MAX_SHOWN:,} more differ: `shadow` lists all")
+    return sentences
+
+
+def _sentence(judgement: Judgement, second: float) -> str:
+    at = f"{judgement.pod}, second {max(second, 0.0):.1f}: "
+    if judgement.kind == "message":
+        return f"{at}the scheduler reported {judgement.message!r}, and ours is {some(judgement.ours, 1) or 'a node'!r}"
+    text = f"{at}the scheduler chose {judgement.node}, and our best are {some(judgement.ours, 3) or 'none'}"
+    details = judgement.details
+    if "best_score" in details:
+        return f"{text} (score {details['score']}, best {details['best_score']})"
+    reasons = [str(reason) for reason in details.get("reasons", ())]
+    return f"{text} ({some(reasons, 2)})" if reasons else text
