@@ -249,11 +249,18 @@ profiles:
 
 def test_scoring_is_set_by_the_form_of_all_pages(page: Page) -> None:
     page.goto("/compose/")
-    paste(page, PROFILES)
     form = card(page, "Scheduler")
     form.locator("summary").first.click()
+    late: list[Route] = []
+    page.route("**/compose/read/", lambda route: late.append(route))
+    with page.expect_request("**/compose/read/"):
+        paste(page, PROFILES)
     form.get_by_label("NodeAffinity").fill("9")
-    form.get_by_label("NodeAffinity").press("Enter")
+    late[0].continue_()  # the form is built anew below the hands of the user
+    expect(form.locator("summary").first).to_contain_text("a configuration of its own")
+    expect(form.get_by_label("NodeAffinity")).to_be_focused()
+    page.unroute("**/compose/read/")
+    page.keyboard.press("Enter")
     has(page, "weight: 9")
     assert "- {name: NodeAffinity, weight: 9}   # near its data" in text_of(page)
     form.get_by_label("Strategy of NodeResourcesFit").select_option("MostAllocated")

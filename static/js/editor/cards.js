@@ -58,7 +58,7 @@ export class Card {
       .map((one) => [one.name, one.value]);
     const now = document.activeElement;
     if (!body.contains(now)) return { open, chosen, changed };
-    const { at } = now.dataset;
+    const at = selectorOf(now);
     const typed = now.matches("input[type=text]") && now.value !== now.defaultValue ? now.value : null;
     return { open, chosen, changed, at, focused: true, typed, from: now.selectionStart, to: now.selectionEnd };
   }
@@ -75,7 +75,7 @@ export class Card {
       if (again) again.value = value;
     }
     if (!focused) return;
-    const again = at && this.body.querySelector(`[data-at="${CSS.escape(at)}"]`);
+    const again = at && this.body.querySelector(at);
     if (!again) {
       this.details.querySelector("summary").focus({ preventScroll: true });
       return;
@@ -92,6 +92,13 @@ export class Card {
     first?.focus({ preventScroll: true });
     this.details.scrollIntoView({ block: "nearest" });
   }
+}
+
+// Returns a selector of the control that replaces this one when a form is built anew.
+function selectorOf(control) {
+  const { at } = control.dataset;
+  if (at) return `[data-at="${CSS.escape(at)}"]`;
+  return control.name ? `form [name="${CSS.escape(control.name)}"]` : "";
 }
 
 // Returns the value of a control of a form that still has its first value.
