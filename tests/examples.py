@@ -9,8 +9,8 @@ from hypothesis import settings
 
 Item = TypeVar("Item")
 
-# The share of the examples that each profile tries: `make check`, `make test`, `make long`.
-SHARES = {"fast": Fraction(1, 10), "short": Fraction(1, 6), "long": Fraction(1)}
+# The share of the examples that each profile tries: `make check` and `make test`, `make long`.
+SHARES = {"short": Fraction(1, 10), "long": Fraction(1)}
 
 
 def examples(count: int, profile: str = "") -> int:
@@ -26,4 +26,10 @@ def sample(items: Sequence[Item], count: int) -> list[Item]:
 
 def selection(values: Sequence[Any], every: int) -> list[Any]:
     """Return the parameters of a test. `make test` runs each `every`-th of them; `make long` runs the others."""
-    return [value if n % every == 0 else pytest.param(value, marks=pytest.mark.long) for n, value in enumerate(values)]
+    return [value if n % every == 0 else _long(value) for n, value in enumerate(values)]
+
+
+def _long(value: Any) -> Any:
+    if isinstance(value, type(pytest.param())):
+        return pytest.param(*value.values, id=value.id, marks=[*value.marks, pytest.mark.long])
+    return pytest.param(value, marks=pytest.mark.long)

@@ -8,3 +8,7 @@ MIDDLEWARE = list(dict.fromkeys([*MIDDLEWARE[:-1], *ACCOUNTS_MIDDLEWARE, MIDDLEW
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast
 CONTEXTS = False  # of the developer's kubeconfig
 WHITENOISE_AUTOREFRESH = True  # each test client would list all static files
+# Read uploads in the process and transaction of the test. A test can turn this off.
+INGEST_ISOLATED = False
+OFFLOAD = False
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

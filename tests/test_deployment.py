@@ -268,7 +268,7 @@ def test_every_requirement_is_pinned_and_explained(checkout: Path) -> None:
         assert name.lower().partition("[")[0] in text, requirement
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_production_settings_pass_djangos_deployment_check(checkout: Path, tmp_path: Path) -> None:
     command = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     variables = {"KUBESCHED_SECRET_KEY": "0123456789" * 6, "KUBESCHED_BEHIND_TLS": "1"}

@@ -30,9 +30,8 @@ PARTS = {"title": "An undercover lesson", "step": "  - title: The first step\n",
 
 
 @pytest.fixture(autouse=True)
-def accounts_on(settings: Any, in_process: None) -> None:
+def accounts_on(settings: Any) -> None:
     settings.ACCOUNTS = True
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     cache.clear()
 
 

@@ -87,7 +87,7 @@ def expected(a: Any, b: Any) -> str:
 SAMPLES = [*sorted(FOLDER.glob("*.yaml")), *sorted(EXAMPLES.glob("*.yaml"))]
 
 
-@pytest.mark.parametrize("path", selection(SAMPLES[::-1], 6), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(SAMPLES[::-1], 12), ids=lambda path: path.stem)
 def test_the_counts_agree_with_the_runs(client: Client, path: Any) -> None:
     a = ran(client, path.read_bytes(), seed=1)
     same = again(client, a, seed=1)

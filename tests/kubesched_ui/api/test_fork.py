@@ -28,7 +28,7 @@ def request_fork(client: Client, run: Run, status: int = 202, **wanted: Any) -> 
 SAMPLES = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != "20-pod-group")
 
 
-@pytest.mark.parametrize("path", selection(SAMPLES, 5), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(SAMPLES, 10), ids=lambda path: path.stem)
 def test_a_fork_without_changes_equals_its_parent(client: Client, path: Any) -> None:
     run = ran(client, path.read_bytes(), seed=3)
     chance = random.Random(path.stem)

@@ -103,7 +103,7 @@ def test_a_waiting_pod_shows_its_group(client: Client) -> None:
     assert "SchedulingGates" in page
 
 
-@pytest.mark.parametrize("case", selection(CASES, 4), ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", selection(CASES, 10), ids=lambda case: str(case["name"]))
 def test_every_query_about_a_member_is_answered(client: Client, case: dict[str, Any]) -> None:
     settings = {"release": "1.36", "feature_gates": case["feature_gates"], "tie_break": "name"}
     run = ran(client, as_list(*case["objects"]), preemption=case["preempt"], percentage=case["percentage"], **settings)

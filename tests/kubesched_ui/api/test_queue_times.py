@@ -38,7 +38,7 @@ def moves_of(client: Client, run: Run) -> Any:
     ("name", "release"),
     [
         *(
-            pytest.param(name, release, marks=pytest.mark.long if name == "13-queue" or n % 3 else ())
+            pytest.param(name, release, marks=pytest.mark.long if name == "13-queue" or n % 6 else ())
             for n, (name, release) in enumerate(product(SAMPLES, ("1.34", "1.27")))
         ),
         *((name, "1.16") for name in SAMPLES[1:5]),  # the older release has no such configuration as the last sample

@@ -13,6 +13,7 @@ from kubesched_ui.ingest.formats import scenario_document
 from kubesched_ui.ingest.redact import notes
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from tests.clusters import CLUSTERS
+from tests.examples import selection
 from tests.kubesched_ui.clusters import ingested
 from tests.kubesched_ui.ingest.hostile import tarred, zipped
 
@@ -319,7 +320,7 @@ def test_an_old_workload_selects_the_labels_of_its_template() -> None:
     assert "selector" not in read_object({"apiVersion": "apps/v1", **workload})["spec"]
 
 
-@pytest.mark.parametrize("path", CLUSTERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", selection(CLUSTERS, 2), ids=lambda path: path.name)
 def test_real_cluster(path: Path) -> None:
     result = ingest_files([(path.name, path)])
     assert result.counts["Node"] >= 1

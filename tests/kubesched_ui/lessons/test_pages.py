@@ -47,7 +47,7 @@ def test_lessons_are_grouped_by_chapters_with_times(client: Client) -> None:
         assert f"{len(chapter.lessons)} lessons, about {chapter.minutes} min" in page
 
 
-@pytest.mark.parametrize("name", selection(NAMES, 4))
+@pytest.mark.parametrize("name", selection(NAMES, 9))
 def test_hidden_answers_are_not_sent(client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is rendered without the answer, the decision of the cycle and the text below `Revealed`."""
     lesson = catalog.lesson(name)
@@ -87,7 +87,7 @@ def test_shown_values_do_not_depend_on_the_outcome(name: str) -> None:
                 facts.call(ask, [step.focus.pod, *(["n"] if ask == "total" else [])], {})
 
 
-@pytest.mark.parametrize("name", selection(NAMES, 4))
+@pytest.mark.parametrize("name", selection(NAMES, 9))
 def test_a_wrong_answer_then_the_right_one(client: Client, name: str) -> None:
     lesson = catalog.lesson(name)
     assert lesson is not None
@@ -108,15 +108,15 @@ def test_a_wrong_answer_then_the_right_one(client: Client, name: str) -> None:
     "answers",
     [[], [""], ["<script>alert(1)</script>"], ["9" * 5000], ["nan"], ["1e999"], ["n1"] * 900, ["\u0000"], ["-0"]],
 )
-def test_hostile_answers_are_handled_as_answers(client: Client, answers: list[str]) -> None:
-    for name in NAMES[:3]:
-        lesson = catalog.lesson(name)
-        assert lesson is not None
-        for step, what in enumerate(lesson.steps, 1):
-            if what.ask:
-                page = client.post(address(name, step), {"answer": answers})
-                assert page.status_code == 200
-                assert "<script>alert" not in page.content.decode()
+@pytest.mark.parametrize("name", selection(NAMES[:3], 3))
+def test_hostile_answers_are_handled_as_answers(client: Client, name: str, answers: list[str]) -> None:
+    lesson = catalog.lesson(name)
+    assert lesson is not None
+    for step, what in enumerate(lesson.steps, 1):
+        if what.ask:
+            page = client.post(address(name, step), {"answer": answers})
+            assert page.status_code == 200
+            assert "<script>alert" not in page.content.decode()
 
 
 def test_the_map_hides_what_the_next_questions_ask(client: Client) -> None:

@@ -56,7 +56,7 @@ def check(a: Inputs, b: Inputs, found: UpgradeStep) -> None:
 @pytest.mark.generated
 def test_conformance_cases() -> None:
     seen: Counter[str] = Counter()
-    for case in sample([case for case in golden_cases("v1.27") if not case.get("config")], 20):
+    for case in sample([case for case in golden_cases("v1.27") if not case.get("config")], 30):
         a, b = inputs_of(case, "1.27"), inputs_of(case, "1.34")
         found = step(a, b)
         check(a, b, found)

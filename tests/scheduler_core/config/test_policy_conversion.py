@@ -10,6 +10,7 @@ from scheduler_core.releases import RELEASES, get_release
 from scheduler_core.releases.versions import numbered
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.examples import selection
 
 WITHOUT = [name for name in RELEASES if numbered(name) > (1, 22)]
 KNOWN = known_plugins(REGISTRY)
@@ -47,7 +48,7 @@ def test_the_configuration_decides_as_the_policy() -> None:
     assert seen > 2
 
 
-@pytest.mark.parametrize("release", WITHOUT)
+@pytest.mark.parametrize("release", selection(WITHOUT, 3))
 def test_every_newer_release_reads_the_configuration(release: str) -> None:
     for case in golden_cases("policy-v1.22"):
         if written := converted(release, **parts(case)):

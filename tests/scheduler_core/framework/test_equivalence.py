@@ -122,7 +122,7 @@ def cycle(simulation: Simulation, raw: Raw) -> CycleTrace:
 
 
 @pytest.mark.generated
-@pytest.mark.parametrize("release", selection(RELEASES, 2))
+@pytest.mark.parametrize("release", selection(RELEASES, 3))
 @given(seed=st.integers(0, 1 << 32), percentage=st.sampled_from([100, 100, 50]), few=st.sampled_from([1, 16]))
 def test_cycles_are_those_of_pods_without_equals(release: str, seed: int, percentage: int, few: int) -> None:
     """`few`: how many changed rows are few, so that the scores of their class are kept."""

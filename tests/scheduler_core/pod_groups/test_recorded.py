@@ -16,6 +16,7 @@ from scheduler_core.recording.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.search.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.scheduler_core.recording.core_states import Raw, comparable_state, core_state
 from tests.scheduler_core.recording.recorded_runs import RecordedRun, forked, played
 
@@ -32,7 +33,7 @@ def settings_of(case: Raw) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", selection(CASES, 3), ids=lambda case: str(case["name"]))
 def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = Simulation(case["objects"], **settings_of(case))
     existing = {pod.key for pod in simulation.pending} | simulation.cluster.pods.keys()
@@ -79,7 +80,7 @@ def test_the_cluster_before_every_member_and_after_the_group(case: Raw, monkeypa
     assert end == core_state(simulation.cluster, existing, set())
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", selection(CASES, 3), ids=lambda case: str(case["name"]))
 def test_forks_continue_equally(case: Raw) -> None:
     settings = settings_of(case)
     kept = played(Simulation(case["objects"], **settings))

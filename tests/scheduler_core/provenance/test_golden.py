@@ -42,7 +42,7 @@ def test_trees_of_declared_features_and_image_volumes() -> None:
     assert {"filter NodeDeclaredFeatures", "raw ImageLocality"} <= set(counts)
 
 
-@pytest.mark.parametrize("folder", ["policy-v1.20", "policy-v1.22"])
+@pytest.mark.parametrize("folder", selection(["policy-v1.22", "policy-v1.20"], 2))
 def test_trees_of_plugins_of_policies(folder: str) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(folder, "labels-", "packing-", "serviceaffinity-", "volumes-"):
@@ -63,7 +63,7 @@ def test_trees_of_selector_spread() -> None:
     assert {"raw SelectorSpread", "normalized SelectorSpread", "raw NodeResourcesMostAllocated"} <= set(counts)
 
 
-@pytest.mark.parametrize("folder", ["v1.16", "policy-v1.16"])
+@pytest.mark.parametrize("folder", selection(["v1.16", "policy-v1.16"], 2))
 def test_trees_of_predicates_and_priorities(folder: str) -> None:
     counts: Counter[str] = Counter()
     for case in golden_cases(folder):

@@ -16,7 +16,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.clusters import LARGEST_CLUSTERS, cluster_id, read_snapshot
 from tests.conformance import golden_cases
-from tests.examples import examples
+from tests.examples import examples, selection
 from tests.scheduler_core.recording.core_states import (
     ROOT,
     SAMPLES,
@@ -53,7 +53,10 @@ def check(kept: RecordedRun, watched: WatchedRun, name: str) -> None:
         assert comparable_state(recorded_state) == watched.states[number - 1], f"{name}, before cycle {number}"
 
 
-@pytest.mark.parametrize("case", [p for name, most in MOST.items() for p in params(name, kinds=PREEMPTING)[:most]])
+PARAMS = [param for name, most in MOST.items() for param in params(name, kinds=PREEMPTING)[:most]]
+
+
+@pytest.mark.parametrize("case", selection(PARAMS, 4))
 def test_a_single_pass_run(case: Raw) -> None:
     check(*watched_once(simulation_of_case(case)), case["name"])
 
@@ -61,25 +64,25 @@ def test_a_single_pass_run(case: Raw) -> None:
 TIMED = [*sorted(SAMPLES.glob("*.yaml")), *sorted((ROOT / "docs" / "examples" / "time").glob("*.yaml"))]
 
 
-@pytest.mark.parametrize("path", TIMED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", selection(TIMED, 2), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_virtual_time_run(path: Path) -> None:
     check(*watched_time(ScenarioRun(scenario_at(path))), path.stem)
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(sorted(SAMPLES.glob("*.yaml")), 2), ids=lambda path: path.stem)
 def test_a_sample_as_a_single_pass(path: Path) -> None:
     spec = scenario_at(path).spec
     simulation = Simulation(spec.objects, release=spec.release, config=spec.config, seed=3, registry=PLUGINS)
     check(*watched_once(simulation), path.stem)
 
 
-@pytest.mark.parametrize("case", params("time"))
+@pytest.mark.parametrize("case", selection(params("time"), 4))
 def test_a_conformance_case_in_virtual_time(case: Raw) -> None:
     check(*watched_records(*timeline_of_case(case)), case["name"])
 
 
 @pytest.mark.parametrize("release", ["", "1.16"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", selection(range(12), 3))
 def test_a_random_virtual_time_run(seed: int, release: str) -> None:
     check(*watched_time(a_run(seed, release)), str(seed))
 

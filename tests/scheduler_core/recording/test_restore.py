@@ -15,6 +15,7 @@ from scheduler_core.plugins import PLUGINS as IN_TREE
 from scheduler_core.recording.restore import restore_run, without_collecting
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
+from tests.examples import selection
 from tests.scheduler_core.build import node, pod
 from tests.scheduler_core.recording.core_states import SAMPLES, Raw, params, scenario_at, simulation_of_case
 from tests.scheduler_core.recording.recorded_runs import RecordedRun, maker, played, played_in_time
@@ -60,18 +61,18 @@ def check_time(run: ScenarioRun, name: str) -> None:
     check(run.simulation, played_in_time(run), name, PLUGINS)
 
 
-@pytest.mark.parametrize("case", params("v1.34", "v1.27")[::2])
+@pytest.mark.parametrize("case", selection(params("v1.34", "v1.27")[::2], 4))
 def test_single_pass(case: Raw) -> None:
     check_once(simulation_of_case(case), case["name"])
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", selection(sorted(SAMPLES.glob("*.yaml")), 2), ids=lambda path: path.stem)
 def test_a_sample_in_virtual_time(path: Path) -> None:
     check_time(ScenarioRun(scenario_at(path)), path.stem)
 
 
 @pytest.mark.parametrize("release", ["", "1.16"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", selection(range(10), 3))
 def test_a_random_virtual_time_run(seed: int, release: str) -> None:
     check_time(a_run(seed, release), str(seed))
 

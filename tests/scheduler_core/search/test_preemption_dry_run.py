@@ -10,13 +10,17 @@ from scheduler_core.errors import InputError
 from scheduler_core.search.preemption_dry_run import REMOVE, REPRIEVE, PreemptionDryRuns
 from scheduler_core.search.provenance import NotDecided
 from tests.conformance import golden_cases
+from tests.examples import selection
 from tests.scheduler_core.provenance.cases import cycles_of
 from tests.scheduler_core.recording.core_states import params
 
 SETS = ("v1.34", "v1.27", "plugins/CapacityScheduling", "plugins/PreemptionToleration")
 
 
-@pytest.mark.parametrize("case", [param for param in params(*SETS) if param.values[0].get("preempt")])
+PREEMPTING = [param for param in params(*SETS) if param.values[0].get("preempt")]
+
+
+@pytest.mark.parametrize("case", selection(PREEMPTING, 2))
 def test_dry_runs_agree_with_the_recording(case: dict[str, Any]) -> None:
     for provenance, trace, _ in cycles_of(case):
         found = trace.postfilter

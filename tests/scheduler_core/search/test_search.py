@@ -197,7 +197,7 @@ def requests_of(tried_pod: Pod) -> dict[str, int] | None:
     return found
 
 
-@pytest.mark.parametrize("where", selection(EXPRESSIONS, 2))
+@pytest.mark.parametrize("where", selection(EXPRESSIONS, 4))
 def test_search_agrees_with_a_plain_evaluation(where: str) -> None:
     ticks_of, some = EXPRESSIONS[where], 0
     for run in runs():
