@@ -359,12 +359,13 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _filtered(
         self, pod: PodInfo
-    ) -> list[tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None, fwk.Bool | None, int]]:
+    ) -> Sequence[tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None, fwk.Bool | None, int]]:
         """Return each DoNotSchedule constraint with the column of counted pods, the nodes that count (None: all), the
         domains of these (None: all), and 1 if the pod itself counts."""
         constraints = self._constraints(pod, "DoNotSchedule")
-        base = self._with_all_keys(constraints) if constraints else None
-        found = []
+        if not constraints:
+            return ()
+        base, found = self._with_all_keys(constraints), []
         for one in constraints:
             eligible, present = self._eligible(one, pod, base), None
             if eligible is not None:
@@ -512,7 +513,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         points = _points_of_domains(parts, size)
         if points is None:
             return self._rounded(_points(parts, rows, size)), None
-        values = [self._rounded_number(one) for one in points]
+        rounded = number_half_away if self.cluster.release.spread_scores_rounded else int  # `_rounded` of one number
+        values = [rounded(one) for one in points]
         places = None if spread is None else self._domains(spread, rows)
         raw = np.full(size, values[0]) if places is None else np.array(values).take(places.domains)
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
@@ -528,7 +530,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         found_at = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist() if occupied else ()
         for row, place in zip(occupied, found_at, strict=True):
             if isinstance(rows, slice) or (place < size and rows.item(place) == row):
-                raw[place] = others[place] = self._rounded_number(_points_of_row(parts, row))
+                raw[place] = others[place] = rounded(_points_of_row(parts, row))
         return raw, _ByDomain(values, places, others, size) if base is None else None
 
     def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:
@@ -544,10 +546,6 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _rounded(self, points: Float64) -> fwk.Int64:
         return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
-
-    def _rounded_number(self, points: float) -> int:
-        """Return `_rounded` of one number."""
-        return number_half_away(points) if self.cluster.release.spread_scores_rounded else int(points)
 
     def _matching_around(self, counted: list[_Counted], rows: fwk.Rows) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
@@ -823,19 +821,22 @@ def _points_of_domains(parts: list[_Part], size: int) -> list[float] | None:
 
     None if many nodes have one, or if several topologies or many domains take part.
     """
-    topologies = [topology for topology, sums, *_ in parts if sums is not None]
-    if len(topologies) > 1 or any(len(topology.values) > _FEW_DOMAINS for topology in topologies):
-        return None
-    for topology, sums, column, *_ in parts:
-        if sums is None and (topology.missing is not None or len(column.rows()) * 4 > size):
+    spread: Topology | None = None
+    for topology, sums, column, _, _ in parts:
+        if sums is None:
+            if topology.missing is not None or len(column.rows()) * 4 > size:
+                return None
+        elif spread is None and len(topology.values) <= _FEW_DOMAINS:
+            spread = topology
+        else:
             return None
-    points = [0.0] * (1 + sum(len(topology.values) for topology in topologies))  # the last for a missing label
+    points = [0.0] * (1 if spread is None else len(spread.values) + 1)  # the last for a missing label
     for _, sums, _, weight, least in parts:
         if sums is None:
             points = [one + least for one in points]
         else:
-            more = (*[count * weight + least for count in sums.tolist()], 0.0)
-            points = [one + other for one, other in zip(points, more, strict=True)]
+            for domain, count in enumerate(sums.tolist()):
+                points[domain] += count * weight + least
     return points
 
 

@@ -340,7 +340,7 @@ def round_half_away(values: Any) -> fwk.Int64:
 
 def number_half_away(value: float) -> int:
     """Return math.Round of a number."""
-    return int(value + math.copysign(_BELOW_HALF, value))
+    return int(value + _BELOW_HALF if value >= 0 else value - _BELOW_HALF)
 
 
 def scored_overhead(pod: PodInfo, name: str) -> int:
