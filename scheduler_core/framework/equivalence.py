@@ -42,7 +42,8 @@ _MAX_CLASSES = 4096
 _MAX_CELLS = 1 << 23  # of all sets of columns of a cache, unless it has fewer sets than the following
 _MIN_USAGES = 64  # sets of columns, whatever the number of nodes
 _MAX_USAGES = 1 << 14  # remembered states of nodes for one set of columns
-_MAX_CACHED = 64  # values that plugins cache for a class, and dicts of verdicts that classes share
+_MAX_CACHED = 64  # values that plugins cache for a class
+_MAX_DICTS = 256  # dicts of verdicts that classes share
 _FEW_CHANGED = 16  # rows whose scores are always computed apart, and added to the sum of the scores
 _PATCHES = 48  # changed rows after which a column is copied
 
@@ -99,7 +100,6 @@ class UsageColumns:
         self._known: dict[bytes, tuple[tuple[int, ...], npt.NDArray[Any], int]] = {}
         self._position = -1
         self._verdicts: dict[str, fwk.Verdict] | None = None
-        self._merged: dict[tuple[tuple[str, int], ...], dict[str, fwk.Verdict]] = {}
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
         """Compute the rows that changed since the last update. Scores that are not kept are computed when needed."""
@@ -148,11 +148,11 @@ class UsageColumns:
         if len(at) > _FEW_CHANGED:
             self._total = None
         elif self._total is not None:
-            self._total[at] = self._sum(scores)
+            self._total[at] = self._sum(scores, len(at))
         for column, some in zip(columns, scores, strict=True):
             column[at] = some
         if self._total is None and len(at) <= _FEW_CHANGED:
-            self._total = self._sum(columns)
+            self._total = self._sum(columns, len(self._nodes))
         if keyframe is not None:
             keyframe.patches.extend(zip(at.tolist(), scores.T, strict=True))
 
@@ -167,11 +167,11 @@ class UsageColumns:
             codes, scores = self._compute_codes(state, pod, at, 1), self._compute_scores(state, pod, at, 1)
             if codes.dtype.itemsize > self.codes.dtype.itemsize:
                 self.codes = self.codes.astype(codes.dtype)
-            values = known[usage] = tuple(codes[:, 0].tolist()), scores[:, 0], int(self._sum(scores)[0])
+            values = known[usage] = tuple(codes[:, 0].tolist()), scores[:, 0], int(self._sum(scores, 1)[0])
         codes_of_row, scores_of_row, total = values
         keyframe, columns = self._columns_to_change(columns, scores_of_row, 1)
         if self._total is None:
-            self._total = self._sum(columns)
+            self._total = self._sum(columns, len(self._nodes))
         self._total[row] = total
         for i, code in enumerate(codes_of_row):
             if self.codes.item(i, row) != code:  # faster than an index
@@ -206,24 +206,26 @@ class UsageColumns:
 
     def of_cycle(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
-    ) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any]]:
+    ) -> tuple[list[npt.NDArray[Any]] | None, npt.NDArray[Any]]:
         """Return the scores on the feasible rows, None if they are kept, and their weighted sum, which changes with the
         next update. Call it after `update`."""
         if self.scores is None and (self._recurs or isinstance(rows, slice)):
             self.scores = self._compute_scores(state, pod, slice(None), len(self._nodes))
         if self.scores is None:
-            scores = self._compute_scores(state, pod, rows, len(rows))  # type: ignore[arg-type]
-            return scores, self._sum(scores)
+            apart: list[npt.NDArray[Any]] = [plugin.score(state, pod, rows) for plugin, _ in self.plugins.scores]
+            return apart, self._sum(apart, len(rows))  # type: ignore[arg-type]
         if self._total is not None:
             return None, self._total[rows]
-        return None, self._sum(on_rows(self.scores, rows))
+        some = on_rows(self.scores, rows)
+        return None, self._sum(some, some.shape[1])
 
-    def _sum(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the weighted sum of columns of scores."""
-        wide = np.int32 if scores.dtype == np.uint8 and self.plugins.small_weights else np.int64
-        if self.plugins.unweighted:
-            return np.add.reduce(scores, axis=0, dtype=wide)  # type: ignore[no-any-return]
-        total: npt.NDArray[Any] = np.zeros(scores.shape[1], wide)
+    def _sum(self, scores: Sequence[npt.NDArray[Any]] | npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+        """Return the weighted sum of columns of scores of this size."""
+        small = self.plugins.small_weights and not [one for one in scores if one.dtype != np.uint8]
+        wide = np.int32 if small else np.int64
+        if self.plugins.unweighted and len(scores) == 2:
+            return np.add(scores[0], scores[1], dtype=wide)  # type: ignore[no-any-return]
+        total: npt.NDArray[Any] = np.zeros(size, wide)
         for (_, weight), column in zip(self.plugins.scores, scores, strict=True):
             total += np.multiply(column, weight, dtype=wide)
         return total
@@ -232,14 +234,7 @@ class UsageColumns:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""
         if self._verdicts is None:
             self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self.plugins.filters)}
-            self._merged.clear()
         return self._verdicts
-
-    def merged(self, verdicts: dict[str, fwk.Verdict]) -> dict[str, fwk.Verdict]:
-        """Return the dict of the same verdicts that another class has, so that they share what follows from it."""
-        if len(self._merged) >= _MAX_CACHED:
-            self._merged.clear()
-        return self._merged.setdefault(tuple([(name, id(one)) for name, one in verdicts.items()]), verdicts)
 
     def snapshot(self) -> tuple[Keyframe, int]:
         """Return a keyframe and the number of its patches that give the kept scores of now."""
@@ -297,13 +292,13 @@ class EquivalenceClass:
     """Pods whose cycles differ only by what changes in the cluster.
 
     `first`: the first of these pods, `pod_terms`: their affinity terms. `outcomes`: what follows from equal verdicts;
-    their reader fills it, and all classes share it. `layouts`: the encoded parts that cycles have in common; the
-    encoder fills it. `columns`: Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on
-    the feasible nodes.
+    their reader fills it, and all classes share it, as they do the dicts of equal verdicts. `layouts`: the encoded
+    parts that cycles have in common; the encoder fills it. `columns`: Score plugin -> (raw, normalized) over all nodes;
+    normalized is None if it depends on the feasible nodes.
     """
 
     __slots__ = (
-        *("_cache", "_settled_now", "_usage_verdicts", "_varies", "_verdicts", "_verdicts_now"),
+        *("_cache", "_dicts", "_settled_now", "_usage_verdicts", "_varies", "_verdicts", "_verdicts_now"),
         *("columns", "constant_total", "filter_state", "first", "layouts", "outcomes", "plugins", "pod_terms"),
         *("score_state", "static_total", "terms", "usage"),
     )
@@ -317,13 +312,14 @@ class EquivalenceClass:
         terms: int,
         usage: UsageColumns,
         outcomes: dict[Hashable, Any],
+        dicts: dict[tuple[str | int, ...], dict[str, fwk.Verdict]],
     ) -> None:
         """`results`: of all plugins. `varies`: on what those of the plugins depend that read labels."""
         self.plugins, self.usage = plugins, usage
         self.first, self.pod_terms = pod, pod.terms()
         self.terms = terms  # the number of affinity terms of other pods that match these pods
         self._cache: dict[Hashable, Any] = {}
-        self.outcomes = outcomes
+        self.outcomes, self._dicts = outcomes, dicts
         self.layouts: dict[tuple[Any, ...], bytes] = {}
         self._varies = varies
         self.filter_state, self.score_state = results.filter_state, results.score_state
@@ -365,8 +361,14 @@ class EquivalenceClass:
                 self._verdicts_now = self._with(of_usage, self.plugins.verdicts)
             return self._verdicts_now
         if self._settled_now is None:
-            self._settled_now = self.usage.merged(self._with(of_usage, self.plugins.settled))
+            self._settled_now = self._shared(self._with(of_usage, self.plugins.settled))
         return self._settled_now
+
+    def _shared(self, verdicts: dict[str, fwk.Verdict]) -> dict[str, fwk.Verdict]:
+        """Return the dict of the same verdicts that another class has, so that they share what follows from it."""
+        if len(self._dicts) >= _MAX_DICTS:
+            self._dicts.clear()
+        return self._dicts.setdefault((*verdicts, *map(id, verdicts.values())), verdicts)
 
     def _with(self, of_usage: dict[str, fwk.Verdict], names: list[str]) -> dict[str, fwk.Verdict]:
         """Return the verdicts of the plugins with these names."""
@@ -400,6 +402,7 @@ class EquivalenceCache:
         self._classes: dict[bytes, EquivalenceClass] = {}
         self._usages: dict[Hashable, UsageColumns] = {}
         self._outcomes: dict[Hashable, Any] = {}
+        self._dicts: dict[tuple[str | int, ...], dict[str, fwk.Verdict]] = {}
         self._plugins: dict[tuple[Form, ...], ClassPlugins] = {}
         self._of_usage: dict[Hashable, UsagePlugins] = {}
         self._validity: tuple[int, int] = (-1, -1)
@@ -424,6 +427,7 @@ class EquivalenceCache:
             self._classes.clear()
             self._usages.clear()
             self._outcomes.clear()
+            self._dicts.clear()
             self._shared.forget()
         key = class_key(pod)
         known = self._classes.get(key)
@@ -435,12 +439,13 @@ class EquivalenceCache:
                 self._classes.clear()
             varies = self._reading.varies_with(pod)
             results = FixedResults.compute(self._reading, pod, varies)
-            results.add(self._shared.find(pod))
+            for one in self._shared.find(pod):
+                results.add(one)
             plugins = self._plugins.get(results.forms)
             if plugins is None:
                 plugins = self._plugins_of(results.forms)
             usage = self._columns(pod, plugins.usage)
-            known = EquivalenceClass(plugins, results, varies, pod, terms, usage, self._outcomes)
+            known = EquivalenceClass(plugins, results, varies, pod, terms, usage, self._outcomes, self._dicts)
             self._classes[key] = known
         return known
 

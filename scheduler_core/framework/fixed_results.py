@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 
 _MAX_RESULTS = 1024  # that are kept of a group of plugins, and of all groups together
+_DIFFERING = ("images", "amounts")  # properties that pods of different templates rarely have in common
 # The methods whose results `varies_with` describes.
 _METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
 
@@ -154,7 +155,7 @@ class FixedResults:
             self.columns.update(other.columns)
         self.constant += other.constant
         if other.total is not None:
-            self.total = other.total if self.total is None else np.add(self.total, other.total, dtype=np.int64)
+            self._add_total(other.total)
 
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
@@ -170,8 +171,11 @@ class FixedResults:
         else:
             self.columns[scorer.name] = raw, raw
             small = raw.dtype == np.uint8 and 0 <= weight < 128
-            weighed = np.multiply(raw, weight, dtype=np.int16 if small else np.int64)
-            self.total = weighed if self.total is None else np.add(self.total, weighed, dtype=np.int64)
+            self._add_total(np.multiply(raw, weight, dtype=np.int16 if small else np.int64))
+
+    def _add_total(self, more: fwk.Integers) -> None:
+        total = more if self.total is None else np.add(self.total, more, dtype=np.int64)
+        self.total = total if total.dtype == np.int16 else _narrowed(total)
 
 
 class SharedResults:
@@ -179,37 +183,50 @@ class SharedResults:
     attribute of PodInfo (`Plugin.reads`) -> its plugins."""
 
     def __init__(self, groups: Mapping[str, PluginGroup]) -> None:
-        self._groups = [*groups.values()]
-        self._read = attrgetter(*groups) if groups else None
-        self._single = len(groups) == 1
-        self._of_groups: list[dict[Hashable, FixedResults]] = [{} for _ in self._groups]
-        self._of_all: dict[Hashable, FixedResults] = {}
+        common = [reads for reads in groups if reads not in _DIFFERING]
+        self._groups = [groups[reads] for reads in common]
+        self._read = _tuple_of(common)
+        self._of_groups: list[dict[Hashable, FixedResults]] = [{} for _ in common]
+        self._of_all: dict[tuple[Hashable, ...], FixedResults] = {}  # by the properties in `common`
+        apart = [reads for reads in _DIFFERING if reads in groups]
+        self._apart = [(groups[reads], attrgetter(reads), dict[Hashable, FixedResults]()) for reads in apart]
 
-    def find(self, pod: PodInfo) -> FixedResults:
+    def find(self, pod: PodInfo) -> list[FixedResults]:
         """Return the results of all these plugins. Do not change them."""
-        properties = () if self._read is None else self._read(pod)
+        properties = self._read(pod)
         found = self._of_all.get(properties)
         if found is None:
             if len(self._of_all) >= _MAX_RESULTS:
                 self._of_all.clear()
             found = self._of_all[properties] = FixedResults()
-            each = (properties,) if self._single else properties
-            for group, known, read in zip(self._groups, self._of_groups, each, strict=True):
-                results = known.get(read)
-                if results is None:
-                    if len(known) >= _MAX_RESULTS:
-                        known.clear()
-                    results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
-                found.add(results)
-            if found.total is not None and found.total.dtype != np.int16:
-                found.total = _narrowed(found.total)
-        return found
+            for group, known, read in zip(self._groups, self._of_groups, properties, strict=True):
+                found.add(_known_results(group, known, read, pod))
+        return [found, *[_known_results(group, known, read(pod), pod) for group, read, known in self._apart]]
 
     def forget(self) -> None:
         """Discard all results, after a change of an object."""
         self._of_all.clear()
-        for known in self._of_groups:
+        for known in (*self._of_groups, *[known for _, _, known in self._apart]):
             known.clear()
+
+
+def _tuple_of(names: Sequence[str]) -> Callable[[PodInfo], tuple[Hashable, ...]]:
+    """Return a function that reads these attributes."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda pod: tuple([attrgetter(name)(pod) for name in names])
+
+
+def _known_results(
+    group: PluginGroup, known: dict[Hashable, FixedResults], read: Hashable, pod: PodInfo
+) -> FixedResults:
+    """Return the results of a group for pods with this property; `known` has those of other pods."""
+    results = known.get(read)
+    if results is None:
+        if len(known) >= _MAX_RESULTS:
+            known.clear()
+        results = known[read] = FixedResults.compute(group, pod, group.varies_with(pod))
+    return results
 
 
 def _note_outcome(plugin: fwk.Plugin, outcome: object, run: list[str], skipped: list[str]) -> None:

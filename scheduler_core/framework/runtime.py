@@ -360,8 +360,9 @@ class Framework:
             name = plugin.name
             if own is not None and name in by_usage:
                 column = own[by_usage[name]]
-                raw = SmallColumn(column) if column.dtype == np.uint8 else column
-                varying[name] = Score(weight, raw, raw)
+                small = column.dtype == np.uint8
+                mine = SmallColumn(column) if small else column.astype(np.int64, copy=False)
+                varying[name] = Score(weight, mine, mine)
                 continue
             if name in skipped:
                 continue
