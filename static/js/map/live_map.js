@@ -1,30 +1,14 @@
 // The map of a live cluster: now, with its changes, or at a position of its history.
 import { whenVisible } from "../dom.js";
 import { fetchJson } from "../requests.js";
-import { Aside } from "./inspector.js";
 import { applyChanges } from "./live_changes.js";
-import { PendingLadder } from "./pending_ladder.js";
-import { StillMap } from "./still_map.js";
+import { pendingMap } from "./pending_map.js";
 
 const FAILED = "The cluster could not be loaded.";
 const box = document.getElementById("live-map");
 const wait = box.querySelector("[data-wait]");
-const shown = { world: null, focus: {}, trace: null };
-const map = new StillMap(box, choose, 0.62);
-const aside = new Aside(box, shown, map.view);
-const ladder = box.dataset.ladders && new PendingLadder(box, map, tellPod); // the history has none
+const { map, aside, ladder, shown } = pendingMap(box); // the history has no ladder
 let known = {}; // what is shown, for the next request
-
-function choose(node) {
-  shown.focus = { node };
-  aside.showNode();
-}
-
-box.addEventListener("click", ({ target }) => {
-  if (!target.closest("[data-close-node]")) return;
-  map.view.mark("");
-  choose("");
-});
 
 function show(picture) {
   map.show(picture);
@@ -34,11 +18,6 @@ function show(picture) {
   wait.hidden = picture.nodes.name.length > 0;
   wait.textContent = "No nodes are known.";
   showPod();
-}
-
-function tellPod(pod) {
-  shown.pod = pod;
-  aside.showNode();
 }
 
 function showPod() {

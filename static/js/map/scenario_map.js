@@ -1,32 +1,11 @@
 // The cluster of a scenario, before any run.
 import { whenVisible } from "../dom.js";
 import { fetchJson } from "../requests.js";
-import { Aside } from "./inspector.js";
-import { PendingLadder } from "./pending_ladder.js";
-import { StillMap } from "./still_map.js";
+import { pendingMap } from "./pending_map.js";
 
 const box = document.getElementById("cluster");
 const wait = box.querySelector("[data-wait]");
-const shown = { world: null, focus: {}, trace: null };
-const map = new StillMap(box, choose, 0.62);
-const aside = new Aside(box, shown, map.view);
-const ladder = box.dataset.ladders && new PendingLadder(box, map, tellPod); // pods come later in virtual time
-
-function tellPod(pod) {
-  shown.pod = pod;
-  aside.showNode();
-}
-
-function choose(node) {
-  shown.focus = { node };
-  aside.showNode();
-}
-
-box.addEventListener("click", ({ target }) => {
-  if (!target.closest("[data-close-node]")) return;
-  map.view.mark("");
-  choose("");
-});
+const { map, ladder, shown } = pendingMap(box); // without a ladder in virtual time, where pods come later
 
 async function load() {
   try {
