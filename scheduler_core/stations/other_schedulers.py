@@ -19,9 +19,10 @@ QUEUES = (
 
 def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     """Return the wait of a pod for its scheduler; None if it is one of the configured profiles."""
-    name, activity = pod.spec.scheduler_name, around.activity
+    name = pod.spec.scheduler_name
     if name in around.schedulers:
         return None
+    activity = around.activity
     text = f"Scheduler {name} decides about it, not {listing(sorted(around.schedulers), 'or')}"
     placed, last = activity.placed.get(name, 0), around.last_act(name)
     cause = OTHER_SCHEDULER

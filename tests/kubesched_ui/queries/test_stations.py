@@ -1,0 +1,91 @@
+"""Where pods wait that a run has placed or left alone, by their snapshot."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kubesched_ui.models import ClusterObject, Run
+from kubesched_ui.queries import stations
+from kubesched_ui.queries.stations import PodStations
+from scheduler_core.api.objects import Object
+from scheduler_core.explain.answer import Answer
+from tests.kubesched_ui.ingest.test_neighbours import about_pod
+from tests.kubesched_ui.pages import source
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
+
+pytestmark = pytest.mark.django_db
+
+Raw = dict[str, Any]
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def ready(name: str) -> Raw:
+    made = node(name)
+    return made | {"status": made["status"] | READY}
+
+
+def found(run: Run, name: str) -> PodStations:
+    raw = ClusterObject.objects.get(scenario=run.scenario, kind="Pod", name=name).data
+    here = stations.of_pod(run, raw, run.pod_results.filter(name=name).first())
+    assert here is not None
+    return here
+
+
+def states(here: PodStations) -> dict[str, str]:
+    return {stop.name: stop.state for stop in here.stations}
+
+
+def test_a_pod_that_the_run_placed_is_scheduled_and_not_started() -> None:
+    run = ran(scenario(ready("n1"), pod("p"), about_pod("p", "Nominated", involvedObject={"kind": "Pod", "name": "p"})))
+    here = found(run, "p")
+    assert (here.placed, here.node, here.station, here.sentence) == (True, "", "", "")
+    assert (states(here)["scheduler"], states(here)["node"], states(here)["starting"]) == (
+        "done",
+        "not-needed",
+        "ahead",
+    )
+
+
+def test_what_the_kubelet_says_about_another_node_is_not_claimed() -> None:
+    waiting = {"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no"}}}
+    bound = pod("p", status={"phase": "Pending", "containerStatuses": [waiting]}, nodeName="n1")
+    stored = scenario(ready("n1"), bound)
+    here = found(ran(stored), "p")
+    assert (here.placed, here.node, here.station) == (False, "n1", "starting")
+    assert "ImagePullBackOff" in here.says[0]
+    here = found(ran(stored, unbind=["default/p"]), "p")
+    assert (here.placed, here.node, here.station, here.says) == (True, "n1", "", [])
+
+
+def test_a_running_pod_has_passed_all_stations() -> None:
+    running = pod("p", status={"phase": "Running"}, nodeName="n1")
+    here = found(ran(scenario(ready("n1"), running, pod("q"))), "p")
+    assert set(states(here).values()) == {"done", "not-needed"}
+
+
+def test_the_answer_of_a_pod_without_a_cycle_is_that_of_the_snapshot(client: Client) -> None:
+    run = ran(scenario(ready("n1"), pod("q"), pod("p", schedulerName="volcano")))
+    answer = client.get(f"/api/runs/{run.pk}/pods/default/p/answer").json()
+    assert (answer["result"], answer["station"], answer["node"]) == ("not asked", "scheduler", None)
+    assert "Scheduler volcano decides about it" in source(client, f"/runs/{run.pk}/pods/default/p/")
+    assert client.get(f"/api/runs/{run.pk}/pods/default/none/answer").status_code == 404
+    assert [one.pod for one in stations.of_snapshot(run.scenario) if isinstance(one, Answer)] == ["default/p"]
+
+
+def test_pods_are_read_only_if_an_answer_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ran(scenario(ready("n1"), pod("p", "64")))
+    read: list[str] = []
+
+    class Watched(stations.StoredStore):
+        def objects(self, kind: str) -> Collection[Object]:
+            read.append(kind)
+            return super().objects(kind)
+
+    monkeypatch.setattr(stations, "StoredStore", Watched)
+    stations._kept.cache_clear()
+    raw = ClusterObject.objects.get(kind="Pod").data
+    assert stations.of_pod(run, raw, None) is not None
+    assert "Event" in read
+    assert "Pod" not in read
