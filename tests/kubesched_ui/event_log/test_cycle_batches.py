@@ -80,7 +80,7 @@ def compare_all(traces: Iterable[CycleTrace], simulation: Simulation) -> int:
 
 
 @pytest.mark.parametrize("name", ["basic", "spread", "antiaffinity", "prefaffinity"])
-@pytest.mark.parametrize("few", [0, 3, best_nodes.FEW])
+@pytest.mark.parametrize("few", selection([3, 0, best_nodes.FEW], 3))
 def test_events_of_benchmarks(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(best_nodes, "FEW", few)
     simulation = Simulation(workload(name, 24, 150), release="1.34", percentage=100, seed=1)
