@@ -161,7 +161,9 @@ class Archives:
         """Return the whole text, or what reads it. Raises as `_chunks`."""
         chunks = self._chunks(where, file)
         if not self.in_parts or where != self._file or not may_begin(file.head):
-            return b"".join(chunks)
+            whole = io.BytesIO()  # unlike a join, it needs no second copy
+            whole.writelines(chunks)
+            return whole.getvalue()
         first = list(islice(chunks, LONG))
         return LongList(chain(_consumed(first), chunks)) if len(first) == LONG else b"".join(first)
 

@@ -70,7 +70,7 @@ def packed_table(records: dict[Key, Record]) -> bytes:
     events = events_by_pod(record.object() for record in records.values() if record.kind == "Event")
     names, shapes = dict[str, int](), dict[Any, int]()
     nodes, found = list[bytes](), list[PodLine]()
-    keys, on, like = list[str](), list[int](), list[int]()
+    keys, on, like = bytearray(), list[int](), list[int]()  # the keys as JSON: texts take four times the memory
     for place in list(records):
         record = records.pop(place)
         if record.kind == "Node":
@@ -91,11 +91,11 @@ def packed_table(records: dict[Key, Record]) -> bytes:
         if (number := shapes.get(shape)) is None:
             number = shapes[shape] = len(found)
             found.append(msgspec.structs.replace(line, key="", node="", owner=owner))
-        keys.append(key)
+        keys += b",%s" % msgspec.json.encode(key)
         on.append(names.setdefault(record.node, len(names)))
         like.append(number)
-    all_nodes = msgspec.Raw(b"[%s]" % b",".join(nodes))
-    return pack(msgspec.json.encode([VERSION, all_nodes, list(names), found, keys, on, like]))
+    all_nodes, all_keys = msgspec.Raw(b"[%s]" % b",".join(nodes)), msgspec.Raw(b"[%s]" % keys[1:])
+    return pack(msgspec.json.encode([VERSION, all_nodes, list(names), found, all_keys, on, like]))
 
 
 def _node(record: Record) -> Iterator[bytes]:

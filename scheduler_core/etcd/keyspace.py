@@ -15,12 +15,12 @@ _KEY, _CREATED, _VERSION, _VALUE = 1, 2, 4, 5  # fields of mvccpb.KeyValue
 
 class Revision(NamedTuple):
     """A revision of a key. `revision`: the resourceVersion of the object. `created`: the revision at which the key was
-    created; 0 for a deletion. `value`: None for a deletion."""
+    created; 0 for a deletion. `value`: a part of the database, which is not copied; None for a deletion."""
 
     revision: int
     key: str
     created: int
-    value: bytes | None
+    value: memoryview | None
 
 
 class Keyspace:
@@ -35,17 +35,18 @@ class Keyspace:
 
     def changes(self) -> Iterator[Revision]:
         """Yield all changes in the order in which they were made. Call it once."""
+        view = memoryview(self._data)
         for key, start, end in self._bolt.bucket(b"key"):
             if len(key) not in (_REVISION, _DELETION):
                 raise DamagedFile("is a damaged database of etcd: a revision is not readable")
             revision, deleted = int.from_bytes(key[:8], "big"), len(key) == _DELETION
             try:
-                held = dict(fields(self._data, start, end))
-                name, value = held.get(_KEY, b""), held.get(_VALUE, b"")
+                held = dict(fields(view, start, end))
+                name, value = held.get(_KEY, view[:0]), held.get(_VALUE, view[:0])
                 if isinstance(name, int) or isinstance(value, int):
                     raise DamagedValue("holds a number where a text is expected")
                 created = held.get(_CREATED, 0)
-                text = name.decode(errors="replace")
+                text = str(name, errors="replace")
                 yield Revision(revision, text, created if isinstance(created, int) else 0, None if deleted else value)
             except DamagedValue as problem:
                 raise DamagedFile(f"is a damaged database of etcd: revision {revision:,} {problem}") from None

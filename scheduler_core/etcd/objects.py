@@ -27,10 +27,11 @@ class ValueReader:
         self._encrypted: Counter[str] = Counter()
         self._broken: list[str] = []
 
-    def object(self, key: str, value: bytes, revision: int) -> dict[str, Any] | None:
+    def object(self, key: str, stored: memoryview, revision: int) -> dict[str, Any] | None:
         """Return the object of a key as kubectl prints it; None if it is of no kind that is read, or not readable."""
         if _PRIVATE.intersection(key.split("/")):
             return None
+        value = bytes(stored)
         if value.startswith(_ENCRYPTED):
             self._encrypted[key.split("/")[2] if key.count("/") > 1 else key] += 1
             return None

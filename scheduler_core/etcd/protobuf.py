@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOTHING = object()  # a value that is left out, such as the zero time
 
+Bytes = TypeVar("Bytes", bytes, memoryview)
 Value = bytes | int  # of a field: the bytes of a text or a message, the number of a varint, or 8 or 4 bytes
 
 
@@ -28,7 +29,7 @@ class DamagedValue(ValueError):
     """A value is not what the protobuf encoding allows. `str()` is a phrase that follows the value's name."""
 
 
-def fields(data: bytes, at: int = 0, end: int | None = None) -> Iterator[tuple[int, Value]]:
+def fields(data: Bytes, at: int = 0, end: int | None = None) -> Iterator[tuple[int, Bytes | int]]:
     """Yield the number and the value of each field of a message. Raises DamagedValue."""
     end = len(data) if end is None else end
     while at < end:
@@ -50,7 +51,7 @@ def fields(data: bytes, at: int = 0, end: int | None = None) -> Iterator[tuple[i
         at += size
 
 
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def _varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
     value = shift = 0
     while at < end and shift < 70:
         byte = data[at]

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.errors import InputError
+from scheduler_core.etcd.keyspace import Keyspace
 from scheduler_core.etcd.objects import objects
 from scheduler_core.snapshot.files import read_snapshot
 from tests.scheduler_core.etcd.bolt_files import PAGE, Revision, custom, database, field, stored
@@ -138,3 +139,11 @@ def test_any_bytes_are_read_or_refused(data: st.DataObject) -> None:
         whole[data.draw(st.integers(2 * PAGE, len(whole) - 1))] = data.draw(st.integers(0, 255))
     with suppress(InputError):
         list(objects(bytes(whole[: data.draw(st.integers(3 * PAGE, len(whole)))]), "etcd.db", []))
+
+
+def test_values_are_parts_of_the_database_and_no_copies() -> None:
+    data = database([("/registry/pods/shop/p", POD)])
+    (change,) = Keyspace(data).changes()
+    assert change.value == POD
+    assert change.value is not None
+    assert change.value.obj is data
