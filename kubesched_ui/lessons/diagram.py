@@ -61,7 +61,7 @@ def given(facts: Facts) -> dict[str, Any]:
     if facts.run.in_time:
         picture["t"] = shown(Seconds(facts.focused.t)) if facts.focus.pod and not _asks_when(facts) else ""
         picture["plan"] = plan(facts)
-        picture["way"] = way(facts, whole=False)
+        picture["way"] = way(facts, facts.focused if facts.focus.pod else None)
     return picture
 
 
@@ -116,9 +116,12 @@ def steps_until(cycle: Sequence[Mapping[str, str]], focus: Focus, whole: bool) -
     return max((n for n, one in enumerate(cycle, 1) if shows(one["point"], one["plugin"], one["node"])), default=0)
 
 
-def revealed(facts: Facts, whole: bool) -> dict[str, Any]:
-    """Return what the cycle in focus recorded at the extension point in focus. `whole`: whether no later step of the
-    lesson asks about this cycle, so that its result may be shown."""
+def revealed(facts: Facts, whole: bool, later: Attempted | None) -> dict[str, Any]:
+    """Return what the cycle in focus recorded at the extension point in focus.
+
+    `whole`: whether its result may be shown, because no later step of the lesson asks about this cycle. `later`: the
+    next attempt of the pod that a later step asks about.
+    """
     focus = facts.focus
     if not focus.pod:
         return {}
@@ -143,7 +146,7 @@ def revealed(facts: Facts, whole: bool) -> dict[str, Any]:
     elif focus.point == "walk":
         picture |= {"walk": walks(facts), "stages": STAGES}
     elif focus.point == "queue":
-        picture["way"] = way(facts, whole=True)
+        picture["way"] = way(facts, later)
     elif focus.point == "total" or (focus.point and focus.point != "filter" and whole):
         picture["scores"] = ranking(trace, cycle.nodes, SCORES)
         picture["scored"], picture["winner"] = len(trace.feasible_rows()), trace.node
@@ -261,13 +264,14 @@ def _about(data: dict[str, Any], event: dict[str, Any]) -> str:
     return str(data.get("object") or data.get("node") or event["pod"]).replace("default/", "")
 
 
-def way(facts: Facts, whole: bool) -> list[dict[str, str]]:
-    """Return the pod's queue moves: all if `whole`, else until the attempt before the one in focus returned."""
+def way(facts: Facts, until: Attempted | None) -> list[dict[str, str]]:
+    """Return the pod's queue moves: all, or until the attempt before `until` returned."""
     if not facts.run.in_time or not facts.focus.pod:
         return []
-    cycle = facts.focused
-    before = [one.seq for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
-    end = None if whole else (before[-1] + 1 if before else 0)
+    cycle, end = facts.focused, None
+    if until is not None:
+        before = [one.seq for one in facts.run.cycles if one.pod == cycle.pod and one.number < until.number]
+        end = before[-1] + 1 if before else 0
     found = []
     for one in facts.run.moves(cycle.pod):
         if end is not None and one.seq > end + 1:

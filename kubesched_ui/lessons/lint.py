@@ -263,17 +263,11 @@ class _Check:
             return
         facts = lesson.facts(number)
         own = facts.focused.number if facts.focus.pod else 0
-        seen = {cycle.number: cycle for cycle in cycles_shown(facts, step.picture)}
+        seen = {cycle.number for cycle in cycles_shown(facts, step.picture)}
         moving_picture(facts, step.picture, not step_state.has_later_question(lesson, number))
-        for later in range(number + 1, len(lesson.steps) + 1):
-            there = lesson.facts(later)
-            question = lesson.steps[later - 1].ask
-            if question is None or question.kind == "change" or not there.focus.pod or there.run is not facts.run:
-                continue
-            about = there.focused.number
-            if about in seen and (about != own or step.picture.of_time):
-                cycle = seen[about]
-                raise Unknown(f"shows attempt {cycle.attempt} of {cycle.pod}, about which step {later} asks")
+        for cycle in step_state.later_cycles(lesson, number):
+            if cycle.number in seen and (cycle.number != own or step.picture.of_time):
+                raise Unknown(f"shows attempt {cycle.attempt} of {cycle.pod}, about which a later step asks")
 
     def _question(self, number: int, question: Question, path: str) -> None:
         hidden = self.lesson.facts(number, hides=True)

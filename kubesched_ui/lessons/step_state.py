@@ -1,6 +1,6 @@
 """The parts of a step that a page or a live class shows. They depend only on the step and whether it is revealed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_ui.lessons import changes, diagram, feedback, markdown, questions, statements
@@ -8,6 +8,7 @@ from kubesched_ui.lessons.catalog import Lesson, lock
 from kubesched_ui.lessons.formatting import shown
 from kubesched_ui.lessons.moving_picture import moving_picture
 from kubesched_ui.lessons.questions import Question, Verdict
+from kubesched_ui.lessons.runner import Attempted
 
 
 def joined(question: Question, parts: Sequence[str]) -> str:
@@ -54,7 +55,7 @@ def shows(lesson: Lesson, number: int, revealed: bool = False, given: Any = None
         else:
             view["stages"] = diagram.stages(facts, found is not None, whole)
         if found is not None:
-            view["found"] = diagram.revealed(found, whole)
+            view["found"] = diagram.revealed(found, whole, next_questioned(lesson, number))
         if question is not None and revealed:
             view["answer"] = view.get("changed") or answer_text(question)
         return view
@@ -70,16 +71,29 @@ def is_past(lesson: Lesson, number: int) -> bool:
 
 def has_later_question(lesson: Lesson, number: int) -> bool:
     """Return whether a later step of the lesson asks about the cycle in focus of a step."""
-    here = lesson.facts(number)
-    if not here.focus.pod:
-        return False
+    facts = lesson.facts(number)
+    return bool(facts.focus.pod) and facts.focused.number in {cycle.number for cycle in later_cycles(lesson, number)}
+
+
+def later_cycles(lesson: Lesson, number: int) -> Iterator[Attempted]:
+    """Yield the cycles of the step's run that later steps ask about."""
+    run = lesson.facts(number).run
     for later, step in enumerate(lesson.steps[number:], number + 1):
         if step.ask is None or step.ask.kind == "change" or step.focus is None or not step.focus.pod:
             continue
         there = lesson.facts(later)
-        if there.run is here.run and there.focused.number == here.focused.number:
-            return True
-    return False
+        if there.run is run:
+            yield there.focused
+
+
+def next_questioned(lesson: Lesson, number: int) -> Attempted | None:
+    """Return the first later attempt of the pod in focus that a later step asks about, or None."""
+    facts = lesson.facts(number)
+    if not facts.focus.pod:
+        return None
+    here = facts.focused
+    later = (cycle for cycle in later_cycles(lesson, number) if cycle.pod == here.pod and cycle.number > here.number)
+    return min(later, key=lambda cycle: cycle.number, default=None)
 
 
 def describe(question: Question, revealed: bool) -> dict[str, Any]:

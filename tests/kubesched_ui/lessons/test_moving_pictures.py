@@ -156,7 +156,7 @@ def test_no_picture_answers_a_later_question() -> None:
     asks = "{title: Two, focus: {pod: late, point: filter}, ask: {kind: lands}}"
     timed = "runs: {run: {inTime: true}}\n"
     found = problem_of("{shows: queue, to: 10}", asks, timed)
-    assert "steps[0].picture: shows attempt 1 of default/late, about which step 2 asks" in found
+    assert "steps[0].picture: shows attempt 1 of default/late, about which a later step asks" in found
 
 
 def test_a_change_has_no_picture() -> None:
@@ -170,3 +170,12 @@ def test_a_picture_waits_for_the_answer() -> None:
             if step.picture is not None and step.ask is not None:
                 assert ("moving" in step_state.shows(lesson, number)) is step_state.is_past(lesson, number)
                 assert "moving" in step_state.shows(lesson, number, revealed=True)
+
+
+def test_the_path_of_a_pod_ends_before_the_attempt_of_a_later_question() -> None:
+    lesson = catalog.lesson("the-queue")
+    assert lesson is not None
+    seconds = [
+        {one["t"] for one in step_state.shows(lesson, step, revealed=True)["found"]["way"]} for step in (1, 2, 4)
+    ]
+    assert seconds == [{"0 s"}, {"0 s", "2 s", "5 s"}, {"0 s", "330 s", "355 s"}]
