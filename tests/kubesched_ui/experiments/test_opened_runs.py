@@ -17,7 +17,7 @@ from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import scenario
 from tests.scheduler_core.build import node, pod
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 CHANGES = [{"name": "without d", "changes": [{"delete": {"kind": "Node", "namespace": "", "name": "d"}}]}]
 SMALL = {"requests": {"cpu": "500m"}, "name": "small"}

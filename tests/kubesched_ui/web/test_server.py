@@ -23,6 +23,8 @@ from tests.deployment.servers import listens
 from tests.examples import selection
 from tests.kubesched_ui.instance import free_port, until
 
+pytestmark = pytest.mark.slow
+
 APPLICATION = """
     import contextlib
     import pathlib

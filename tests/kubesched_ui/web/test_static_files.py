@@ -14,6 +14,8 @@ from django.templatetags.static import static
 
 from kubesched_ui.web import static_files
 
+pytestmark = pytest.mark.slow
+
 NAMED = re.compile(r'(?:from |import |import\()"(\.[^"]+)"')
 
 

@@ -12,6 +12,8 @@ from tests.examples import examples
 from tests.scheduler_core.build import HOSTNAME, REQUIRED, ZONE, Raw, node, pod
 from tests.scheduler_core.virtual_time_runs import scenario
 
+pytestmark = pytest.mark.slow
+
 
 def a_pod(chance: random.Random, name: str) -> Raw:
     cpu = chance.choice(["500m", "1", "2", "3"])
