@@ -72,6 +72,7 @@ class LimitError(IngestError):
 @dataclass(frozen=True, slots=True)
 class Warn:
     """A warning about an accepted upload. `message` is a sentence; the other fields are for tables and filters.
+    `second`: that of the scenario's timeline which it is about, such as "3.25"; "" if none.
 
     Similar warnings are merged into one, which is the first with their number (`warnings.py`).
 
@@ -88,6 +89,7 @@ class Warn:
     namespace: str = ""
     name: str = ""
     field: str = ""
+    second: str = ""
 
     @classmethod
     def from_error(cls, code: str, error: IngestError) -> Warn:

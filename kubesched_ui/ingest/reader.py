@@ -214,8 +214,10 @@ class _Reading:
             raise IngestError(where, ": ".join(part for part in (error.field, error.problem) if part)) from None
         assert document is not None  # the caller has recognized it
         self.recordings.append((where, document))
-        for sentence in decisions:
-            self.warnings.say(Warn("decisions", printable(f"{shown(where.file)}: {sentence}"), file=shown(where.file)))
+        for found in decisions:
+            second = "" if found.second is None else f"{found.second}"
+            message = printable(f"{shown(where.file)}: {found.text}")
+            self.warnings.say(Warn("decisions", message, file=shown(where.file), second=second))
         for note in notes:
             self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 

@@ -9,6 +9,7 @@ from kubesched_ui.ingest.errors import printable
 from kubesched_ui.models import MAX_NAME, Run, Scenario
 
 M = TypeVar("M", bound=Model)
+MAX_SECOND = 1e9  # of virtual time
 
 
 def named(rows: QuerySet[M, Any], number: int) -> M:
@@ -22,6 +23,15 @@ def named(rows: QuerySet[M, Any], number: int) -> M:
 def to_number(text: str) -> int | None:
     """Return a whole number of at most nine digits, and None for other texts."""
     return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def to_second(text: str) -> float | None:
+    """Return seconds of virtual time, at least 0, and None for other texts."""
+    try:
+        second = float(text)
+    except ValueError:
+        return None
+    return second if 0 <= second < MAX_SECOND else None
 
 
 def name_in(request: HttpRequest) -> str:

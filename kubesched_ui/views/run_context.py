@@ -15,6 +15,7 @@ from kubesched_ui.queries.recording_cache import NotRecorded
 from kubesched_ui.runs import fork_create, queue, scoring
 from kubesched_ui.runs.services import own_release
 from kubesched_ui.views import pod_group_context
+from kubesched_ui.views.form_fields import to_second
 from kubesched_ui.work.turns import user_key
 from scheduler_core.api import duration
 from scheduler_core.forks import actions
@@ -72,6 +73,7 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "fork_changes": indented(run.changes),
         "fork_titles": [actions.title_of([change]) for change in run.changes[:CHANGES_SHOWN]],
         "scoring": scoring.offered(run.release),
+        "second": to_second(query.get("t", "")) if run.in_time else None,
         "other_stages": [(stage, indented(stage["changes"])) for stage in fork_create.other_stages(run)],
     }
     return page | values | pod_group_context.listed(run, query.get("groups"))

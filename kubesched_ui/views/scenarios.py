@@ -94,7 +94,7 @@ def expected(scenario: Scenario, form: StartForm) -> str:
 
 def remarks(scenario: Scenario) -> dict[str, Any]:
     """Return when the scenario `ends`, the warnings `about_cluster` with their counts, and those about its
-    files.
+    files. `timed`: the number of the newest complete run in virtual time, which has their seconds.
     """
     about_cluster = preflight.snapshot_warnings(scenario.warnings)
     counted = {remark["code"]: remark["counts"] for remark in about_cluster}
@@ -106,6 +106,7 @@ def remarks(scenario: Scenario) -> dict[str, Any]:
         "makes_pods": "workloads" in counted,
         "about_release": cluster_remarks(scenario.kubernetes, default_release(scenario)),
         "about_files": preflight.about_files(scenario.warnings),
+        "timed": scenario.runs.filter(in_time=True, state=Run.State.DONE).values_list("pk", flat=True).first(),
     }
 
 

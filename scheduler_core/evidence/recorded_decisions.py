@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_core.api.objects import Object, Pod
 from scheduler_core.cluster.formatting import count, some
@@ -45,10 +45,17 @@ def _has_group(obj: Object) -> bool:
     return isinstance(obj, Pod) and obj.spec.scheduling_group is not None
 
 
-def check(data: bytes, path: str) -> list[str]:
+class Finding(NamedTuple):
+    """A sentence of the check. `second`: that of the decision in the timeline of the recording's scenario; None for
+    the other sentences."""
+
+    text: str
+    second: float | None = None
+
+
+def check(data: bytes, path: str) -> list[Finding]:
     """Return what the check of a database of etcd or an audit log finds: first how many decisions and messages are
-    equal, then each that differs, with the second of the recording; [] for other data and without decisions. Raises
-    InputError."""
+    equal, then each that differs; [] for other data and without decisions. Raises InputError."""
     if is_database(data):
         items = recorded_database.read(data, path, [])
     elif recorded_audit_log.is_audit_log(data):
@@ -56,7 +63,8 @@ def check(data: bytes, path: str) -> list[str]:
     else:
         return []
     if len(items) > MAX_CHANGES:
-        return [f"the decisions are not checked, because there are more than {MAX_CHANGES:,} changes: use `shadow`"]
+        more = f"there are more than {MAX_CHANGES:,} changes"
+        return [Finding(f"the decisions are not checked, because {more}: use `shadow`")]
     judge, end = Judge(get_release(discovered(items).release)), time.thread_time() + MAX_SECONDS
     changes = [item for item in items if isinstance(item, WatchEvent) and item.kind not in _NOT_REPLAYED]
     start = min((change.time for change in changes), default=0.0)
@@ -71,25 +79,28 @@ def check(data: bytes, path: str) -> list[str]:
     if not found["decisions"] and not found["messages"]:
         return []
     first = f"the first {count(found['decisions'], 'decision')}" if time.thread_time() > end else "the decisions"
-    sentences = [
-        f"{first} of the real scheduler, checked: {found['explained']:,} of {count(found['decisions'], 'binding')} and "
-        f"{found['messages'] - judge.message_counts['differs']:,} of {count(found['messages'], 'message')} are as ours"
-    ]
+    bindings, messages = count(found["decisions"], "binding"), count(found["messages"], "message")
+    alike = found["messages"] - judge.message_counts["differs"]
+    equal = f"{found['explained']:,} of {bindings} and {alike:,} of {messages} are as ours"
+    findings = [Finding(f"{first} of the real scheduler, checked: {equal}")]
     recorded = {item.kind for item in items}
     lacks = [kind.resource for kind in KINDS.values() if not kind.optional and kind.kind not in recorded]
     if differing and lacks:
-        sentences.append(f"some can differ because it does not have {some(lacks, 5)}")
-    sentences += [_sentence(one, one.time - start) for one in differing[:MAX_SHOWN]]
+        findings.append(Finding(f"some can differ because it does not have {some(lacks, 5)}"))
+    findings += [_finding(one, max(one.time - start, 0.0)) for one in differing[:MAX_SHOWN]]
     if len(differing) > MAX_SHOWN:
-        sentences.append(f"{len(differing) - MAX_SHOWN:,} more differ: `shadow` lists all")
-    return sentences
+        findings.append(Finding(f"{len(differing) - MAX_SHOWN:,} more differ: `shadow` lists all"))
+    return findings
 
 
-def _sentence(judgement: Judgement, second: float) -> str:
-    at = f"{judgement.pod}, second {max(second, 0.0):.1f}: "
+def _finding(judgement: Judgement, second: float) -> Finding:
+    return Finding(f"{judgement.pod}, second {second:.1f}: {_difference(judgement)}", round(second, 3))
+
+
+def _difference(judgement: Judgement) -> str:
     if judgement.kind == "message":
-        return f"{at}the scheduler reported {judgement.message!r}, and ours is {some(judgement.ours, 1) or 'a node'!r}"
-    text = f"{at}the scheduler chose {judgement.node}, and our best are {some(judgement.ours, 3) or 'none'}"
+        return f"the scheduler reported {judgement.message!r}, and ours is {some(judgement.ours, 1) or 'a node'!r}"
+    text = f"the scheduler chose {judgement.node}, and our best are {some(judgement.ours, 3) or 'none'}"
     details = judgement.details
     if "best_score" in details:
         return f"{text} (score {details['score']}, best {details['best_score']})"

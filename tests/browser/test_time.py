@@ -17,6 +17,7 @@ from tests.browser.test_look import expect_readable
 from tests.examples import selection
 from tests.kubesched_ui.instance import Instance, until
 from tests.kubesched_ui.recordings import node, pod
+from tests.scheduler_core.evidence.test_recorded_decisions import audit_log
 
 STORY = Path(__file__).parent / "story.yaml"
 BOUND = 'spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}'
@@ -83,11 +84,23 @@ def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: di
 
 
 @pytest.mark.long
-def test_a_pod_in_a_queue_links_to_its_page(page: Page, story: dict[str, Any]) -> None:
+def test_links_to_a_pod_and_to_a_second(page: Page, story: dict[str, Any], site: Instance) -> None:
     page.goto(f"/runs/{story['run']}/?t=70")
     lane(page, "unschedulable").get_by_role("link", name="boss").click()
     page.wait_for_url("**/pods/default/boss/?t=70")
     expect(page.locator("[data-summary]")).to_contain_text("over 2 attempts: 30 s unschedulable")
+    recorded = site.record(audit_log("n1"))
+    page.goto(f"/scenarios/{recorded['scenario']}/")
+    page.get_by_role("link", name="See this second").click()
+    page.wait_for_url(f"**/runs/{recorded['run']}/?t=3.0#lanes")
+    expect(page.locator("[data-clock]")).to_have_text("3 s")
+    expect(page.locator("#map [data-place]")).to_contain_text("3 s")
+    page.go_back()
+    page.get_by_role("link", name="Fork from it").click()
+    expect(page.locator("#fork-t")).to_be_visible()
+    expect(page.locator("#fork-t")).to_have_value("3")
+    page.get_by_role("button", name="Fork and compare").click()
+    page.wait_for_url(re.compile(rf"/compare/{recorded['run']}/\d+/"))
 
 
 def test_a_preemptor_shows_its_timeline(page: Page, story: dict[str, Any]) -> None:

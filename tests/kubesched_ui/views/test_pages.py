@@ -11,12 +11,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from kubesched_ui.ingest import ingest_files
+from kubesched_ui.ingest.store import store
 from kubesched_ui.models import Cycle, Run, Scenario
 from kubesched_ui.presenters import cycle_rows
 from kubesched_ui.runs.services import defaults
 from kubesched_ui.scenarios.samples import load_samples
 from tests.kubesched_ui.pages import Page, get
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
+from tests.scheduler_core.evidence.test_recorded_decisions import audit_log
 
 pytestmark = pytest.mark.django_db
 
@@ -530,6 +533,32 @@ def test_views_are_short() -> None:
         for found in ast.walk(ast.parse(path.read_text())):
             if isinstance(found, ast.FunctionDef) and "request" in [arg.arg for arg in found.args.args[:1]]:
                 assert (found.end_lineno or 0) - found.lineno < 20, f"{path.name}: {found.name}"
+
+
+def test_a_decision_that_differs_links_to_its_second(client: Client) -> None:
+    stored = store(ingest_files([("audit.log", audit_log("n1"))]), name="recorded")
+    page = get(client, f"/scenarios/{stored.pk}/")
+    assert page.flat.count('<a href="#t-answer">Run the scenario to see this second</a>') == 1
+    assert "t-answer" in page.ids
+    ran(stored)  # a single pass has no seconds
+    assert "#fork-t" not in get(client, f"/scenarios/{stored.pk}/").source
+    run = ran(stored, in_time=True, until=20)
+    page = get(client, f"/scenarios/{stored.pk}/")
+    assert "#t-answer" not in page.source
+    for part in ("lanes", "fork-t"):
+        assert page.source.count(f'<a href="/runs/{run.pk}/?t=3.0#{part}">') == 1
+        assert part in get(client, f"/runs/{run.pk}/?t=3.0").ids
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [("3.25", "3.250"), ("3.0", "3"), ("0", "0"), *((text, "") for text in ("", "nan", "-1", "1e12", "x"))],
+)
+def test_the_fork_form_has_the_second_of_the_address(client: Client, text: str, second: str) -> None:
+    run = ran(scenario(node("n1"), pod("a")), in_time=True, until=20)
+    page = get(client, f"/runs/{run.pk}/?t={text}").flat
+    assert f'step="any" max="20" value="{second}"' in page
+    assert re.search(r'id="fork-at"[^>]*value="1"', page) if second == "" else 'id="fork-at"' in page
 
 
 def test_templates_mark_nothing_as_safe() -> None:

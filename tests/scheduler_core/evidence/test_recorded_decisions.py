@@ -28,18 +28,19 @@ def audit_log(chosen: str) -> bytes:
 
 
 def test_a_decision_like_ours_and_another() -> None:
-    (sentence,) = recorded_decisions.check(audit_log("n2"), "audit.log")
+    ((sentence, second),) = recorded_decisions.check(audit_log("n2"), "audit.log")
     expected = "the decisions of the real scheduler, checked: 1 of 1 binding and 0 of 0 messages are as ours"
-    assert sentence == expected
+    assert (sentence, second) == (expected, None)
     first, lacks, differs = recorded_decisions.check(audit_log("n1"), "audit.log")
-    assert "0 of 1 binding" in first
-    assert lacks.startswith("some can differ because it does not have namespaces, priorityclasses")
-    assert differs.startswith("shop/a, second 3.0: the scheduler chose n1, and our best are n2 (score ")
+    assert "0 of 1 binding" in first.text
+    assert lacks.text.startswith("some can differ because it does not have namespaces, priorityclasses")
+    assert differs.text.startswith("shop/a, second 3.0: the scheduler chose n1, and our best are n2 (score ")
+    assert differs.second == 3.0
 
 
 def test_the_check_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_decisions, "MAX_CHANGES", 4)
-    assert "more than 4 changes" in recorded_decisions.check(audit_log("n2"), "audit.log")[0]
+    assert "more than 4 changes" in recorded_decisions.check(audit_log("n2"), "audit.log")[0].text
     monkeypatch.setattr(recorded_decisions, "MAX_CHANGES", 100)
     monkeypatch.setattr(recorded_decisions, "MAX_SECONDS", -1.0)
     assert recorded_decisions.check(audit_log("n2"), "audit.log") == [], "nothing was checked"
@@ -48,5 +49,6 @@ def test_the_check_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_upload_has_the_sentences_as_warnings() -> None:
     result = ingest_files([("audit.log", audit_log("n1"))])
-    found = [warning.message for warning in result.warnings if warning.code == "decisions"]
-    assert found[2].startswith("audit.log: shop/a, second 3.0: the scheduler chose n1")
+    found = [warning for warning in result.warnings if warning.code == "decisions"]
+    assert found[2].message.startswith("audit.log: shop/a, second 3.0: the scheduler chose n1")
+    assert [warning.second for warning in found] == ["", "", "3.0"]
