@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.explain.answer import Answer
+from scheduler_core.explain.render import render
 from scheduler_core.simulation import Simulation
 from scheduler_core.suggestions.answers import answers_of
 from tests.scheduler_core import build
@@ -133,5 +134,16 @@ def test_a_fix_that_places_no_pod_says_what_is_left() -> None:
         "It waits until the scheduling gate example.com/quota is removed. "
         "Even then, its PersistentVolumeClaim default/data does not exist. 3 nodes could take it then (n0, n1, n2)."
     )
+    assert [(rung.changes, rung.text) for rung in found.ladder] == [(2, "3 nodes could take the pod after admission")]
     (first,) = found.fixes
     assert first.remark.endswith("this alone places no pod: Its PersistentVolumeClaim default/data does not exist")
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [("gate", "3 nodes could take the pod after admission"), ("claim", "3 nodes could take the pod then")],
+)
+def test_no_node_takes_a_pod_now_that_waits_for_something_else(cause: str, words: str) -> None:
+    found = answer(planted(cause))
+    assert [(rung.changes, rung.text) for rung in found.ladder] == [(1, words)]
+    assert "the pod now" not in render(found)
