@@ -30,6 +30,8 @@ from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.releases.remarks import cluster_remarks
+from scheduler_core.stations.resource_quotas import picture_of
+from scheduler_core.stations.snapshots import MissingAnswer
 
 ROWS = 50
 
@@ -175,10 +177,13 @@ def quotas(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_GET
 def waits(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """List the pods that wait, but for no configured scheduler, and the workloads whose pods were never created."""
+    """List the pods that wait, but for no configured scheduler, and the workloads whose pods were never created, with
+    the ResourceQuotas that refuse them."""
     context: dict[str, Any] = {"scenario": find(scenario_id)}
     try:
-        context["page"] = Paginator(stations.of_snapshot(context["scenario"]), ROWS).get_page(request.GET.get("page"))
+        page = Paginator(stations.of_snapshot(context["scenario"]), ROWS).get_page(request.GET.get("page"))
+        pictures = [picture_of(wait.quotas) if isinstance(wait, MissingAnswer) else None for wait in page]
+        context |= {"page": page, "waits": list(zip(page, pictures, strict=True))}
     except InputError as problem:
         context["problem"] = str(problem)
     return render(request, "scenario_waits.html", context)

@@ -37,7 +37,9 @@ def check(case: Raw, client: Client) -> None:
         (found,) = [one for one in waits if one["pod"] is None]
         assert found == expected[None]
         assert found["station"] == case["station"]
-        assert found["workload"]["name"] in source(client, f"/scenarios/{stored.pk}/waits/")
+        page = source(client, f"/scenarios/{stored.pk}/waits/")
+        assert found["workload"]["name"] in page
+        assert page.count('<span class="track"') == len(found.get("quotas", []))
         return
     source(client, f"/scenarios/{stored.pk}/waits/")
     run = ran(stored, release=RELEASE, name=case["name"])

@@ -11,11 +11,22 @@ from kubesched_ui.clusters import node_summaries
 from kubesched_ui.clusters.models import Cluster, PendingPod
 from scheduler_core.suggestions.answers import answer_now
 from tests.kubesched_ui.live_clusters.factory import live_cluster
+from tests.kubesched_ui.recordings import node, pod, ran, scenario
 from tests.kubesched_ui.views.test_quotas import KIND
 from tests.scheduler_core.plugins.contrib.test_capacity_scheduling import CONFIG, quota
 from tests.scheduler_core.plugins.contrib.test_node_resource_topology_match import topology, zone
 
 pytestmark = pytest.mark.django_db
+TAINT = {"key": "<b>gpu</b>", "effect": "NoSchedule"}
+POOLS = [
+    {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name, "uid": name},
+        "spec": {"template": {"spec": {"taints": taints}}},
+    }
+    for name, taints in (("general", []), ("gpu", [TAINT]))
+]
 
 
 @pytest.fixture(autouse=True)
@@ -65,23 +76,26 @@ def test_the_page_of_a_pod_that_a_quota_holds_back_draws_the_quotas(client: Clie
 
 def test_the_page_of_a_pending_pod_says_whether_a_new_node_of_a_pool_takes_it(client: Client) -> None:
     """Only while the answer is that no node takes it; the NodePools are those of the stored state."""
-    taint = {"key": "<b>gpu</b>", "effect": "NoSchedule"}
-    pools = [
-        {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": name, "uid": name},
-            "spec": {"template": {"spec": {"taints": taints}}},
-        }
-        for name, taints in (("general", []), ("gpu", [taint]))
-    ]
-    cluster = live_cluster(more=pools)
+    cluster = live_cluster(more=POOLS)
     address = f"/clusters/{cluster.pk}/pods/default/waiting-0/"
     assert "Would a new node take it?" not in client.get(address).content.decode()
     details = {"answer": {"pod": "default/waiting-0", "result": "unschedulable", "sentence": ""}}
     PendingPod.objects.filter(cluster=cluster, key="default/waiting-0").update(details=details)
-    page = client.get(address).content.decode()
-    text = " ".join(re.sub(r"<[^>]*>", " ", page.partition("Would a new node take it?")[2]).split())
+    check_new_nodes(client.get(address).content.decode(), 'id="live-map"')
+
+
+def test_the_page_of_a_run_says_it_from_the_snapshot(client: Client) -> None:
+    run = ran(scenario(node("n1"), pod("large", "64"), pod("small"), *POOLS))
+    check_new_nodes(client.get(f"/runs/{run.pk}/pods/default/large/").content.decode(), 'id="pod-map"')
+    other = client.get(f"/runs/{run.pk}/pods/default/small/").content.decode()
+    assert "Would a new node take it?" not in other, "it has a node"
+
+
+def check_new_nodes(page: str, following: str) -> None:
+    """Expect the answers about POOLS before another part of the page."""
+    before, _, rest = page.partition(following)
+    assert rest
+    text = " ".join(re.sub(r"<[^>]*>", " ", before.partition("Would a new node take it?")[2]).split())
     assert text.startswith(
         "unknown general : its taints, requirements and limits allow the pod; no node of it is known"
     )
