@@ -25,6 +25,8 @@ EVENT_REASONS = frozenset(
         *("WaitForFirstConsumer", "WaitForPodScheduled", "FailedAttachVolume", "FailedMount", "FailedCreatePodSandBox"),
         *("FailedResourceClaimCreation", "NotTriggerScaleUp", "TriggeredScaleUp", "Nominated"),
         *("FailedToScaleUpGroup", "ScaleUpTimedOut", "InsufficientCapacityError", "ErrWorkloadCompose"),
+        *("JobAlreadyActive", "MissSchedule", "TooManyMissedTimes", "UnknownTimeZone", "FailedGet", "FailedDelete"),
+        *("InvalidSchedule", "UnparseableSchedule", "UnParseableCronJobSchedule"),
         *("Failed", "FailedPrepareDynamicResources", "Scheduling", "GangScheduling", "NotReady", "Unschedulable"),
     )
 )
@@ -275,6 +277,7 @@ _TABLE = (
     _grouped("Deployment", "apps", "v1", "deployments", "The pods that a deployment lacks are not counted."),
     _grouped("DaemonSet", "apps", "v1", "daemonsets", "The pods that a daemon set lacks are not counted."),
     _grouped("Job", "batch", "v1", "jobs", "The pods that a job lacks are not counted."),
+    _grouped(*("CronJob", "batch", "v1", "cronjobs"), "It is unknown why a cron job creates no jobs.", optional=True),
     _core(
         *("Event", "events", "Refusals by quotas, preemptions and the scheduler's earlier messages are not shown."),
         selector=",".join(f"reason!={reason}" for reason in _OTHER_REASONS),

@@ -147,6 +147,27 @@ class Job(OwnerWorkload):
     pass
 
 
+class JobTemplate(Struct):
+    spec: OwnerSpec = msgspec.field(default_factory=OwnerSpec)
+
+
+class CronJobSpec(Struct):
+    suspend: bool = False
+    job_template: JobTemplate = msgspec.field(default_factory=JobTemplate)
+
+
+class CronJobStatus(Struct):
+    """`active`: its Jobs that have not finished. `last_schedule_time`: the last time for which it created one."""
+
+    active: list[ObjectReference] = []
+    last_schedule_time: str = ""
+
+
+class CronJob(Object):
+    spec: CronJobSpec = msgspec.field(default_factory=CronJobSpec)
+    status: CronJobStatus = msgspec.field(default_factory=CronJobStatus)
+
+
 class WorkloadReference(Struct):
     api_group: str = ""
     kind: str = ""
@@ -165,7 +186,7 @@ class LiveWorkload(Object):
 
 TYPES: dict[str, type[Object]] = {
     **KINDS,
-    **{cls.__name__: cls for cls in (Event, ResourceQuota, LimitRange, Deployment, DaemonSet, Job)},
+    **{cls.__name__: cls for cls in (Event, ResourceQuota, LimitRange, Deployment, DaemonSet, Job, CronJob)},
     "Workload": LiveWorkload,
     **neighbours.TYPES,
 }

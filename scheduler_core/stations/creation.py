@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from scheduler_core.api.objects import Condition, Object, Pod, ReplicaSet, StatefulSet
 from scheduler_core.cluster.formatting import count
 from scheduler_core.explain.answer import Part, PendingWorkload
-from scheduler_core.live.objects import DaemonSet, Deployment, Event, Job
+from scheduler_core.live.objects import CronJob, DaemonSet, Deployment, Event, Job
 from scheduler_core.live.store import Store
-from scheduler_core.stations import groups, kueue
+from scheduler_core.stations import cron_jobs, groups, kueue
 from scheduler_core.stations.refusals import read_refusal
 from scheduler_core.stations.resource_quotas import quota_lines, quota_uses
 from scheduler_core.stations.surroundings import Surroundings
@@ -19,10 +19,11 @@ CREATORS = {
     "StatefulSet": "statefulset-controller",
     "Job": "job-controller",
     "DaemonSet": "daemonset-controller",
+    "CronJob": cron_jobs.CONTROLLER,
 }
-"""Kinds whose controllers create pods -> the component that writes their events."""
-REFUSED = "creation-refused"  # of a workload's pod: quota, limit range, admission
-SUSPENDED = "suspended"
+"""Kinds whose controllers create pods, or Jobs -> the component that writes their events."""
+REFUSED = cron_jobs.REFUSED  # of a workload's pod: quota, limit range, admission
+SUSPENDED = cron_jobs.SUSPENDED
 WAITS_FOR_POD = "waits-for-pod"  # a StatefulSet that creates its pods in order
 UNEXPLAINED = "not-created"  # nothing says why
 
@@ -75,6 +76,8 @@ def _owned_by(obj: Object, kind: str, key: str) -> bool:
 
 
 def _missing_pods(workload: Object, kind: str, around: Surroundings) -> MissingPods | None:
+    if isinstance(workload, CronJob):
+        return _missing_job(workload, around)
     pods = around.pods_of(kind, workload)
     wanted = _wanted(workload)
     missing = wanted - len(pods)
@@ -86,6 +89,15 @@ def _missing_pods(workload: Object, kind: str, around: Surroundings) -> MissingP
     top = next((PendingWorkload(k, o.namespace, o.name, missing) for k, o in around.owners(workload)), None)
     owner = top or PendingWorkload(kind, workload.namespace, workload.name, missing)
     return MissingPods(kind, workload.namespace, workload.name, missing, wait, owner)
+
+
+def _missing_job(cron_job: CronJob, around: Surroundings) -> MissingPods | None:
+    wait = cron_jobs.wait_of(cron_job, around)
+    if wait is None:
+        return None
+    missing = _parallel(Job(metadata=cron_job.metadata, spec=cron_job.spec.job_template.spec))
+    owner = PendingWorkload("CronJob", cron_job.namespace, cron_job.name, missing)
+    return MissingPods("CronJob", cron_job.namespace, cron_job.name, missing, bounded(wait), owner)
 
 
 def _wait(workload: Object, kind: str, wanted: int, missing: int, pods: list[Pod], around: Surroundings) -> Wait:

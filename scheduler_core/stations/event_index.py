@@ -17,6 +17,7 @@ ABOUT = frozenset(
         "ReplicaSet",
         "StatefulSet",
         "Job",
+        "CronJob",
         "DaemonSet",
         "PersistentVolumeClaim",
         "PodGroup",

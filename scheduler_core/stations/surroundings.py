@@ -76,6 +76,7 @@ class Surroundings:
         )
         self._workloads: dict[tuple[str, str], KueueWorkload] | None = None
         self._pods: dict[Owner, list[Pod]] | None = None
+        self._last_jobs: dict[Owner, float] | None = None
         self._members: Counter[tuple[str, str]] = Counter()  # (namespace, group of Volcano or KAI) -> pods
 
     @property
@@ -89,6 +90,8 @@ class Surroundings:
         """Drop the index over the objects of a kind, after one of them has changed."""
         if kind == "Pod":
             self._pods = None
+        elif kind == "Job":
+            self._last_jobs = None
         elif kind in (f"Workload.{KUEUE}", "LocalQueue"):
             self._workloads = self.kueue_queues = None
 
@@ -99,6 +102,17 @@ class Surroundings:
     def pods_of(self, kind: str, obj: Object) -> list[Pod]:
         """Return the pods of an owner that have not ended."""
         return self._index_pods().get((kind, obj.namespace, obj.name), [])
+
+    def last_job_of(self, cron_job: Object) -> float:
+        """Return the Unix seconds at which the newest known Job of a CronJob was created; 0 if there is none."""
+        if self._last_jobs is None:
+            self._last_jobs = {}
+            for job in self.store.objects("Job"):
+                if (ref := job.metadata.controller_ref) is not None:
+                    owner = ref.kind, job.namespace, ref.name
+                    created = seconds(job.metadata.creation_timestamp)
+                    self._last_jobs[owner] = max(created, self._last_jobs.get(owner, 0.0))
+        return self._last_jobs.get(("CronJob", cron_job.namespace, cron_job.name), 0.0)
 
     def group_of(self, pod: Pod) -> str:
         """Return the name of the pod's group of Volcano or KAI; "" if it has none."""

@@ -52,7 +52,7 @@ subjects:
   resources: [daemonsets, deployments, replicasets, statefulsets]
   verbs: [get, list, watch]
 - apiGroups: [batch]
-  resources: [jobs]
+  resources: [jobs, cronjobs]
   verbs: [get, list, watch]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]

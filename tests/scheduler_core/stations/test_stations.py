@@ -466,6 +466,67 @@ def test_a_suspended_job_waits_for_a_person_or_for_kueue() -> None:
     assert "2 pods do not exist" in found.wait.sentence
 
 
+CRON_JOBS = [
+    (
+        "FailedCreate",
+        'Error creating job: jobs.batch "a-1" is forbidden: exceeded quota: q, requested: count/jobs.batch=1, '
+        "used: count/jobs.batch=4, limited: count/jobs.batch=4",
+        "the API server refuses it: ResourceQuota q",
+    ),
+    (
+        "FailedCreate",
+        'Error creating job: admission webhook "w" denied the request: no',
+        "admission webhook w denies it: no",
+    ),
+    (
+        "JobAlreadyActive",
+        "Not starting job because prior execution is running and concurrency policy is Forbid",
+        "It creates no Job while Job a-0 runs (concurrencyPolicy Forbid).",
+    ),
+    (
+        "MissSchedule",
+        "Missed scheduled time to start a job: Thu, 01 Jan 2026 00:09:00 +0000",
+        "Its Job was not created: Missed scheduled time to start a job: Thu, 01 Jan 2026 00:09:00 +0000.",
+    ),
+    (
+        "TooManyMissedTimes",
+        "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
+        "too many missed start times",
+    ),
+    ("UnknownTimeZone", 'invalid timeZone: "Mars": unknown time zone Mars', "unknown time zone Mars"),
+]
+
+
+@pytest.mark.parametrize(("reason", "message", "words"), CRON_JOBS)
+def test_why_a_cron_job_creates_no_job(reason: str, message: str, words: str) -> None:
+    active = {"active": [{"kind": "Job", "name": "a-0"}], "lastScheduleTime": "2026-01-01T00:05:00Z"}
+    spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"parallelism": 3}}}
+    cron_job = object_of("CronJob", "batch/v1", "a", "default", spec=spec, status=active)
+    held = event("cronjob-controller", reason, message, "a", involved={"kind": "CronJob"})
+    (found,) = missing_pods(around(node("n1"), cron_job, held))
+    assert (found.wait.station, found.owner.kind, found.missing) == ("not-created", "CronJob", 3)
+    assert words in found.wait.sentence
+    assert found.wait.says[0].startswith(f"{reason}: ")
+    other = event("someone", reason, message, "a", involved={"kind": "CronJob"})
+    assert list(missing_pods(around(node("n1"), cron_job, other))) == []
+    later = cron_job | {"status": active | {"lastScheduleTime": "2026-01-01T00:11:00Z"}}
+    assert list(missing_pods(around(node("n1"), later, held))) == []
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "a", "uid": "uid-a", "controller": True}
+    metadata = {"ownerReferences": [owner], "creationTimestamp": "2026-01-01T00:10:30Z"}
+    ended = {"conditions": [{"type": "Complete", "status": "True"}]}
+    job = object_of("Job", "batch/v1", "a-1", "default", metadata=metadata, status=ended)
+    assert list(missing_pods(around(node("n1"), cron_job, held, job))) == []
+    paused = cron_job | {"spec": spec | {"suspend": True}}
+    (found,) = missing_pods(around(node("n1"), paused))
+    assert found.wait.sentence == "It is suspended (spec.suspend), so no Job is created."
+
+
+def test_a_cron_job_does_not_wait_for_a_job_that_has_ended() -> None:
+    cron_job = object_of("CronJob", "batch/v1", "a", "default", spec={"schedule": "* * * * *"})
+    held = event("cronjob-controller", "JobAlreadyActive", CRON_JOBS[2][1], "a", involved={"kind": "CronJob"})
+    assert list(missing_pods(around(node("n1"), cron_job, held))) == []
+
+
 def test_an_unreadable_object_is_left_out_and_named() -> None:
     pool = object_of("NodePool", "karpenter.sh/v1", "general", spec={"limits": 5})
     found, (note,) = read_extra([pool])
