@@ -27,7 +27,6 @@ from scheduler_core.stations import engine
 from scheduler_core.stations.extra_kinds import decoded
 from scheduler_core.stations.snapshots import MissingAnswer, missing, others
 from scheduler_core.stations.surroundings import Surroundings
-from scheduler_core.stations.waits import CLAIMS
 
 OF_CLUSTER = (
     *("PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSIDriver", "VolumeAttachment"),
@@ -110,7 +109,7 @@ def of_pod(run: Run, raw: dict[str, Any], result: PodResult | None) -> PodStatio
         pod = replace(pod, spec=replace(pod.spec, node_name=""), status=PodStatus())
     placed = Answer(pod.key, "scheduled", "", node=result.node)
     wait = engine.wait_of(pod, PodInfo(pod, around.cluster.release), around, placed)
-    if wait is not None and wait.station == CLAIMS:
+    if wait is not None and engine.holds_placed(wait):
         engine.apply(wait, placed)
         return PodStations(placed.station, placed.sentence, placed.says, engine.strip_of(pod, wait, around), True, node)
     last = {"node": Stop("node", "not-needed"), "starting": Stop("starting", "ahead")}

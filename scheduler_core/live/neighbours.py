@@ -252,7 +252,10 @@ class ForeignPodGroupSpec(Struct):
 
 
 class ForeignPodGroupStatus(ConditionStatus):
+    """`scheduling_conditions`: of KAI."""
+
     phase: str = ""
+    scheduling_conditions: list[PodCondition] = []
 
 
 class ForeignPodGroup(Object):

@@ -22,6 +22,7 @@ from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings,
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import (
     CLAIMS,
+    GROUP,
     NODE_COMING,
     SCHEDULER,
     STRIP,
@@ -92,13 +93,18 @@ def apply(wait: Wait | None, answer: Answer) -> None:
     far as it is known, ends the wait."""
     if wait is None:
         return
-    if answer.result in PLACED and wait.station != CLAIMS:  # it would be placed now: its answer says where
+    if answer.result in PLACED and not holds_placed(wait):  # it would be placed now: its answer says where
         answer.station, answer.says = SCHEDULER, []
         return
     answer.station, answer.says = wait.station, wait.says
     answer.sentence = sentence_of(wait, answer.sentence)
     if is_unfixable(wait):
         answer.fixes = []
+
+
+def holds_placed(wait: Wait) -> bool:
+    """Whether a wait holds a pod that the simulated scheduler would place."""
+    return wait.station == CLAIMS or (wait.station == GROUP and not wait.leads)
 
 
 def is_unfixable(wait: Wait) -> bool:

@@ -4,13 +4,19 @@ Sources: volcano.sh/apis (scheduling/v1beta1), KAI-Scheduler (pkg/scheduler/fram
 (pkg/webhooks/pod_admission_webhook.go), sigs.k8s.io/lws (pkg/controllers).
 """
 
-from scheduler_core.api.objects import Object, Pod
+from scheduler_core.api.objects import Object, Pod, PodGroup
 from scheduler_core.cluster.formatting import count
 from scheduler_core.explain.answer import Answer
 from scheduler_core.framework import causes
 from scheduler_core.live.neighbours import KAI, VOLCANO, ForeignPodGroup, LeaderWorkerSet, Queue
 from scheduler_core.live.objects import Job
-from scheduler_core.stations.surroundings import GROUP_ANNOTATIONS, Surroundings, condition_in, condition_of
+from scheduler_core.stations.surroundings import (
+    COSCHEDULING,
+    GROUP_ANNOTATIONS,
+    Surroundings,
+    condition_in,
+    condition_of,
+)
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import GROUP, Wait, quoted
 
@@ -20,6 +26,13 @@ JOB_CONTROLLER = "job-controller"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _GANG = "in gang unschedulable"  # of Volcano's messages about groups
 _REFUSALS = ("NotReady", "Unschedulable")  # reasons of events of KAI and Volcano about groups
+_UNSCHEDULABLE = ("Unschedulable", "UnschedulableOnNodePool")  # conditions of PodGroups of Volcano and KAI
+_KAI_GROUP = "pod-group-name"  # annotation
+_COSCHEDULING = (
+    *("cannot find enough sibling pods", "in the same PodGroup", "failed recently", "PodGroup not found"),
+    *("rejection in Unreserve", "optimistic rejection in PostFilter", "resource gap: "),
+)
+"""Parts of the messages with which Coscheduling rejects a pod because of its group."""
 _SIZE, _WORKER = "leaderworkerset.sigs.k8s.io/size", "leaderworkerset.sigs.k8s.io/worker-index"
 _NAME = "leaderworkerset.sigs.k8s.io/name"
 
@@ -28,7 +41,41 @@ def wait_of(pod: Pod, around: Surroundings, answer: Answer | None) -> Wait | Non
     """Return the wait of a pod for its group; None if no group keeps it. `answer`: why no node takes the pod."""
     if answer is not None and answer.cause is not None and answer.cause.kind == causes.POD_GROUP:
         return Wait(GROUP, cause=causes.POD_GROUP)
-    return _leader(pod, around) or _of_another_scheduler(pod, around)
+    return _leader(pod, around) or _of_coscheduling(pod, around) or _of_another_scheduler(pod, around)
+
+
+def _of_coscheduling(pod: Pod, around: Surroundings) -> Wait | None:
+    """Return the wait of a pod for its group of Coscheduling; None if nothing shows that it waits for it.
+
+    Of a configured profile, which is simulated, only a group that is too small counts, and if the plugin says so.
+    """
+    name, scheduler = pod.metadata.labels.get(COSCHEDULING, ""), pod.spec.scheduler_name
+    if not name:
+        return None
+    group, condition = around.store.get("PodGroup", f"{pod.namespace}/{name}"), condition_of(pod)
+    event = around.events.last("Pod", pod, ("FailedScheduling",), scheduler)
+    reported = condition.message if condition is not None and condition.status == "False" else ""
+    reported = reported or (event.message if event is not None else "")
+    refused = any(part in reported for part in _COSCHEDULING)
+    exist, placed = around.members(pod.namespace, name)
+    wanted = group.spec.min_member if isinstance(group, PodGroup) else 0
+    if scheduler in around.schedulers:
+        if not refused or exist >= wanted:
+            return None
+    elif not refused and (placed >= wanted or (reported and exist >= wanted)):
+        return None
+    text = f"{scheduler} places the pods of PodGroup {name} only together"
+    says = []
+    if exist < wanted:
+        text += f": it needs {count(wanted, 'pod')}, and {exist:,} exist{'s' * (exist == 1)}"
+    elif wanted:
+        text += f": {count(wanted, 'pod')} must have a node at once, until then they wait at Permit"
+    if isinstance(group, PodGroup):
+        says = [f"minMember of PodGroup {name} is {wanted:,}; {count(exist, 'pod')} exist, {placed:,} with a node"]
+    if refused:
+        says = [quoted(reported), *says]
+    since = seconds((condition.last_transition_time if condition is not None else "") or (event.time if event else ""))
+    return Wait(GROUP, f"{text}.", says, scheduler if refused else "", since, causes.POD_GROUP)
 
 
 def _leader(pod: Pod, around: Surroundings) -> Wait | None:
@@ -80,14 +127,22 @@ def _of_another_scheduler(pod: Pod, around: Surroundings) -> Wait | None:
         return None
     key = f"{pod.namespace}/{name}"
     group = around.store.get(f"PodGroup.{VOLCANO}", key) or around.store.get(f"PodGroup.{KAI}", key)
-    members, condition = around.members(pod.namespace, name), condition_of(pod)
+    (members, _), condition = around.members(pod.namespace, name), condition_of(pod)
     reported = condition.message if condition is not None and condition.status == "False" else ""
     if not isinstance(group, ForeignPodGroup):
-        if _GANG not in reported:
+        events = around.events.about("Pod", pod, _REFUSALS, scheduler)
+        events = events or around.events.named("PodGroup", key, _REFUSALS, scheduler)
+        kai = _KAI_GROUP in pod.metadata.annotations and condition is not None and condition.reason == "Unschedulable"
+        if _GANG in reported or (reported and kai):
+            since = seconds((condition and condition.last_transition_time) or "")
+        elif events:
+            reported, since = events[-1].message, seconds(events[-1].time)
+        else:
             return None
         text = f"{scheduler} schedules its group {name} only as a whole: {quoted(reported)}."
-        return Wait(GROUP, text, [], scheduler, seconds((condition and condition.last_transition_time) or ""), "group")
-    wanted, refused = group.spec.min_member, condition_in(group.status.conditions, "Unschedulable")
+        return Wait(GROUP, text, [], scheduler, since, causes.POD_GROUP)
+    wanted, conditions = group.spec.min_member, [*group.status.conditions, *group.status.scheduling_conditions]
+    refused = next((one for kind in _UNSCHEDULABLE if (one := condition_in(conditions, kind)) is not None), None)
     event = around.events.last("PodGroup", group, writer=scheduler)
     short, unschedulable = members < wanted, refused is not None and refused.status == "True"
     gang = event is not None and event.reason in _REFUSALS

@@ -23,6 +23,7 @@ GROUP_ANNOTATIONS = (
 )
 """Annotations and labels that name the group of a pod: of Volcano, KAI, coscheduling, koordinator and JobSet."""
 _OF_OTHERS = GROUP_ANNOTATIONS[:3]
+COSCHEDULING = GROUP_ANNOTATIONS[3]
 MOST_OWNERS = 5  # owners of owners
 Owner = tuple[str, str, str]  # kind, namespace, name
 
@@ -77,7 +78,8 @@ class Surroundings:
         self._workloads: dict[tuple[str, str], KueueWorkload] | None = None
         self._pods: dict[Owner, list[Pod]] | None = None
         self._last_jobs: dict[Owner, float] | None = None
-        self._members: Counter[tuple[str, str]] = Counter()  # (namespace, group of Volcano or KAI) -> pods
+        self._members: Counter[tuple[str, str]] = Counter()  # (namespace, group of another scheduler) -> pods
+        self._placed: Counter[tuple[str, str]] = Counter()  # the same -> pods with a node
 
     @property
     def activity(self) -> Activity:
@@ -115,23 +117,25 @@ class Surroundings:
         return self._last_jobs.get(("CronJob", cron_job.namespace, cron_job.name), 0.0)
 
     def group_of(self, pod: Pod) -> str:
-        """Return the name of the pod's group of Volcano or KAI; "" if it has none."""
-        return next((name for key in _OF_OTHERS if (name := pod.metadata.annotations.get(key))), "")
+        """Return the name of the pod's group of Volcano, KAI or coscheduling; "" if it has none."""
+        named = next((name for key in _OF_OTHERS if (name := pod.metadata.annotations.get(key))), "")
+        return named or pod.metadata.labels.get(COSCHEDULING, "")
 
-    def members(self, namespace: str, group: str) -> int:
-        """Return the number of pods in a group of Volcano or KAI that have not ended."""
+    def members(self, namespace: str, group: str) -> tuple[int, int]:
+        """Return the number of pods of a group, as of `group_of`, that have not ended, and how many have a node."""
         self._index_pods()
-        return self._members[namespace, group]
+        return self._members[namespace, group], self._placed[namespace, group]
 
     def _index_pods(self) -> dict[Owner, list[Pod]]:
         if self._pods is None:
-            self._pods, self._members = defaultdict(list), Counter()
+            self._pods, self._members, self._placed = defaultdict(list), Counter(), Counter()
             for pod in self.store.objects("Pod"):
                 if isinstance(pod, Pod) and not pod.terminated:
                     for owner in pod.metadata.owner_references:
                         self._pods[owner.kind, pod.namespace, owner.name].append(pod)
-                    if pod.metadata.annotations and (group := self.group_of(pod)):
+                    if group := self.group_of(pod):
                         self._members[pod.namespace, group] += 1
+                        self._placed[pod.namespace, group] += bool(pod.spec.node_name)
         return self._pods
 
     def owners(self, obj: Object) -> Iterator[tuple[str, Object]]:

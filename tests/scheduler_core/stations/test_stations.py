@@ -416,6 +416,77 @@ def test_a_group_of_kai_is_refused_by_its_events() -> None:
     assert "nothing shows that it has acted" in wait(web, node("n1")).sentence
 
 
+def test_the_words_of_kai_show_a_group_without_its_pod_group() -> None:
+    web = pod("web", schedulerName="kai-scheduler")
+    web["metadata"]["annotations"] = {"pod-group-name": "pg"}
+    text = "Job is not ready for scheduling. Waiting for 4 pods, currently 3 exist, 0 are gated"
+    of_group = event("kai-scheduler", "NotReady", text, about="pg", involved={"kind": "PodGroup"})
+    reported = web | {"status": {"conditions": [condition("PodScheduled", "False", "Unschedulable", text)]}}
+    for raws in ((web, event("kai-scheduler", "Unschedulable", text)), (web, of_group), (reported,)):
+        found = wait(node("n1"), *raws)
+        assert (found.station, found.writer) == ("group", "kai-scheduler")
+        assert text in found.sentence
+    assert wait(node("n1"), web, event("someone", "Unschedulable", text)).station == "scheduler"
+    conditions = [condition("UnschedulableOnNodePool", "True", "Unschedulable", "no GPUs")]
+    status = {"schedulingConditions": conditions}
+    group = object_of("PodGroup", "scheduling.run.ai/v2alpha2", "pg", "default", spec={"minMember": 1}, status=status)
+    found = wait(node("n1"), web, group)
+    assert (found.station, found.says[-1]) == ("group", "Unschedulable: no GPUs")
+
+
+SIBLINGS = "pre-filter pod web cannot find enough sibling pods, current pods number: 1, minMember of group: 3"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "pods", "report", "station", "words"),
+    [
+        ("gang-scheduler", 1, "", "group", "it needs 3 pods, and 1 exists"),
+        ("gang-scheduler", 3, "", "group", "3 pods must have a node at once, until then they wait at Permit"),
+        ("gang-scheduler", 3, "0/1 nodes are available: 1 Insufficient cpu.", "scheduler", ""),
+        (
+            *("gang-scheduler", 3, 'pod "web" rejected while waiting on permit: rejection in Unreserve', "group"),
+            "3 pods must have a node",
+        ),
+        ("default-scheduler", 1, f"0/1 nodes are available: {SIBLINGS}.", "group", "it needs 3 pods, and 1 exists"),
+        ("default-scheduler", 1, "", "scheduler", ""),  # its configuration has no Coscheduling
+    ],
+)
+def test_a_group_of_coscheduling(scheduler: str, pods: int, report: str, station: str, words: str) -> None:
+    members = [pod(f"web{number or ''}", schedulerName=scheduler) for number in range(pods)]
+    for member in members:
+        member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "pg"}
+    if report:
+        members[0]["status"] = {"conditions": [condition("PodScheduled", "False", "Unschedulable", report)]}
+    group = object_of("PodGroup", "scheduling.x-k8s.io/v1alpha1", "pg", "default", spec={"minMember": 3})
+    found = wait(node("n1"), group, *members)
+    assert found.station == station
+    assert words in found.sentence
+    if station == "group":
+        assert (not report) or report.rstrip(".") in found.says
+        assert f"minMember of PodGroup pg is 3; {pods} pod{'s' * (pods > 1)} exist, 0 with a node" in found.says
+
+
+def test_the_plugin_holds_a_pod_that_a_profile_without_it_would_place() -> None:
+    web = pod("web")
+    web["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "pg"}
+    web["status"] = {"conditions": [condition("PodScheduled", "False", "Unschedulable", SIBLINGS)]}
+    for least, station in ((3, "group"), (1, "scheduler")):
+        group = object_of("PodGroup", "scheduling.x-k8s.io/v1alpha1", "pg", "default", spec={"minMember": least})
+        answer = Answer("default/web", "scheduled", "Placed on n1.")
+        apply(wait(node("n1"), group, web), answer)
+        assert answer.station == station
+        assert ("minMember" in " ".join(answer.says)) is (station == "group")
+
+
+def test_a_group_of_coscheduling_whose_pods_have_nodes_does_not_hold_another() -> None:
+    labels = {"labels": {"scheduling.x-k8s.io/pod-group": "pg"}}
+    group = object_of("PodGroup", "scheduling.x-k8s.io/v1alpha1", "pg", "default", spec={"minMember": 1})
+    placed, web = pod("other", on="n1", schedulerName="gang"), pod("web", schedulerName="gang")
+    for one in (placed, web):
+        one["metadata"] |= labels
+    assert wait(node("n1"), group, placed, web).station == "scheduler"
+
+
 def test_a_pod_that_is_placed_waits_for_its_claim_if_an_error_says_so() -> None:
     web = pod("web", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
     mode = "WaitForFirstConsumer"
