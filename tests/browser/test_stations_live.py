@@ -155,7 +155,8 @@ class Story(LiveCluster):
 class Step(NamedTuple):
     """A change of the cluster, and what the page then shows.
 
-    `strip`: the state of each stop by its first letter: Done, Waiting, Not needed, Ahead. `texts`: parts of the answer.
+    `strip`: the state of each stop by its first letter: Done, Waiting, Not needed, Ahead. `texts`: parts of the answer
+    and of the scheduler's message, which has a section of its own.
     """
 
     change: Callable[[Story], None]
@@ -229,7 +230,7 @@ def test_the_strip_follows_the_pod(pod_page: tuple[Page, Story]) -> None:
             step.change(story)
         expect(stops).to_have_text(step.stops(), timeout=WITHIN_MS)
         for text in step.texts:
-            expect(page.get_by_label("Answer")).to_contain_text(text, timeout=WITHIN_MS)
+            expect(page.get_by_role("main")).to_contain_text(text, timeout=WITHIN_MS)
         expect(stops.nth(step.strip.index("w"))).to_have_attribute("aria-current", "step")
         expect_good_looks(page, *itertools.product(THEMES, (390, 1440)))
     assert check_page(page) == []
