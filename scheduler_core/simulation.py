@@ -28,6 +28,7 @@ from scheduler_core.legacy.generic_scheduler import GenericScheduler
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.pod_groups.group_cycle import GroupScheduler
 from scheduler_core.pod_groups.trace import GroupTrace, condition_of
+from scheduler_core.preemption.victims import clears_nominations
 from scheduler_core.releases import NEWEST, Release, get_release
 
 START_TIME_BASE = START_OF_2026_FEBRUARY  # the k-th placed pod has a start time k seconds later
@@ -351,6 +352,7 @@ class Simulation:
                 pod.nominated_node = ""  # no plugin preempts, so nothing keeps the nomination
                 nominator.forget(pod)
             return
+        clears = clears_nominations(self.cluster.release, [self.cluster.pods[key] for key in trace.victims])
         for key in trace.victims:
             held = self._waiting.get(key)
             waiting = held.framework.waiting_pods.get(key) if held is not None else None
@@ -363,7 +365,7 @@ class Simulation:
             self._clear_nomination(key)
         if trace.nominated_node:
             for other in nominator.on(trace.nominated_node):
-                if other.priority < pod.priority:
+                if clears and other.priority < pod.priority:
                     nominator.forget(other)
                     other.nominated_node = ""
             pod.nominated_node = trace.nominated_node

@@ -24,6 +24,7 @@ from scheduler_core.plugins.contrib.trimaran import set_load
 from scheduler_core.pod_groups.trace import GroupTrace
 from scheduler_core.queue.heap_order import heap_order
 from scheduler_core.releases import Release, get_release, with_gates
+from scheduler_core.releases.feature_gates import with_known_gates
 from scheduler_core.simulation import Simulation
 
 
@@ -40,8 +41,12 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def release_of(case: dict[str, Any]) -> Release:
-    """Return the release of a case with its feature gates. Raises InputError."""
-    return with_gates(get_release(case["kubernetes"]), case.get("feature_gates") or {})
+    """Return the release of a case with its feature gates. Raises InputError.
+
+    The cases were recorded with synchronous preemption, see tests/golden/README.md.
+    """
+    release = with_known_gates(get_release(case["kubernetes"]), {"SchedulerAsyncPreemption": False})
+    return with_gates(release, case.get("feature_gates") or {})
 
 
 def simulation_of(case: dict[str, Any], **changes: Any) -> Simulation:

@@ -21,6 +21,7 @@ from scheduler_core.pod_groups.assumed import Assumed
 from scheduler_core.pod_groups.placements import Placement, placements, running, scores_of
 from scheduler_core.pod_groups.preemption import preempt
 from scheduler_core.pod_groups.trace import WAIT_REASON, GroupTrace, MemberTrace, TriedPlacement
+from scheduler_core.preemption.victims import clears_nominations
 
 FAILED = "pod group is unschedulable"
 OTHER_FAILED = "failed to schedule other pod from a pod group"
@@ -253,7 +254,8 @@ class GroupScheduler:
                 member.node, member.preempts = trace.nominated_node, True
                 if victims is not None:  # they still count in this cycle, which uses one snapshot
                     victims += [victim for victim in trace.victims if victim not in victims]
-                self._take_over(pod, trace.nominated_node)
+                if clears_nominations(self.cluster.release, [self.cluster.pods[key] for key in trace.victims]):
+                    self._take_over(pod, trace.nominated_node)
         member.fit_error = trace.message
         if member.node:
             assumed.add(pod, member.node)

@@ -139,6 +139,15 @@ def compile_budgets(cluster: Cluster) -> Budgets:
     return known[1]
 
 
+def clears_nominations(release: Release, victims: Iterable[PodInfo]) -> bool:
+    """Whether the preemption of these victims clears the nominations of lower priority on the node.
+
+    Source: pkg/scheduler/framework/preemption/executor.go (prepareCandidateAsync, prepareCandidate).
+    """
+    skips = release.preempts_asynchronously and release.skips_terminating_victims
+    return not skips or not all(victim.terminating for victim in victims)
+
+
 def no_victims(pod: PodInfo, node: str) -> Status:
     """Return the status of a node where every pod is at least as important."""
     if pod.release.no_victims_message_reworded:

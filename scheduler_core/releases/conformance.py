@@ -107,6 +107,7 @@ UNNOTICED: Mapping[str, str] = {
     "1.31 portworx_migration": "no case has Portworx volumes",
     "1.32 attach_limits_from_allocatable": "no CSI volume is limited by a node's allocatable alone",
     "1.32 missing_claim_rejects": "VolumeBinding rejects such pods first",
+    "1.33 preempts_asynchronously": "the cases were recorded without SchedulerAsyncPreemption",
     "1.33 queueing_hint_volume_limits": "no limit is raised and no volume is detached while a pod waits",
     "1.33 status_without_request_crashes": "no container has a request in its status alone",
     "1.34 skips_terminating_victims": "no scenario has grace periods",

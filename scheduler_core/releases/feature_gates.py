@@ -69,6 +69,7 @@ GATES: Mapping[str, Gate] = {
     "OpportunisticBatching": Gate(since="1.35", on="1.35"),
     "PodLevelResources": Gate(since="1.32", on="1.34"),
     "ResourceLimitsPriorityFunction": Gate(since="1.16", until="1.16"),
+    "SchedulerAsyncPreemption": Gate(since="1.32", on="1.33"),
     "SchedulerPopFromBackoffQ": Gate(since="1.33", on="1.33"),
     "SchedulerQueueingHints": Gate(since="1.28", on="1.28.0 to 1.28.4, 1.32", locked="1.34", until="1.36"),
     "SidecarContainers": Gate(since="1.28", on="1.29", locked="1.33", until="1.36", inverse=True),
@@ -80,7 +81,6 @@ GATES: Mapping[str, Gate] = {
     "InterPodAffinityHostnameFastPath": Gate(since="1.37"),
     "NominatedNodeNameForExpectation": Gate(since="1.34", on="1.35"),
     "SchedulerAsyncAPICalls": Gate(since="1.34"),
-    "SchedulerAsyncPreemption": Gate(since="1.32", on="1.33"),
     "SchedulerPreQueueingHints": Gate(since="1.37"),
 }
 """In the order of their plugins."""

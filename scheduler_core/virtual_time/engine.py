@@ -28,6 +28,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.legacy.queue import OldQueue
 from scheduler_core.pod_groups.serialize import result_of
 from scheduler_core.pod_groups.trace import GroupTrace
+from scheduler_core.preemption.victims import clears_nominations
 from scheduler_core.queue import QueuedPod, SchedulingQueue
 from scheduler_core.queue.clock import EPOCH, Clock
 from scheduler_core.queue.group_queue import GroupQueue
@@ -310,9 +311,10 @@ class Engine:
         changes = trace.result == "error" or (trace.postfilter is not None and trace.postfilter.decides)
         nominated = self.requeue(queued, trace.unschedulable_plugins, trace.nominated_node if changes else None)
         lower = [p for p in self.cluster.nominator.on(trace.nominated_node) if p.priority < pod.priority]
+        clears = clears_nominations(self.cluster.release, [self.api.pods[key] for key in trace.victims])
         for key in trace.victims:
             self.evict(key, pod.key)
-        for loser in lower if trace.nominated_node else ():
+        for loser in lower if trace.nominated_node and clears else ():
             self.api.nominate(loser, "")
         self.api.nominate(pod, nominated)
 

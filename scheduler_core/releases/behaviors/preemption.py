@@ -65,6 +65,14 @@ class PreemptionBehaviors:
         pull=133167,
         picks=(134247, 134927),
     )
+    preempts_asynchronously: bool = on(
+        "preemption writes after the cycle, and clears no nominations if a release skips all victims as terminating",
+        "preemption writes in the cycle and always clears the nominations of lower priority on the node",
+        "a pod can keep its nomination if a pod of higher priority waits for the same terminating victims",
+        since="1.33",
+        gate="SchedulerAsyncPreemption",
+        kep=4832,
+    )
     binding_updates_status: bool = on(
         "the scheduler knows the start time of a pod that it has just bound",
         "the scheduler knows the start time of a pod that it has bound only after the next update of the pod",

@@ -17,7 +17,7 @@ from tests.scheduler_core.build import node, pod
 DOCS = Path(__file__).parents[3] / "docs"
 WITHOUT_BEHAVIORS = {
     *("InterPodAffinityHostnameFastPath", "NominatedNodeNameForExpectation", "SchedulerPreQueueingHints"),
-    *("SchedulerAsyncAPICalls", "SchedulerAsyncPreemption"),
+    "SchedulerAsyncAPICalls",
 }
 
 

@@ -343,6 +343,32 @@ def test_a_victim_that_terminates_already(release: str, waits: bool) -> None:
     assert played.node_of("boss") == ("a" if waits else "b")
 
 
+@pytest.mark.parametrize(
+    ("release", "clears"),
+    [
+        *(("1.32.0", True), ("1.33.13", True), ("1.34.0", False), ("1.34.1", False), ("1.34.2", True)),
+        *(("1.34.1 SchedulerAsyncPreemption=false", True), ("1.35.0", False)),
+        *(("1.36.2", False), ("1.36.2 SchedulerAsyncPreemption=false", True)),
+    ],
+)
+def test_the_nomination_of_a_pod_that_waits_for_the_same_terminating_victim(release: str, clears: bool) -> None:
+    """Source: pkg/scheduler/framework/preemption/executor.go (prepareCandidateAsync, prepareCandidate)."""
+    low = pod("low", on="a", priority=0, requests={"cpu": "4"}, terminationGracePeriodSeconds=100)
+    high, top = (pod(name, priority=value, requests={"cpu": "4"}) for name, value in (("high", 1), ("top", 2)))
+    timeline = [{"at": 10, "create": high}, {"at": 20, "create": top}]
+    spec: Raw = {"timeline": timeline, "controllers": {"admission": False}, "until": 30}
+    played = PlayedScenario(node("a"), low, kubernetes=release, gracePeriods=True, **spec)
+    nominated = [(record.data["pod"], record.data["node"]) for record in played.records_of("pod.nominated")]
+    lost = [("default/high", "")] if clears else []
+    assert nominated == [("default/high", "a"), *lost, ("default/top", "a")]
+
+    low["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    high["status"] = {"nominatedNodeName": "a"}
+    simulation = Simulation([node("a"), low, high, top], release=release)
+    assert next(simulation.run()).victims == ["default/low"]
+    assert [one.name for one in simulation.cluster.nominator.on("a")] == (["top"] if clears else ["high", "top"])
+
+
 @pytest.mark.parametrize(("release", "backs_off"), [("1.28.0", False), ("1.28.4", False), ("1.28.5", True)])
 def test_events_before_permit_rejects(release: str, backs_off: bool) -> None:
     """Without hints, any event sends a pod to backoffQ; with hints, one that the rejecting plugin registered.
