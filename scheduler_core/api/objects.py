@@ -420,6 +420,8 @@ class Pod(Object):
     def stays_in_drain(self) -> bool:
         """Whether a drain skips the pod: a static pod, or one of a DaemonSet.
 
+        With --force, kubectl evicts the pods of a DaemonSet that does not exist. Snapshots often lack DaemonSets, so
+        here they count as existing.
         Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go (mirrorPodFilter, daemonSetFilter).
         """
         return self.placed_by == "kubelet" or any(o.kind == "DaemonSet" for o in self.metadata.owner_references)
