@@ -285,7 +285,7 @@ def _woken(question: Question, given: str) -> Iterator[str]:
     moment = float(given.partition(" s:")[0].replace(",", ""))
     before = [one for one in facts.run.cycles if one.pod == cycle.pod and one.number < cycle.number]
     if moment > move.t:
-        yield "The pod is already back in the queue when this event occurs."
+        yield "The pod is already back in the active queue before this event occurs."
     elif before and moment < before[-1].t:
         yield f"This event occurs before attempt {before[-1].attempt} fails. The pod does not wait at that time."
     else:
