@@ -96,8 +96,8 @@ def test_five_hundred_mutated_clusters(release: str) -> None:
             refused += bool(error.where)
         except Exception as error:
             pytest.fail(f"{number}: {done}: {type(error).__name__}: {error}")
-    assert answered > examples(20)
-    assert refused > examples(30)
+    assert answered >= examples(20)
+    assert refused >= examples(30)
 
 
 @pytest.mark.parametrize(
