@@ -4,10 +4,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,14 +22,29 @@ def exit_when_terminated() -> None:
 
 
 def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
-    """Return what a function of a module returns in a process with its own memory and imports."""
-    with ProcessPoolExecutor(1, get_context("spawn"), exit_when_terminated) as pool:
-        try:
-            return pool.submit(function, *arguments).result()
-        except SystemExit:
-            for child in active_children():
-                child.terminate()
-            raise
+    """Return what a function of a module returns in a process with its own memory and imports.
+
+    Raises EOFError if it fails; its traceback is on standard error. Only this thread speaks to the process: SIGTERM can
+    raise in it at any point, and the thread of an executor would then wait for ever for a lock that it holds.
+    """
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, function, arguments))
+    process.start()
+    sender.close()
+    try:
+        answer: R = receiver.recv()
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        process.join()
+    return answer
+
+
+def _send(sender: Connection, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    exit_when_terminated()
+    sender.send(function(*arguments))
 
 
 def memory_mb(pids: Iterable[int], field: str) -> list[int]:
