@@ -9,13 +9,19 @@ from hypothesis import settings
 
 Item = TypeVar("Item")
 
-# The share of the examples that each profile tries: `make check` and `make test`, `make long`.
-SHARES = {"short": Fraction(1, 10), "long": Fraction(1)}
+# The share of the examples that each profile tries: `make check` and `make test`, `make long`, and
+# `--hypothesis-profile=exhaustive`, for some tests at a time.
+SHARES = {"short": Fraction(1, 10), "long": Fraction(1), "exhaustive": Fraction(25)}
 
 
 def examples(count: int, profile: str = "") -> int:
     """Return how many of `count` examples a profile tries. The default is the current profile."""
     return max(1, int(count * SHARES[profile or settings.get_current_profile_name()]))
+
+
+def at_least(count: int) -> int:
+    """Return `count`, or for the profile `exhaustive` 25 times as many."""
+    return max(count, examples(count))
 
 
 def sample(items: Sequence[Item], count: int) -> list[Item]:

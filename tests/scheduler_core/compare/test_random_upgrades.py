@@ -1,18 +1,18 @@
 """Upgrade previews of random clusters name a sufficient cause for each difference.
 
-`scripts/try_upgrades.py` tries many more.
+`--hypothesis-profile=exhaustive -m ""` tries a thousand.
 """
 
 import pytest
 
-from tests.examples import selection
+from tests.examples import at_least, selection
 from tests.random_clusters import random_cluster, with_other_hostnames
 from tests.upgrades import PATCHES, check_causes, differing_runs, successive_releases
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("seed", selection(range(40), 40))
+@pytest.mark.parametrize("seed", selection(range(at_least(40)), 40))
 def test_causes(seed: int) -> None:
     faults = {}
     for a, b in successive_releases(random_cluster(seed)):
@@ -23,7 +23,7 @@ def test_causes(seed: int) -> None:
     assert not faults
 
 
-@pytest.mark.parametrize("seed", selection(range(40), 40))
+@pytest.mark.parametrize("seed", selection(range(at_least(40)), 40))
 def test_causes_between_patch_releases(seed: int) -> None:
     for a, b in differing_runs(with_other_hostnames(random_cluster(seed)), PATCHES):
         step, wrong = check_causes(a, b)

@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 
 from tests.clusters import CLUSTERS
+from tests.examples import at_least
 from tests.kubernetes_tools import KUBECTL_RELEASES, kubectl
 from tests.scheduler_core.explain.planted.answers import explained
 from tests.scheduler_core.explain.planted.case import Case, faults
@@ -64,8 +65,7 @@ def test_most_answers_are_right() -> None:
 
 @pytest.mark.long
 def test_faults_in_real_clusters_are_named() -> None:
-    """`scripts/try_faults.py` tries more of them."""
-    wrong, number = [], 85
+    wrong, number = [], at_least(85)
     for fault in islice(real_faults(CLUSTERS, seed=11), number):
         answer = explained(fault.objects, "--pod", fault.pod)[fault.pod]
         if answer["cause"]["kind"] not in fault.kinds:
