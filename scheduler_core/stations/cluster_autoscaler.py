@@ -13,6 +13,7 @@ from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.live.neighbours import AUTOSCALER_STATUS, AutoscalerStatus
 from scheduler_core.live.objects import Event
+from scheduler_core.stations import provisioning_requests
 from scheduler_core.stations.autoscaler_answer import AutoscalerAnswer
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
@@ -46,6 +47,8 @@ class AutoscaledGroup(NamedTuple):
 
 def answer_about(pod: Pod, around: Surroundings) -> AutoscalerAnswer | None:
     """Return the last answer of cluster-autoscaler about a pod; None without one, or if its nodes are there."""
+    if (consumes := provisioning_requests.answer_about(pod, around)) is not None:
+        return consumes
     event = around.events.last("Pod", pod, (PROMISE, REFUSAL), WRITER)
     if event is None:
         return None

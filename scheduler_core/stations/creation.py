@@ -10,7 +10,7 @@ from scheduler_core.live.store import Store
 from scheduler_core.stations import cron_jobs, groups, kueue
 from scheduler_core.stations.refusals import read_refusal
 from scheduler_core.stations.resource_quotas import quota_lines, quota_uses
-from scheduler_core.stations.surroundings import Surroundings
+from scheduler_core.stations.surroundings import Surroundings, condition_in
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import MOST_READ, NOT_CREATED, Wait, bounded, quoted
 
@@ -26,6 +26,7 @@ REFUSED = cron_jobs.REFUSED  # of a workload's pod: quota, limit range, admissio
 SUSPENDED = cron_jobs.SUSPENDED
 WAITS_FOR_POD = "waits-for-pod"  # a StatefulSet that creates its pods in order
 UNEXPLAINED = "not-created"  # nothing says why
+_REPLICA_SET_REFUSED = "ReplicaSetCreateError"  # reason of a Deployment's condition Progressing
 
 
 class MissingPods(Part):
@@ -46,6 +47,9 @@ def missing_pods(around: Surroundings) -> Iterator[MissingPods]:
             found = _missing_pods(workload, kind, around)
             if found is not None and found.wait.cause != UNEXPLAINED:
                 yield found
+    for deployment in around.store.objects("Deployment"):
+        if isinstance(deployment, Deployment) and (found := _missing_replica_set(deployment, around)) is not None:
+            yield found
 
 
 def missing_pods_of(around: Surroundings, kind: str, key: str) -> list[MissingPods]:
@@ -56,6 +60,9 @@ def missing_pods_of(around: Surroundings, kind: str, key: str) -> list[MissingPo
         owned = store.objects("ReplicaSet")
         workloads = [("ReplicaSet", one) for one in owned if _owned_by(one, kind, key)]
     found = [_missing_pods(workload, name, around) for name, workload in workloads]
+    deployment = store.get(kind, key)
+    if isinstance(deployment, Deployment):
+        found.append(_missing_replica_set(deployment, around))
     return [answer for answer in found if answer is not None]
 
 
@@ -91,6 +98,38 @@ def _missing_pods(workload: Object, kind: str, around: Surroundings) -> MissingP
     return MissingPods(kind, workload.namespace, workload.name, missing, wait, owner)
 
 
+def _missing_replica_set(deployment: Deployment, around: Surroundings) -> MissingPods | None:
+    """Return why a Deployment has no ReplicaSet for its pods: it is paused, or the API server refuses the ReplicaSet.
+
+    Source: pkg/controller/deployment/sync.go.
+    """
+    refused = condition_in(deployment.status.conditions, "Progressing")
+    if refused is not None and (refused.status != "False" or refused.reason != _REPLICA_SET_REFUSED):
+        refused = None
+    if refused is None and not deployment.spec.paused:
+        return None
+    wanted = 1 if deployment.spec.replicas is None else deployment.spec.replicas
+    owned = [one for one in around.store.objects("ReplicaSet") if _owned_by(one, "Deployment", deployment.key)]
+    missing = wanted - sum(len(around.pods_of("ReplicaSet", one)) for one in owned)
+    if missing <= 0 or (refused is None and owned):
+        return None
+    text = _lacks(missing, wanted)
+    wait = Wait(NOT_CREATED, f"{text}: it is paused, so no ReplicaSet is created.", cause=SUSPENDED)
+    if refused is not None:
+        read = read_refusal(refused.message, deployment.namespace, around.store)
+        wait = Wait(NOT_CREATED, f"{text}: the API server refuses its new ReplicaSet: {read}.", cause=REFUSED)
+        wait.quotas = quota_uses(refused.message[:MOST_READ], deployment.namespace, around.store, [])
+        wait.says = [quoted(refused.message), *quota_lines(wait.quotas, refused.message)]
+        wait.writer = "deployment-controller"
+    wait.since = seconds(deployment.metadata.creation_timestamp)
+    owner = PendingWorkload("Deployment", deployment.namespace, deployment.name, missing)
+    return MissingPods("Deployment", deployment.namespace, deployment.name, missing, bounded(wait), owner)
+
+
+def _lacks(missing: int, wanted: int) -> str:
+    return f"{missing:,} of {count(wanted, 'pod')} {'does' if missing == 1 else 'do'} not exist"
+
+
 def _missing_job(cron_job: CronJob, around: Surroundings) -> MissingPods | None:
     wait = cron_jobs.wait_of(cron_job, around)
     if wait is None:
@@ -102,7 +141,7 @@ def _missing_job(cron_job: CronJob, around: Surroundings) -> MissingPods | None:
 
 def _wait(workload: Object, kind: str, wanted: int, missing: int, pods: list[Pod], around: Surroundings) -> Wait:
     since = seconds(workload.metadata.creation_timestamp)
-    lacks = f"{missing:,} of {count(wanted, 'pod')} {'does' if missing == 1 else 'do'} not exist"
+    lacks = _lacks(missing, wanted)
     if isinstance(workload, Job) and workload.spec.suspend and not pods:
         return _suspended(workload, missing, since, around)
     if (led := groups.leader_refusal(workload, around)) is not None:
@@ -125,8 +164,6 @@ def _wait(workload: Object, kind: str, wanted: int, missing: int, pods: list[Pod
         if last:
             text = f"{lacks}: its pods are created one after the other, and {last} is not ready."
             return Wait(NOT_CREATED, text, since=since, cause=WAITS_FOR_POD)
-    if isinstance(workload, Deployment) and workload.spec.paused:
-        return Wait(NOT_CREATED, f"{lacks}: it is paused.", since=since, cause=SUSPENDED)
     text = f"{lacks}, and no event says why: its controller may not run."
     return Wait(NOT_CREATED, text, since=since, cause=UNEXPLAINED)
 

@@ -9,8 +9,8 @@ from scheduler_core.stations.times import seconds
 
 ACTIVITY = frozenset({"Scheduled", "FailedScheduling", "Scheduling", "GangScheduling", "Unschedulable", "NotReady"})
 """Reasons of events by which it is known when a scheduler last acted."""
-REASONS = EVENT_REASONS - {"Scheduled", "Preempted", "TaintManagerEviction"}
-"""Reasons of events from which waits are read."""
+REASONS = EVENT_REASONS - {"Scheduled", "Preempted", "TaintManagerEviction"} | {"Pulling", "Pulled"}
+"""Reasons of events from which waits are read. A live cluster has too many of the last two to follow them."""
 ABOUT = frozenset(
     {
         "Pod",

@@ -1,7 +1,8 @@
 """Waits for a group: pods that are scheduled together, or not before their leader.
 
 Sources: volcano.sh/apis (scheduling/v1beta1), KAI-Scheduler (pkg/scheduler/framework), sigs.k8s.io/jobset
-(pkg/webhooks/pod_admission_webhook.go), sigs.k8s.io/lws (pkg/controllers).
+(pkg/webhooks/pod_admission_webhook.go), sigs.k8s.io/lws (pkg/controllers), koordinator
+(pkg/scheduler/plugins/coscheduling/core).
 """
 
 from scheduler_core.api.objects import Object, Pod, PodGroup
@@ -11,11 +12,11 @@ from scheduler_core.framework import causes
 from scheduler_core.live.neighbours import KAI, VOLCANO, ForeignPodGroup, LeaderWorkerSet, Queue
 from scheduler_core.live.objects import Job
 from scheduler_core.stations.surroundings import (
-    COSCHEDULING,
     GROUP_ANNOTATIONS,
     Surroundings,
     condition_in,
     condition_of,
+    coscheduling_group,
 )
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import GROUP, Wait, quoted
@@ -31,8 +32,13 @@ _KAI_GROUP = "pod-group-name"  # annotation
 _COSCHEDULING = (
     *("cannot find enough sibling pods", "in the same PodGroup", "failed recently", "PodGroup not found"),
     *("rejection in Unreserve", "optimistic rejection in PostFilter", "resource gap: "),
+    *("gang child pod not collect enough", "can't find gang", "gang has not init", "gang scheduleCycle not valid"),
+    *("pod's schedule cycle too large", "gets rejected due to"),
 )
-"""Parts of the messages with which Coscheduling rejects a pod because of its group."""
+"""Parts of the messages with which Coscheduling, and koordinator's plugin of that name, reject a pod because of its
+group."""
+_LEAST = ("gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available")
+"""Annotation and label with koordinator's size of a group without a PodGroup."""
 _SIZE, _WORKER = "leaderworkerset.sigs.k8s.io/size", "leaderworkerset.sigs.k8s.io/worker-index"
 _NAME = "leaderworkerset.sigs.k8s.io/name"
 
@@ -45,11 +51,11 @@ def wait_of(pod: Pod, around: Surroundings, answer: Answer | None) -> Wait | Non
 
 
 def _of_coscheduling(pod: Pod, around: Surroundings) -> Wait | None:
-    """Return the wait of a pod for its group of Coscheduling; None if nothing shows that it waits for it.
+    """Return the wait of a pod for its group of Coscheduling or koordinator; None if nothing shows it.
 
     Of a configured profile, which is simulated, only a group that is too small counts, and if the plugin says so.
     """
-    name, scheduler = pod.metadata.labels.get(COSCHEDULING, ""), pod.spec.scheduler_name
+    name, scheduler = coscheduling_group(pod), pod.spec.scheduler_name
     if not name:
         return None
     group, condition = around.store.get("PodGroup", f"{pod.namespace}/{name}"), condition_of(pod)
@@ -58,13 +64,15 @@ def _of_coscheduling(pod: Pod, around: Surroundings) -> Wait | None:
     reported = reported or (event.message if event is not None else "")
     refused = any(part in reported for part in _COSCHEDULING)
     exist, placed = around.members(pod.namespace, name)
-    wanted = group.spec.min_member if isinstance(group, PodGroup) else 0
+    wanted = group.spec.min_member if isinstance(group, PodGroup) else _least(pod)
     if scheduler in around.schedulers:
         if not refused or exist >= wanted:
             return None
     elif not refused and (placed >= wanted or (reported and exist >= wanted)):
         return None
-    text = f"{scheduler} places the pods of PodGroup {name} only together"
+    text = (
+        f"{scheduler} places the pods of {'PodGroup' if isinstance(group, PodGroup) else 'group'} {name} only together"
+    )
     says = []
     if exist < wanted:
         text += f": it needs {count(wanted, 'pod')}, and {exist:,} exist{'s' * (exist == 1)}"
@@ -76,6 +84,12 @@ def _of_coscheduling(pod: Pod, around: Surroundings) -> Wait | None:
         says = [quoted(reported), *says]
     since = seconds((condition.last_transition_time if condition is not None else "") or (event.time if event else ""))
     return Wait(GROUP, f"{text}.", says, scheduler if refused else "", since, causes.POD_GROUP)
+
+
+def _least(pod: Pod) -> int:
+    """Return the size of the pod's group by its own annotation or label, 0 if none says it."""
+    value = pod.metadata.annotations.get(_LEAST[0]) or pod.metadata.labels.get(_LEAST[1], "")
+    return int(value) if value.isdecimal() and len(value) < 7 else 0
 
 
 def _leader(pod: Pod, around: Surroundings) -> Wait | None:

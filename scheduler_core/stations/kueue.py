@@ -21,6 +21,7 @@ from scheduler_core.live.neighbours import (
     ResourceFlavor,
     ResourceGroup,
 )
+from scheduler_core.stations.provisioning_requests import state_of
 from scheduler_core.stations.surroundings import Surroundings, condition_in
 from scheduler_core.stations.times import clock, seconds
 from scheduler_core.stations.waits import ADMISSION, MOST_READ, Wait, quoted
@@ -183,16 +184,8 @@ def _provisioning(workload: KueueWorkload, check: str, around: Surroundings) -> 
         and one.name.startswith(prefix)
         and one.name[len(prefix) :].isdecimal()
     ]
-    if not found:
-        return
-    newest = max(found, key=lambda one: (len(one.name), one.name))
-    for kind in ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"):
-        condition = condition_in(newest.status.conditions, kind)
-        if condition is not None and (condition.status == "True" or kind in ("Provisioned", "Accepted")):
-            text = f"{kind} is {condition.status}: {condition.reason}: {quoted(condition.message)}"
-            yield f"ProvisioningRequest {newest.name}: {text}"
-            return
-    yield f"ProvisioningRequest {newest.name} has no condition"
+    if found:
+        yield state_of(max(found, key=lambda one: (len(one.name), one.name)))
 
 
 def _without_quota(workload: KueueWorkload, obj: Object, around: Surroundings, reserved: PodCondition | None) -> Wait:

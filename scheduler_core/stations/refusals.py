@@ -16,7 +16,10 @@ from scheduler_core.live.store import Store
 from scheduler_core.stations.resource_quotas import missing_quantity
 from scheduler_core.stations.waits import quoted
 
-_PREFIX = re.compile(r"^(?:Error creating(?: job)?: |[Cc]reate (?:Pod|Claim) .*? in StatefulSet \S+ failed error: )")
+_PREFIX = re.compile(
+    r"^(?:Error creating(?: job)?: |[Cc]reate (?:Pod|Claim) .*? in StatefulSet \S+ failed error: "
+    r'|Failed to create new replica set "[^"]*": )'
+)
 _CLAIM = re.compile(r"^[Cc]reate Claim (\S+) ")
 _FORBIDDEN = "is forbidden: "
 _EXCEEDED = re.compile(r"exceeded quota: ([^,\s]+), requested: (\S+), used: (\S+), limited: ([^\s\]]+)")

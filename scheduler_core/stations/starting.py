@@ -28,6 +28,7 @@ _SANDBOX = {
     "FailedPrepareDynamicResources": "its devices cannot be prepared",
 }
 _SUMMARY = "Unable to attach or mount volumes"  # of FailedMount: another event says why
+_PULLING = re.compile(r'Pulling image "([^"]+)"')
 _INIT = re.compile(r"containers with incomplete status: \[([^\]]*)\]")
 
 
@@ -65,11 +66,15 @@ def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], 
             return f"image {images.get(one.name, '')} of container {one.name} cannot be pulled", says, writer, bound
         return f"container {one.name}: {waiting.reason}", says, writer, bound
     ready, initialized = condition_of(pod, "PodReadyToStartContainers"), condition_of(pod, "Initialized")
-    if ready is None or ready.status == "False":
+    pulls = around.events.last("Pod", pod, ("Pulling", "Pulled", "Failed"), KUBELET)
+    image = _PULLING.match(pulls.message) if pulls is not None and seconds(pulls.time) >= int(bound) else None
+    begun = seconds(pulls.time) if pulls is not None and image is not None else 0.0
+    # Images are pulled once the sandbox exists and volumes are mounted.
+    if begun or ready is None or ready.status == "False":
         events = [
             one
             for one in around.events.about("Pod", pod, _SANDBOX)
-            if one.reporter in (KUBELET, ATTACH_CONTROLLER) and seconds(one.time) >= int(bound)
+            if one.reporter in (KUBELET, ATTACH_CONTROLLER) and seconds(one.time) >= max(int(bound), begun)
         ]
         event = max(events, key=lambda one: (not one.message.startswith(_SUMMARY), seconds(one.time)), default=None)
         elsewhere = _attached_elsewhere(pod, around.cluster)
@@ -77,6 +82,8 @@ def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], 
             says = [f"{event.reason}: {quoted(event.message)}"]
             why = elsewhere or f"{_SANDBOX[event.reason]}: {quoted(event.message)}"
             return why, says, event.reporter, seconds(event.time)
+        if image is not None:
+            return f"image {quoted(image[1])} is being pulled", [], writer, begun
         if elsewhere:
             return elsewhere, [], "", bound
         if ready is not None:

@@ -18,12 +18,13 @@ SCHEDULING_GATED = "SchedulingGated"
 """Reason of a condition that the API server writes in a new pod with gates, and leaves when the gates are removed."""
 GROUP_ANNOTATIONS = (
     *("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name"),
-    *("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "gang.scheduling.koordinator.sh/name"),
-    "jobset.sigs.k8s.io/jobset-name",
+    *("gang.scheduling.koordinator.sh/name", "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"),
+    *("pod-group.scheduling.sigs.k8s.io/name", "jobset.sigs.k8s.io/jobset-name"),
 )
-"""Annotations and labels that name the group of a pod: of Volcano, KAI, coscheduling, koordinator and JobSet."""
+"""Annotations and labels that name the group of a pod: of Volcano, KAI, koordinator, coscheduling and JobSet."""
 _OF_OTHERS = GROUP_ANNOTATIONS[:3]
-COSCHEDULING = GROUP_ANNOTATIONS[3]
+_KOORDINATOR = GROUP_ANNOTATIONS[3]
+_COSCHEDULING = GROUP_ANNOTATIONS[4:7]  # labels; koordinator reads the older ones as well
 MOST_OWNERS = 5  # owners of owners
 Owner = tuple[str, str, str]  # kind, namespace, name
 
@@ -117,9 +118,9 @@ class Surroundings:
         return self._last_jobs.get(("CronJob", cron_job.namespace, cron_job.name), 0.0)
 
     def group_of(self, pod: Pod) -> str:
-        """Return the name of the pod's group of Volcano, KAI or coscheduling; "" if it has none."""
+        """Return the name of the pod's group of Volcano, KAI, coscheduling or koordinator; "" if there is none."""
         named = next((name for key in _OF_OTHERS if (name := pod.metadata.annotations.get(key))), "")
-        return named or pod.metadata.labels.get(COSCHEDULING, "")
+        return named or coscheduling_group(pod)
 
     def members(self, namespace: str, group: str) -> tuple[int, int]:
         """Return the number of pods of a group, as of `group_of`, that have not ended, and how many have a node."""
@@ -182,6 +183,12 @@ class Surroundings:
                     ):
                         found[workload.namespace, uid] = workload
         return found
+
+
+def coscheduling_group(pod: Pod) -> str:
+    """Return the name of the pod's group of coscheduling or koordinator; "" if it has none."""
+    named = next((name for key in _COSCHEDULING if (name := pod.metadata.labels.get(key))), "")
+    return named or pod.metadata.annotations.get(_KOORDINATOR, "")
 
 
 def condition_of(pod: Pod, kind: str = "PodScheduled") -> PodCondition | None:

@@ -106,7 +106,7 @@ def test_events_of_pods_that_wait_are_stored() -> None:
     running = pod("runs", on="n1") | {"status": {"phase": "Running"}}
     starting = pod("starts", on="n1") | {"status": {"phase": "Pending"}}
     names = ("waits", "starts", "runs", "absent")
-    found = [about_pod(name, "FailedMount") for name in names] + [about_pod("waits", "Pulled")]
+    found = [about_pod(name, "FailedMount") for name in names] + [about_pod("waits", "Created")]
     assert events_of(node("n1"), pod("waits"), starting, running, *found) == [
         "waits.FailedMount.0",
         "starts.FailedMount.0",

@@ -487,6 +487,27 @@ def test_a_group_of_coscheduling_whose_pods_have_nodes_does_not_hold_another() -
     assert wait(node("n1"), group, placed, web).station == "scheduler"
 
 
+def test_a_group_of_koordinator_by_its_pod_group_or_its_annotations() -> None:
+    message = "0/1 nodes are available: gang child pod not collect enough, gangName: default/pg, podName: default/web"
+    gang = "gang.scheduling.koordinator.sh"
+    label, annotated = "pod-group.scheduling.sigs.k8s.io", {f"{gang}/name": "pg", f"{gang}/min-available": "4"}
+    group = object_of("PodGroup", "scheduling.sigs.k8s.io/v1alpha1", "pg", "default", spec={"minMember": 4})
+    forms = [
+        ({"labels": {label: "pg"}}, "PodGroup pg", [group]),
+        ({"labels": {f"{label}/name": "pg", f"{label}/min-available": "4"}}, "group pg", []),
+        ({"annotations": annotated}, "group pg", []),
+    ]
+    for metadata, name, groups in forms:
+        members = [pod(f"web{number or ''}", schedulerName="koord-scheduler") for number in range(3)]
+        for member in members:
+            member["metadata"] |= metadata
+        found = wait(node("n1"), *groups, *members, event("koord-scheduler", "FailedScheduling", message))
+        assert found.station == "group"
+        expected = f"koord-scheduler places the pods of {name} only together: it needs 4 pods, and 3 exist."
+        assert found.sentence == expected
+        assert message in found.says
+
+
 def test_a_pod_that_is_placed_waits_for_its_claim_if_an_error_says_so() -> None:
     web = pod("web", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
     mode = "WaitForFirstConsumer"
@@ -516,6 +537,24 @@ def test_the_cause_of_a_failed_mount_and_not_its_summary() -> None:
     assert "timed out" in wait(bound, node("n1"), events[1]).sentence
 
 
+@pytest.mark.parametrize(
+    ("ready", "others", "words"),
+    [
+        (True, [], "image r/a:1 is being pulled"),
+        (False, [("FailedMount", "slow", 5)], "image r/a:1 is being pulled"),
+        (True, [("FailedCreatePodSandBox", "no network", 20)], "its sandbox cannot be created: no network"),
+        (True, [("Pulled", 'Successfully pulled image "r/a:1"', 20)], "has not started it."),
+        (False, [("Pulled", 'Successfully pulled image "r/a:1"', 20)], "its sandbox, volumes or network"),
+    ],
+)
+def test_an_image_that_is_being_pulled(ready: bool, others: list[tuple[str, str, int]], words: str) -> None:
+    bound = pod("web", nodeName="n1")
+    bound["status"] = {"conditions": [condition("PodReadyToStartContainers", str(ready), "", "")]}
+    events = [event("kubelet", "Pulling", 'Pulling image "r/a:1"')]
+    events += [event("kubelet", reason, message, minute=minute) for reason, message, minute in others]
+    assert words in wait(bound, node("n1"), *events).sentence
+
+
 def test_only_an_attached_volume_is_attached_elsewhere() -> None:
     bound = pod("web", nodeName="n1", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
     claim_spec = {"accessModes": ["ReadWriteOnce"], "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}
@@ -525,6 +564,45 @@ def test_only_an_attached_volume_is_attached_elsewhere() -> None:
         attachment = object_of("VolumeAttachment", "storage.k8s.io/v1", "a", spec=spec, status=status)
         found = wait(bound, node("n1"), claim, attachment)
         assert ("volume pv is still attached to n2" in found.sentence) is attached
+
+
+@pytest.mark.parametrize("prefix", ["autoscaling.x-k8s.io", "cluster-autoscaler.kubernetes.io"])
+def test_a_pod_that_consumes_a_provisioning_request(prefix: str) -> None:
+    web = pod("web")
+    web["metadata"]["annotations"] = {f"{prefix}/consume-provisioning-request": "pr"}
+    refusal = event("cluster-autoscaler", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 Insufficient cpu")
+    assert "1 Insufficient cpu" in text_of(wait(web, node("n1"), refusal))  # the request itself is not known
+    states = {"False": ("autoscaler-refused", "consumes ProvisioningRequest pr: Provisioned is False: R: m.")}
+    states["True"] = ("scheduler", "")
+    for status, (station, words) in states.items():
+        conditions = {"conditions": [condition("Provisioned", status, "R", "m")]}
+        request = object_of("ProvisioningRequest", "autoscaling.x-k8s.io/v1", "pr", "default", status=conditions)
+        found = wait(web, node("n1"), request)
+        assert found.station == station
+        assert words in found.sentence
+
+
+def test_a_deployment_without_a_replica_set() -> None:
+    paused = object_of("Deployment", "apps/v1", "web", "default", spec={"replicas": 2, "paused": True})
+    (found,) = missing_pods(around(node("n1"), paused))
+    assert found.wait.sentence == "2 of 2 pods do not exist: it is paused, so no ReplicaSet is created."
+    owner = {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1", "uid": "uid-web", "controller": True}
+    older = object_of("ReplicaSet", "apps/v1", "web-1", "default", metadata={"ownerReferences": [owner]})
+    older["spec"] = {"replicas": 0}
+    assert not list(missing_pods(around(node("n1"), paused, older)))
+    error = 'admission webhook "w.io" denied the request: no'
+    message = f'Failed to create new replica set "web-2": {error}'
+    failed = {"conditions": [condition("Progressing", "False", "ReplicaSetCreateError", message)]}
+    refused = object_of("Deployment", "apps/v1", "web", "default", spec={"replicas": 2}, status=failed)
+    for objects in ([refused], [refused, older]):
+        (found,) = missing_pods(around(node("n1"), *objects))
+        assert (
+            "2 of 2 pods do not exist: the API server refuses its new ReplicaSet: admission webhook w.io"
+            in found.wait.sentence
+        )
+        assert message in found.wait.says
+    failed["conditions"][0]["reason"] = "ProgressDeadlineExceeded"
+    assert not list(missing_pods(around(node("n1"), refused)))
 
 
 def test_a_suspended_job_waits_for_a_person_or_for_kueue() -> None:
