@@ -14,6 +14,12 @@ from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, opposite, some
 
+KUEUE_GATE = "kueue.x-k8s.io/admission"
+"""Kueue deletes a pod that loses this gate before its Workload is admitted.
+
+Source: kubernetes-sigs/kueue pkg/controller/jobframework/reconciler.go and Stop in
+pkg/controller/jobs/pod/pod_controller.go.
+"""
 OWNERS = {
     "kueue.x-k8s.io/topology": "Kueue removes it when it has assigned the pod to a topology domain",
     "kueue.x-k8s.io": "Kueue removes it when the quota of the pod's queue admits its Workload",

@@ -10,7 +10,7 @@ from scheduler_core.live.store import Store
 from scheduler_core.stations import cron_jobs, groups, kueue
 from scheduler_core.stations.refusals import read_refusal
 from scheduler_core.stations.resource_quotas import quota_lines, quota_uses
-from scheduler_core.stations.surroundings import Surroundings, condition_in
+from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
 from scheduler_core.stations.waits import MOST_READ, NOT_CREATED, Wait, bounded, quoted
 
@@ -103,9 +103,9 @@ def _missing_replica_set(deployment: Deployment, around: Surroundings) -> Missin
 
     Source: pkg/controller/deployment/sync.go.
     """
-    refused = condition_in(deployment.status.conditions, "Progressing")
-    if refused is not None and (refused.status != "False" or refused.reason != _REPLICA_SET_REFUSED):
-        refused = None
+    conditions = deployment.status.conditions
+    failed = (c for c in conditions if (c.type, c.status, c.reason) == ("Progressing", "False", _REPLICA_SET_REFUSED))
+    refused = next(failed, None)
     if refused is None and not deployment.spec.paused:
         return None
     wanted = 1 if deployment.spec.replicas is None else deployment.spec.replicas

@@ -206,6 +206,10 @@ def _without_quota(workload: KueueWorkload, obj: Object, around: Surroundings, r
         says, text = [*problems, *says], "; ".join([*problems, text])
     elif problems:
         text = "; ".join(filter(None, (text, *(one for one in problems if one not in text))))
+    for check in workload.status.admission_checks:
+        if check.state in (RETRY, REJECTED) and check.name not in text:
+            text = "; ".join(filter(None, (text, f"admission check {check.name} is {check.state}")))
+            says += [f"{check.name}: {quoted(check.message)}"] if check.message else []
     history = _history(workload, around)
     message = reserved.message[:MOST_READ] if reserved is not None else ""
     if queue is not None:

@@ -18,7 +18,7 @@ from scheduler_core.forks import actions
 from scheduler_core.forks.template_patch import Raw, TemplateEdit, containers_of, patch_of
 from scheduler_core.framework.interface import CycleState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
-from scheduler_core.plugins.scheduling_gates import gate_owner
+from scheduler_core.plugins.scheduling_gates import KUEUE_GATE, gate_owner
 from scheduler_core.suggestions import commands, labels
 from scheduler_core.suggestions.candidates import Candidates, FixCandidate, Situation
 from scheduler_core.suggestions.node_context import NodeContext
@@ -212,7 +212,8 @@ def scheduling_gates(situation: Situation) -> Candidates:
     who = formatting.listing(sorted({owner.partition(" removes it")[0] for owner in owners}))
     text = f"remove scheduling gate {formatting.listing(gates)}" + (f", which {who} removes" if who else "")
     condition = "; ".join(owners) or "the controller that set it removes it when its condition is met"
-    note = f"{condition}; a removal by hand bypasses this"
+    by_hand = "Kueue deletes the pod if it is removed by hand before" if KUEUE_GATE in gates else ""
+    note = f"{condition}; {by_hand or 'a removal by hand bypasses this'}"
     removal = [{"op": "remove", "path": "/spec/schedulingGates"}]
     changes = [patch_of("Pod", p.namespace, p.name, {"spec": {"schedulingGates": None}}) for p in situation.pods]
     pod = Target("Pod", situation.pod.namespace, situation.pod.name)

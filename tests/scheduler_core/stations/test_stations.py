@@ -192,8 +192,83 @@ def random_workload(chance: random.Random) -> tuple[Raw, list[str]]:
         "queue": ("Misconfigured", "LocalQueue lq doesn't exist", ["LocalQueue lq"]),
         "inactive": (chance.choice(("Suspended", "Inadmissible")), "ClusterQueue cq is inactive", ["ClusterQueue cq"]),
         "other": ("OnHold", f"held for {flavor}", [flavor]),
+        "old never": (
+            *(
+                "Pending",
+                f"{start}insufficient quota for {resource} in flavor {flavor}, request > maximum capacity (9 > 7)",
+            ),
+            [flavor, resource, "9", "7"],
+        ),
+        "preempting failed": (
+            *("WaitingForQuota", f"{start}{unused}. Preempting 2 workload(s) failed, will retry."),
+            [flavor, resource, amount],
+        ),
+        "pod sets": (
+            *(
+                "WaitingForQuota",
+                f"{start}{unused}; {start.replace('main', 'worker')}flavor other doesn't match node affinity",
+            ),
+            [flavor, resource, "other"],
+        ),
+        "skipped": (
+            "NoMatchingFlavor",
+            f"{start}skipping flavor {flavor} due to WorkloadAllowedResourceFlavorAnnotation annotation",
+            [flavor],
+        ),
+        "no resource": ("NoMatchingFlavor", f"{start}resource {resource} unavailable in ClusterQueue", [resource]),
+        "not for topology": (
+            *("NoMatchingFlavor", f'{start}Flavor "{flavor}" does not support TopologyAwareScheduling'),
+            [flavor],
+        ),
+        "slices": (
+            *("TopologyPlacementFailed", f'{start}topology "{flavor}" allows to fit only 2 out of 6 slice(s)'),
+            [flavor, "2", "6 slice"],
+        ),
+        "layers": (
+            "TopologyPlacementFailed",
+            f'{start}topology "{flavor}" doesn\'t allow to fit; 2/4 slice(s) fit on level example.com/rack',
+            [flavor, "2/4", "example.com/rack"],
+        ),
+        "missing queue": (
+            chance.choice(("Misconfigured", "Inadmissible")),
+            f"ClusterQueue cq is {chance.choice(('terminating or missing', 'stopped'))}",
+            ["ClusterQueue cq is"],
+        ),
+        "namespace": ("Misconfigured", "workload namespace doesn't match ClusterQueue selector", ["selector"]),
+        "gated": ("AdmissionGated", f"Admission is gated by: {flavor}.io/x", [f"{flavor}.io/x"]),
+        "ready": (
+            chance.choice(("WaitingForPodsReady", "Waiting")),
+            "waiting for all admitted workloads to be in PodsReady condition",
+            ["PodsReady"],
+        ),
+        "evaluation": ("PendingEvaluation", "Workload is pending evaluation in the scheduling queue", ["evaluation"]),
+        "alike": (
+            *("WaitingForQuota", "Bypassed scheduling evaluation because an equivalent workload recently failed"),
+            ["equivalent workload"],
+        ),
     }
-    kind = chance.choice((*forms, "check"))
+    kind = chance.choice((*forms, "check", "delayed", "failed check", "deactivated"))
+    if kind == "deactivated":
+        why = chance.choice(("Deactivated", "DeactivatedDueToRequeuingLimitExceeded", "DeactivatedDueToAdmissionCheck"))
+        conditions = [
+            condition("QuotaReserved", "False", "Pending", "The workload is deactivated"),
+            condition("Evicted", "True", why, f"because of {flavor}"),
+        ]
+        return {"spec": {"active": False}, "conditions": conditions}, ["spec.active is false"]
+    if kind == "delayed":
+        message = "There are pending delayed topology requests"
+        conditions = [
+            condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue cq"),
+            condition("Admitted", "False", "PendingDelayedTopologyRequests", message),
+        ]
+        return {"conditions": conditions}, ["PendingDelayedTopologyRequests"]
+    if kind == "failed check":
+        state = chance.choice(("Retry", "Rejected"))
+        conditions = [
+            condition("QuotaReserved", "False", "PendingEvaluation", "The workload has failed admission checks")
+        ]
+        checks = [{"name": "fine", "state": "Ready"}, {"name": flavor, "state": state, "message": "no capacity"}]
+        return {"conditions": conditions, "admissionChecks": checks}, [f"admission check {flavor} is {state}"]
     if kind == "check":
         state = chance.choice(("Pending", "Retry", "Rejected"))
         checks = [{"name": "fine", "state": "Ready", "message": "ok"}]
@@ -206,14 +281,17 @@ def random_workload(chance: random.Random) -> tuple[Raw, list[str]]:
     reason, message, names = forms[kind]
     conditions = [condition("QuotaReserved", "False", reason, message)]
     if chance.random() < 0.3:
-        conditions += [condition("Evicted", "True", "PodsReadyTimeout", "too slow")]
-        names = [*names, "PodsReadyTimeout"]
+        why = chance.choice(
+            ("PodsReadyTimeout", "AdmissionCheck", "LocalQueueStopped", "NodeFailures", "FlavorMigration")
+        )
+        conditions += [condition("Evicted", "True", why, "too slow")]
+        names = [*names, why]
     return {"conditions": conditions}, names
 
 
 def test_the_sentence_names_what_the_conditions_of_a_workload_name() -> None:
     chance = random.Random(41)
-    for _ in range(200):
+    for _ in range(400):
         status, names = random_workload(chance)
         found = wait(*kueue(chance.choice(("v1beta1", "v1beta2")), status))
         assert found.station == "admission"

@@ -139,6 +139,18 @@ def test_a_fix_that_places_no_pod_says_what_is_left() -> None:
     assert first.remark.endswith("this alone places no pod: Its PersistentVolumeClaim default/data does not exist")
 
 
+def test_what_a_removal_of_a_gate_by_hand_does() -> None:
+    nodes = [build.node("n1")]
+    remarks = {
+        "example.com/quota": "a removal by hand bypasses this",
+        "kueue.x-k8s.io/topology": "a removal by hand bypasses this",
+        "kueue.x-k8s.io/admission": "Kueue deletes the pod if it is removed by hand before",
+    }
+    for name, remark in remarks.items():
+        (first,) = answer([*nodes, build.pod("p", schedulingGates=[{"name": name}])]).fixes
+        assert first.remark.endswith(remark)
+
+
 @pytest.mark.parametrize(
     ("cause", "words"),
     [("gate", "3 nodes could take the pod after admission"), ("claim", "3 nodes could take the pod then")],
