@@ -4,44 +4,31 @@ const PACE = 1400; // milliseconds per step during playback
 
 let timer = 0;
 
-const objects = (walk) => [...walk.querySelectorAll("[data-walk-object]")];
-const sentences = (walk, at) => [...objects(walk)[at].querySelectorAll(".walk-steps li")];
+// The sentences of all objects: one for each stage of the first object, then of the next one.
+const sentences = (walk) => [...walk.querySelectorAll(".walk-steps li")];
 
-function show(walk, at, step) {
-  const { length } = objects(walk);
-  Object.assign(walk.dataset, { at, step });
-  const lines = sentences(walk, at);
-  objects(walk).forEach((object, index) => {
-    object.toggleAttribute("data-current", index === at);
-    object.querySelectorAll(".walk-steps li").forEach((line, place) => {
-      line.toggleAttribute("data-current", index === at && place === step);
-    });
-  });
+function show(walk, at) {
+  const lines = sentences(walk);
+  const objects = [...walk.querySelectorAll("[data-walk-object]")];
   const stages = [...walk.querySelectorAll("[data-stage]")];
-  stages.forEach((stage, index) => {
-    stage.toggleAttribute("data-current", index === step);
-  });
+  const step = at % stages.length;
+  const current = [lines[at], lines[at].closest("[data-walk-object]"), stages[step]];
+  for (const one of [...lines, ...objects, ...stages]) one.toggleAttribute("data-current", current.includes(one));
+  walk.dataset.at = at;
   const token = walk.querySelector("[data-token]");
   token.style.left = `${(100 * (step + 0.5)) / stages.length}%`;
-  token.textContent = objects(walk)[at].querySelector("b").textContent;
-  walk.querySelector("[data-walk-text]").textContent = `${stages[step].textContent}: ${lines[step].textContent}`;
-  walk.querySelector("[data-walk-place]").textContent = `object ${at + 1} of ${length}`;
-  walk.querySelector("[data-walk-by='-1']").disabled = at === 0 && step === 0;
-  walk.querySelector("[data-walk-by='1']").disabled = at === length - 1 && step === lines.length - 1;
+  token.textContent = current[1].querySelector("b").textContent;
+  walk.querySelector("[data-walk-text]").textContent = `${stages[step].textContent}: ${lines[at].textContent}`;
+  walk.querySelector("[data-walk-place]").textContent =
+    `object ${objects.indexOf(current[1]) + 1} of ${objects.length}`;
+  walk.querySelector("[data-walk-by='-1']").disabled = at === 0;
+  walk.querySelector("[data-walk-by='1']").disabled = at === lines.length - 1;
 }
 
 function by(walk, way) {
-  let [at, step] = [Number(walk.dataset.at), Number(walk.dataset.step) + way];
-  if (step < 0 && at > 0) {
-    at -= 1;
-    step = sentences(walk, at).length - 1;
-  } else if (step >= sentences(walk, at).length && at < objects(walk).length - 1) {
-    at += 1;
-    step = 0;
-  }
-  if (step < 0 || step >= sentences(walk, at).length) return false;
-  show(walk, at, step);
-  return true;
+  const at = Number(walk.dataset.at) + way;
+  if (at in sentences(walk)) show(walk, at);
+  else play(walk, false);
 }
 
 function play(walk, on) {
@@ -51,8 +38,8 @@ function play(walk, on) {
   button.textContent = on ? "Pause" : "Play";
   if (!on) return;
   timer = setInterval(() => {
-    if (!walk.isConnected) clearInterval(timer);
-    else if (!by(walk, 1)) play(walk, false);
+    if (walk.isConnected) by(walk, 1);
+    else clearInterval(timer);
   }, PACE);
 }
 
@@ -74,7 +61,7 @@ document.addEventListener(
     const walk = event.target.closest?.("[data-walk]");
     if (!walk || !event.target.open) return;
     play(walk, false);
-    show(walk, objects(walk).indexOf(event.target.parentElement), 0);
+    show(walk, sentences(walk).indexOf(event.target.querySelector(".walk-steps li")));
   },
   { capture: true },
 );
@@ -82,7 +69,7 @@ document.addEventListener(
 export function beginWalks() {
   for (const walk of document.querySelectorAll("[data-walk]:not([data-at])")) {
     walk.querySelector("[data-walk-controls]").hidden = false;
-    show(walk, 0, 0);
+    show(walk, 0);
   }
 }
 

@@ -1,5 +1,5 @@
 // The editor of a written lesson: loads problems and preview next to the form, then searches hidden fields, and warns
-// of changes that are not saved. Also the button that prints a lesson.
+// of changes that are not saved.
 import { fetchPage } from "./requests.js";
 
 async function loadCheck(place) {
@@ -59,10 +59,4 @@ if (form) {
   addEventListener("beforeunload", (event) => {
     if (unsaved) event.preventDefault();
   });
-}
-
-const button = document.querySelector("[data-print]");
-if (button) {
-  button.hidden = false;
-  button.addEventListener("click", () => print());
 }

@@ -10,6 +10,7 @@ import { Choices } from "./display_options.js";
 import { Legend } from "./legend.js";
 import { Player } from "./player.js";
 import { usageOf } from "./quantities.js";
+import { tableSwitch } from "./table_switch.js";
 import { View } from "./view.js";
 
 const box = document.getElementById("maps");
@@ -26,7 +27,8 @@ const sides = [...box.querySelectorAll("[data-side]")].map((own) => {
   const player = new Player(leading ? { ...about, shown, also: follow } : { ...about, shown: () => {}, quiet: true });
   view.tallest = innerWidth < 900 ? 0.42 : 0.56;
   const legend = new Legend(own.querySelector("[data-shades]"), view);
-  return { own, view, player, legend, table: null, cycles: Number(own.dataset.cycles) };
+  const showTable = tableSwitch(own, view, player, box.querySelector("[data-as-table]"));
+  return { own, view, player, legend, showTable, cycles: Number(own.dataset.cycles) };
 });
 const leader = sides.find(({ own }) => own.dataset.side === leads);
 const other = sides.find((side) => side !== leader);
@@ -82,12 +84,12 @@ function shown() {
   box.querySelector("[data-wait]").hidden = true;
   arrange(found);
   const differs = difference(...found);
-  sides.forEach(({ own, view, player, legend, table }, index) => {
+  sides.forEach(({ own, view, player, legend, showTable }, index) => {
     view.evicting(player.victims);
     view.mark(leader.player.focus.node ?? "", { keys: differs.keys, nodes: differs.nodes[index] });
     legend.show();
     own.querySelector("[data-status]").replaceChildren(...positionOf(player, own));
-    if (!leader.player.playing) table?.show();
+    if (!leader.player.playing) showTable();
   });
   controls.show();
   const count = differs.keys.size;
@@ -140,23 +142,7 @@ box.addEventListener("click", (event) => {
     leader.player.pause();
     leader.player.to({ cycle: partners.parting });
   }
-  if (button?.dataset.asTable !== undefined) asTable(button);
 });
-
-async function asTable(button) {
-  const on = button.getAttribute("aria-pressed") !== "true";
-  button.setAttribute("aria-pressed", String(on));
-  const { NodeTable } = on ? await import("./table.js") : {};
-  for (const side of sides) {
-    const { own, view, player } = side;
-    const place = own.querySelector("[data-table]");
-    place.hidden = !on;
-    own.querySelector("[data-canvas]").hidden = on;
-    if (on) side.table ??= new NodeTable(place, view, player);
-    if (on) side.table.show();
-    else view.arrange(player.world);
-  }
-}
 
 // Another stepping mode needs other controls, so the page is reloaded.
 box.querySelector("[data-how]").addEventListener("change", ({ target }) => {

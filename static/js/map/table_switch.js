@@ -1,11 +1,11 @@
 // The button that shows a map as a table instead.
 
-// Returns a function that updates the table if it is shown. `player`: has the `world`.
-export function tableSwitch(box, view, player) {
+// Returns a function that updates the table if it is shown. `player`: has the `world`. `button`: of several maps.
+export function tableSwitch(box, view, player, button = box.querySelector("[data-as-table]")) {
   const part = (name) => box.querySelector(`[data-${name}]`);
   let table = null; // created on demand
-  part("as-table").addEventListener("click", async ({ currentTarget: button }) => {
-    const on = button.getAttribute("aria-pressed") !== "true";
+  button.addEventListener("click", async () => {
+    const on = part("table").hidden;
     button.setAttribute("aria-pressed", String(on));
     part("table").hidden = !on;
     part("canvas").hidden = on;
