@@ -280,6 +280,33 @@ def score_cells(context: Any, row: Any) -> SafeString:
     return format_html_join("", html, cells)
 
 
+@register.simple_tag
+def key(keys: str, does: str) -> SafeString:
+    """Return a row of a list of keyboard shortcuts. `keys`: separated by spaces."""
+    return format_html(
+        "<dt>{}</dt><dd>{}</dd>", format_html_join(" ", "<kbd>{}</kbd>", ([one] for one in keys.split())), does
+    )
+
+
+@register.simple_block_tag
+def card(content: str, name: str, heading: str, css: str = "stack-s", place: str = "") -> SafeString:
+    """Return a section that its heading names. `name`: the id of the heading. `place`: the id of the section.
+
+    `css`: with `flush`, the heading is in a bar of its own.
+    """
+    title = format_html('<h2 id="{}">{}</h2>', name, heading)
+    if "flush" in css.split():
+        title = format_html('<div class="head">{}</div>', title)
+    return format_html(
+        '<section class="card {}"{} aria-labelledby="{}">{}{}</section>',
+        css,
+        flatatt({"id": place or None}),
+        name,
+        title,
+        content,
+    )
+
+
 @register.simple_block_tag(takes_context=True)
 def table(
     context: Any, content: str, *columns: str | list[str], css: str = "", limit: str = "", sortable: bool = True
