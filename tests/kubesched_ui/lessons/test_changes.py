@@ -133,6 +133,15 @@ def test_the_example_lesson_is_valid() -> None:
 
 
 @pytest.mark.django_db
+def test_the_course_names_the_change_that_it_explains() -> None:
+    """A student who reaches the goal with another change reads the same text."""
+    for path in catalog.paths():
+        file = parser.read(path)
+        for step, section in zip(file.head.steps, file.sections, strict=True):
+            if step.ask is not None and step.ask.kind == "change":
+                assert "this change," not in section.after.text, path.name
+
+
 def test_the_page_shows_the_changed_run(client: Client) -> None:
     here = next(one for one in catalog.lessons()[0] if one.number == 1)
     step = len(here.steps)
