@@ -1,7 +1,7 @@
 """Converts uploaded files to objects. `ingest_files` is the entry point; the steps follow from top to bottom."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,12 @@ from scheduler_core.controllers import pod_template
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
 from scheduler_core.etcd.objects import objects as etcd_objects
-from scheduler_core.evidence import recorded_decisions, scheduler_log
+from scheduler_core.evidence import log_findings, recorded_decisions, scheduler_log
+from scheduler_core.evidence.recorded_decisions import MAX_CHANGES, Finding
 from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
+from scheduler_core.live.kinds import recorded_kind
 from scheduler_core.live.recorded_audit_log import is_audit_log
+from scheduler_core.live.recorded_folder import object_of
 from scheduler_core.recording.restore import without_collecting
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
@@ -118,6 +121,7 @@ class _Reading:
         self.names = GeneratedNames()
         self.recordings: list[tuple[Where, dict[str, Any]]] = []  # recorded changes, each as a Scenario document
         self.logs: list[tuple[IngestError, bytes]] = []  # of kube-scheduler, which are no cluster
+        self.recorded: tuple[Where, bytes] | None = None  # the last database of etcd or audit log
         self.described: list[tuple[Where, bytes]] = []  # texts of `kubectl describe`
         self.events = events.EventChoice()
 
@@ -209,20 +213,24 @@ class _Reading:
         notes: list[str] = []
         try:
             document = scenario_of(data, where.file, notes)
-            decisions = recorded_decisions.check(data, where.file)
         except InputError as error:
             raise IngestError(where, ": ".join(part for part in (error.field, error.problem) if part)) from None
         assert document is not None  # the caller has recognized it
         self.recordings.append((where, document))
-        for found in decisions:
-            second = "" if found.second is None else f"{found.second}"
-            message = printable(f"{shown(where.file)}: {found.text}")
-            self.warnings.say(Warn("decisions", message, file=shown(where.file), second=second))
+        self.recorded = where, data
         for note in notes:
             self.warnings.say(Warn("cleaned", f"{shown(where.file)}: {note}", file=shown(where.file)))
 
+    def _decisions(self, where: Where, findings: Iterable[Finding]) -> None:
+        """Report the real scheduler's decisions in a file, compared with ours."""
+        for found in findings:
+            second = "" if found.second is None else f"{found.second}"
+            message = printable(f"{shown(where.file)}: {found.text}")
+            self.warnings.say(Warn("decisions", message, file=shown(where.file), second=second))
+
     def _database(self, where: Where, data: bytes) -> None:
         """Read the objects of a database of etcd."""
+        self.recorded = where, data
         notes: list[str] = []
         try:
             for value in etcd_objects(data, where.file, notes):
@@ -235,6 +243,26 @@ class _Reading:
 
     def _has_nodes(self) -> bool:
         return any(kind == "Node" for kind, _, _ in self.result.records)
+
+    def _check_decisions(self) -> None:
+        """Check the decisions of the real scheduler in the recording, and the attempts in logs."""
+        where, data = self.recorded or (Where(""), b"")
+        with suppress(InputError):  # of an object of another file, or a configuration
+            items = recorded_decisions.items_of(data, where.file) if self.recordings or self.logs else []
+            latest = self._latest({item.kind for item in items}) if items or self.logs else {}
+            if self.recordings:
+                self._decisions(where, recorded_decisions.check(items, latest))
+            for error, text in self.logs:
+                log = scheduler_log.read(text, shown(error.where.file))
+                self._decisions(error.where, log_findings.check(log, items, latest))
+
+    def _latest(self, recorded: Collection[str]) -> dict[str, list[core.Object]]:
+        """Return the objects of kinds that a recording lacks, by kind. Raises InputError."""
+        found: dict[str, list[core.Object]] = {}
+        for record in self.result.records.values() if len(self.result.records) <= MAX_CHANGES else ():
+            if record.kind in core.KINDS and (kind := recorded_kind(raw := record.object())) and kind not in recorded:
+                found.setdefault(kind, []).append(object_of(raw, record.name))
+        return found
 
     def _use_logs(self) -> None:
         """Take the configuration of a log of kube-scheduler. Raises IngestError if no cluster came with it."""
@@ -249,7 +277,7 @@ class _Reading:
                     self.configs.document(Config(msgspec.json.encode(document), error.where))
                     self.warnings.say(Warn("config", f"the configuration is that of {name}", file=name))
             what = "is a log of kube-scheduler, which is no part of the cluster"
-            command = f"`python -m scheduler_core log {name} --cluster FILE` compares both"
+            command = f"`python -m scheduler_core log {name} --cluster FILE` shows all of its attempts"
             self.warnings.say(Warn("skipped-file", f"{name} {what}: {command}", file=name))
 
     def _keep_recorded(self) -> None:
@@ -500,6 +528,7 @@ class _Reading:
         self._keep_described()
         self._keep_recorded()
         self._use_logs()
+        self._check_decisions()
         result = self.result
         # Skipped members next to a run file are its exported tables.
         for archive, number in self.skipped.items() if result.run is None else ():

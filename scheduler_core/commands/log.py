@@ -14,14 +14,14 @@ from scheduler_core.commands.console import configuration_of, print_json, print_
 from scheduler_core.commands.shadow import missing_kinds, recorded_items
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.evidence.log_comparison import ComparedAttempt, LogComparison, as_recording
+from scheduler_core.evidence.log_comparison import ComparedAttempt, compare
+from scheduler_core.evidence.log_findings import equal_counts
 from scheduler_core.evidence.log_sentences import end_lines, entries, head_lines, timeline_lines
 from scheduler_core.evidence.scheduler_log import Attempt, SchedulerLog, is_scheduler_log, read
 from scheduler_core.explain.answer import Part
 from scheduler_core.live.kinds import recorded_kind
-from scheduler_core.live.ordering import in_order
 from scheduler_core.live.recorded_folder import object_of
-from scheduler_core.live.watch_events import Item, Listed
+from scheduler_core.live.watch_events import Item
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.releases.remarks import default_release
 from scheduler_core.snapshot.files import Snapshot, read_bytes
@@ -94,13 +94,7 @@ def _compared(args: argparse.Namespace, log: SchedulerLog) -> list[ComparedAttem
     kinds = {item.kind for item in recorded}
     missing = {kind: objects for kind, objects in latest.items() if kind not in kinds}
     print_notes(missing_kinds({*kinds, *missing}) if kinds else [])
-    items = as_recording(missing, log) if "Pod" in missing else _lists(missing)
-    ordered = [*items, *in_order(iter(recorded), kinds)]
-    return list(LogComparison(log, ordered, release, configuration, latest=missing).compare())
-
-
-def _lists(objects: dict[str, list[Object]]) -> list[Item]:
-    return [Listed(kind, 0, tuple(found), 0.0) for kind, found in objects.items()]
+    return list(compare(log, recorded, missing, release, configuration))
 
 
 # ---- output
@@ -120,13 +114,7 @@ def _fields(part: Part) -> dict[str, object]:
 
 def _differences(compared: Sequence[ComparedAttempt]) -> Iterator[str]:
     """Yield how many attempts are equal, and the first difference of each pod."""
-    bound, refused = ([one for one in compared if bool(one.node) == chosen] for chosen in (True, False))
-    equal = [one for one in compared if one.outcome == "equal"]
-    yield (
-        f"Compared with our computation: {_equal(bound)} of {count(len(bound), 'chosen node')} and {_equal(refused)} "
-        f"of {count(len(refused), 'refusal')} equal, with {count(sum(one.scores for one in equal), 'score')} of "
-        "plugins."
-    )
+    yield f"Compared with our computation: {equal_counts(compared)}."
     first: dict[str, ComparedAttempt] = {}
     for one in compared:
         if one.outcome == "differs":
@@ -138,7 +126,3 @@ def _differences(compared: Sequence[ComparedAttempt]) -> Iterator[str]:
         yield f"  and {count(len(first) - SHOWN_DIFFERENCES, 'further pod')}"
     for reason, number in Counter(one.reason for one in compared if one.outcome == "unknown").most_common():
         yield f"  not comparable with the recording: {count(number, 'attempt')}, because {reason}"
-
-
-def _equal(compared: Sequence[ComparedAttempt]) -> str:
-    return f"{sum(one.outcome == 'equal' for one in compared):,}"

@@ -11,13 +11,13 @@ from scheduler_core.commands.console import print_json, print_notes
 from scheduler_core.commands.progress import shown
 from scheduler_core.errors import InputError
 from scheduler_core.etcd.bbolt import is_database
-from scheduler_core.evidence.recorded_decisions import discovered
+from scheduler_core.evidence.recorded_decisions import discovered, with_lists
 from scheduler_core.live import recorded_audit_log, recorded_database, recorded_folder
 from scheduler_core.live.discovery import Discovered
 from scheduler_core.live.kinds import KINDS, recorded_kind
 from scheduler_core.live.ordering import UNORDERED, in_order
 from scheduler_core.live.recorded_folder import object_of
-from scheduler_core.live.watch_events import NEVER, Gap, Item, Listed
+from scheduler_core.live.watch_events import NEVER, Gap, Item
 from scheduler_core.releases import chosen_release
 from scheduler_core.shadow.judge import Judge
 from scheduler_core.snapshot.files import objects_in, read_bytes
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
         problem = "is neither a recorded folder nor a database of etcd nor an audit log"
         raise InputError(args.recording, "", problem)
     if args.cluster:
-        items = [*_lists(args.cluster, items), *items]
+        items = with_lists(items, _objects(args.cluster))
     print_notes([], [*notes, *_gaps(items)])
     found = _discovered(args.recording, items)
     release, lacking = chosen_release(args.release or "", found.release)
@@ -82,16 +82,13 @@ def missing_kinds(recorded: Collection[str]) -> Iterator[str]:
             yield f"{kind.resource} were not recorded: {kind.consequence}"
 
 
-def _lists(path: str, items: list[Item]) -> Iterator[Listed]:
-    """Yield a list of each kind of a snapshot that the recording lacks, from its beginning on. Raises InputError."""
-    recorded = {item.kind for item in items}
+def _objects(path: str) -> dict[str, list[Object]]:
+    """Return the objects of a snapshot by kind. Raises InputError."""
     found = defaultdict[str, list[Object]](list)
     for raw in objects_in(read_bytes(path), path):
-        if (kind := recorded_kind(raw)) and kind not in recorded:
+        if kind := recorded_kind(raw):
             found[kind].append(object_of(raw, path))
-    first = next((item for item in items if isinstance(item, Listed)), None)
-    for kind, objects in found.items():
-        yield Listed(kind, first.resource_version if first else 0, tuple(objects), first.time if first else 0.0)
+    return found
 
 
 def _gaps(items: list[Item]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from scheduler_core.evidence.log_sentences import entries
 from scheduler_core.evidence.scheduler_log import NO_NODES, Attempt, NodeScores, SchedulerLog
 from scheduler_core.explain.answer import Part
 from scheduler_core.live.cluster_mirror import ClusterMirror, MirrorChange
+from scheduler_core.live.ordering import in_order
 from scheduler_core.live.watch_events import ADDED, DELETED, MODIFIED, Item, Listed, WatchEvent
 from scheduler_core.releases import Release
 from scheduler_core.shadow.evaluator import Evaluation, Evaluator
@@ -42,7 +43,8 @@ class ComparedAttempt(Part):
 
     `outcome`: equal, differs, or unknown if it cannot be compared. `difference`: the first one. `reason`: why it is
     unknown. `node`, `message`: its result in the log. `scores`: the number of plugin scores that were compared.
-    `changes`: how many changes of the recording more (or less, if negative) the scheduler knew.
+    `changes`: how many changes of the recording more (or less, if negative) the scheduler knew. `time`: that of the
+    recording's last change before the attempt.
     """
 
     pod: str
@@ -56,6 +58,7 @@ class ComparedAttempt(Part):
     message: str = ""
     scores: int = 0
     changes: int = 0
+    time: float = 0.0
 
 
 class _Difference(NamedTuple):
@@ -178,6 +181,7 @@ class LogComparison:
             self._advance_to(ADDED, "Pod", key)
         self._arrived.add(key)
         made = _unknown(attempt, "")
+        made.time = self._items[self._at - 1].time if self._at else 0.0
         pod = self._mirror.pending.get(key)
         if pod is None:
             made.reason = "it does not have the pod"
@@ -360,6 +364,22 @@ def _chosen(attempt: Attempt) -> str:
 def _unknown(attempt: Attempt, reason: str) -> ComparedAttempt:
     of = attempt
     return ComparedAttempt(of.pod, of.number, of.line, of.at, "unknown", "", reason, _chosen(of), of.message)
+
+
+def compare(
+    log: SchedulerLog,
+    recorded: Sequence[Item],
+    latest: Mapping[str, Sequence[Object]],
+    release: Release,
+    configuration: Configuration,
+) -> Iterator[ComparedAttempt]:
+    """Yield a comparison for each attempt of a log. `recorded`: the items of a recording, or none. `latest`: kind ->
+    objects at the end of the log, of kinds that the recording lacks."""
+    kinds = {item.kind for item in recorded}
+    lists = [Listed(kind, 0, tuple(objects), 0.0) for kind, objects in latest.items()]
+    items = as_recording(latest, log) if "Pod" in latest else lists
+    ordered = [*items, *in_order(iter(recorded), kinds)]
+    return LogComparison(log, ordered, release, configuration, latest=latest).compare()
 
 
 def as_recording(objects: Mapping[str, Sequence[Object]], log: SchedulerLog) -> list[Item]:

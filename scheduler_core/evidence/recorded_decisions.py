@@ -53,21 +53,31 @@ class Finding(NamedTuple):
     second: float | None = None
 
 
-def check(data: bytes, path: str) -> list[Finding]:
-    """Return what the check of a database of etcd or an audit log finds: first how many decisions and messages are
-    equal, then each that differs; [] for other data and without decisions. Raises InputError."""
+def items_of(data: bytes, path: str) -> list[Item]:
+    """Return the items of a database of etcd or an audit log; [] for other data. Raises InputError."""
     if is_database(data):
-        items = recorded_database.read(data, path, [])
-    elif recorded_audit_log.is_audit_log(data):
-        items = recorded_audit_log.read(data, path)
-    else:
-        return []
+        return recorded_database.read(data, path, [])
+    return recorded_audit_log.read(data, path) if recorded_audit_log.is_audit_log(data) else []
+
+
+def with_lists(items: Sequence[Item], latest: Mapping[str, Sequence[Object]]) -> list[Item]:
+    """Return a recording with a list of each kind that it lacks, from its beginning on. `latest`: kind -> objects."""
+    recorded = {item.kind for item in items}
+    first = next((item for item in items if isinstance(item, Listed)), None)
+    version, at = (first.resource_version, first.time) if first is not None else (0, 0.0)
+    lacking = ((kind, objects) for kind, objects in latest.items() if kind not in recorded)
+    return [*(Listed(kind, version, tuple(objects), at) for kind, objects in lacking), *items]
+
+
+def check(recorded: Sequence[Item], latest: Mapping[str, Sequence[Object]]) -> list[Finding]:
+    """Return what the check of a recording finds: first how many decisions and messages are equal, then each that
+    differs; [] without decisions. `latest`: kind -> objects, of kinds that the recording lacks. Raises InputError."""
+    items = with_lists(recorded, latest)
     if len(items) > MAX_CHANGES:
         more = f"there are more than {MAX_CHANGES:,} changes"
         return [Finding(f"the decisions are not checked, because {more}: use `shadow`")]
     judge, end = Judge(get_release(discovered(items).release)), time.thread_time() + MAX_SECONDS
-    changes = [item for item in items if isinstance(item, WatchEvent) and item.kind not in _NOT_REPLAYED]
-    start = min((change.time for change in changes), default=0.0)
+    start = start_of(items) or 0.0
     differing: list[Judgement] = []
     for item in in_order(iter(items), {item.kind for item in items}):
         differing += [one for one in judge.feed(item) if not one.explained]
@@ -83,14 +93,20 @@ def check(data: bytes, path: str) -> list[Finding]:
     alike = found["messages"] - judge.message_counts["differs"]
     equal = f"{found['explained']:,} of {bindings} and {alike:,} of {messages} are as ours"
     findings = [Finding(f"{first} of the real scheduler, checked: {equal}")]
-    recorded = {item.kind for item in items}
-    lacks = [kind.resource for kind in KINDS.values() if not kind.optional and kind.kind not in recorded]
+    kinds = {item.kind for item in items}
+    lacks = [kind.resource for kind in KINDS.values() if not kind.optional and kind.kind not in kinds]
     if differing and lacks:
         findings.append(Finding(f"some can differ because it does not have {some(lacks, 5)}"))
     findings += [_finding(one, max(one.time - start, 0.0)) for one in differing[:MAX_SHOWN]]
     if len(differing) > MAX_SHOWN:
         findings.append(Finding(f"{len(differing) - MAX_SHOWN:,} more differ: `shadow` lists all"))
     return findings
+
+
+def start_of(items: Iterable[Item]) -> float | None:
+    """Return the time of a recording's first change, second 0 of its scenario; None without changes."""
+    changes = (item for item in items if isinstance(item, WatchEvent) and item.kind not in _NOT_REPLAYED)
+    return min((change.time for change in changes), default=None)
 
 
 def _finding(judgement: Judgement, second: float) -> Finding:
