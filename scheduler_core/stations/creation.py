@@ -53,12 +53,15 @@ def missing_pods(around: Surroundings) -> Iterator[MissingPods]:
 
 
 def missing_pods_of(around: Surroundings, kind: str, key: str) -> list[MissingPods]:
-    """Return why one workload lacks pods; for a Deployment, why its ReplicaSets do. [] if none is missing."""
+    """Return why one workload lacks pods; for a Deployment, why its ReplicaSets do, and for a CronJob, why its Jobs do
+    as well. [] if none is missing."""
     store = around.store
     workloads = [(kind, obj) for obj in [store.get(kind, key)] if obj is not None]
     if kind == "Deployment":
         owned = store.objects("ReplicaSet")
         workloads = [("ReplicaSet", one) for one in owned if _owned_by(one, kind, key)]
+    if kind == "CronJob":
+        workloads += [("Job", one) for one in store.objects("Job") if _owned_by(one, kind, key)]
     found = [_missing_pods(workload, name, around) for name, workload in workloads]
     deployment = store.get(kind, key)
     if isinstance(deployment, Deployment):

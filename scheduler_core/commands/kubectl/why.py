@@ -31,6 +31,7 @@ KINDS = {
     **dict.fromkeys(("statefulset", "statefulsets", "sts", "statefulset.apps"), "StatefulSet"),
     **dict.fromkeys(("daemonset", "daemonsets", "ds", "daemonset.apps"), "DaemonSet"),
     **dict.fromkeys(("job", "jobs", "job.batch"), "Job"),
+    **dict.fromkeys(("cronjob", "cronjobs", "cj", "cronjob.batch", "cronjobs.batch"), "CronJob"),
 }
 """Kinds as kubectl names them -> Kind."""
 FIXES = 3  # answers for which a fix is searched
@@ -49,7 +50,7 @@ def kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     if not kind:
         return "Pod", name
     if kind.lower() not in KINDS:
-        known = "pod, deployment, replicaset, statefulset, daemonset and job"
+        known = "pod, deployment, replicaset, statefulset, daemonset, job and cronjob"
         raise InputError(text, "", f"type {kind[:63]!r} is not one of {known}")
     return KINDS[kind.lower()], name
 

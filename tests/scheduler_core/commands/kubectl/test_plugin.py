@@ -181,6 +181,21 @@ def test_a_workload(run: Any) -> None:
     assert "exceeded quota: q" in found.text
 
 
+@pytest.mark.parametrize("name", ["cronjob/report", "cj report", "cronjobs.batch/report"])
+def test_a_cron_job(run: Any, name: str) -> None:
+    cron_job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "report", "namespace": "default"}}
+    cron_job["spec"] = {"schedule": "* * * * *", "jobTemplate": {"spec": {"parallelism": 2}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "report-1", "namespace": "default"}}
+    job["metadata"]["ownerReferences"] = [{"kind": "CronJob", "name": "report", "controller": True}]
+    job |= {"spec": {"parallelism": 2, "suspend": True}}
+    started = run(f"why {name} --no-fix", [node("n1"), cron_job])
+    assert (started.code, "waits" in started.text) == (0, False)
+    found = run(f"why {name} --no-fix", [node("n1"), cron_job | {"spec": cron_job["spec"] | {"suspend": True}}, job])
+    assert found.code == plugin.EXIT_UNDECIDED
+    assert "CronJob default/report\nNot asked: It is suspended (spec.suspend), so no Job is created." in found.text
+    assert "Job default/report-1\nNot asked: It is suspended (spec.suspend), so no pod is created." in found.text
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -188,6 +203,7 @@ def test_a_workload(run: Any) -> None:
         ("why big -n shop", plugin.INPUT, "Pod shop/big: does not exist; a pod of this name is in namespace default"),
         ("why cat/tom", plugin.INPUT, "type 'cat' is not one of"),
         ("why deploy/missing", plugin.INPUT, "Deployment default/missing: does not exist"),
+        ("why cj/missing", plugin.INPUT, "CronJob default/missing: does not exist"),
         ("why -f missing.yaml", plugin.INPUT, "missing.yaml: cannot be read"),
         ("drain missing", plugin.INPUT, "Node missing: does not exist"),
         ("why big --release 9.9", plugin.INPUT, "9.9"),
