@@ -132,7 +132,6 @@ def test_the_example_lesson_is_valid() -> None:
     assert lint.check_lesson(lesson()).questions == 1
 
 
-@pytest.mark.django_db
 def test_the_course_names_the_change_that_it_explains() -> None:
     """A student who reaches the goal with another change reads the same text."""
     for path in catalog.paths():
@@ -142,6 +141,7 @@ def test_the_course_names_the_change_that_it_explains() -> None:
                 assert "this change," not in section.after.text, path.name
 
 
+@pytest.mark.django_db
 def test_the_page_shows_the_changed_run(client: Client) -> None:
     here = next(one for one in catalog.lessons()[0] if one.number == 1)
     step = len(here.steps)
