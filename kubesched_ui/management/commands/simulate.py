@@ -65,7 +65,7 @@ class Command(OwnCommand):
             "--pods",
             nargs="+",
             metavar="NS/NAME",
-            help="schedule only these pods, in queue order; bound ones leave their node first",
+            help="schedule only these pods, in this order; bound ones leave their node first",
         )
         add("--unbind", nargs="+", default=[], metavar="NS/NAME", help="further bound pods to schedule again")
         add("--in-time", action="store_true", help="simulate virtual time: pods wait, back off and retry")
