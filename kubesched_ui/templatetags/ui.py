@@ -78,10 +78,10 @@ def highest(pods: Iterable[str], priorities: Mapping[str, int]) -> int | str:
 
 
 @register.filter
-def effort(changes: int | None) -> str:
-    """Return how many changes a rung of the ladder needs, in words."""
-    if changes is None:
-        return "never"
+def effort(changes: int | None, when: str = "") -> str:
+    """Return how many changes a rung of the ladder needs, in words. `when`: that of the rung."""
+    if changes is None or when:
+        return when or "never"
     return {0: "takes it", 1: "one change"}.get(changes, f"{changes} changes")
 
 

@@ -185,7 +185,8 @@ class Rung(msgspec.Struct, omit_defaults=True):
 
     `count`: the number of nodes. `nodes`: up to five of them, the nearest first. `text`: a clause about them, such as
     `16 nodes have no nvidia.com/gpu`. A whole ladder has all `nodes`, and `each`: the same about one node, a verb
-    first, such as `has no nvidia.com/gpu`.
+    first, such as `has no nvidia.com/gpu`. `when`: `after admission` or `then`, for nodes that could take the pod once
+    what keeps it from all nodes is gone.
     """
 
     changes: int | None
@@ -193,6 +194,7 @@ class Rung(msgspec.Struct, omit_defaults=True):
     nodes: list[str]
     text: str
     each: str = ""
+    when: str = ""
 
 
 class Fix(msgspec.Struct):

@@ -194,9 +194,11 @@ def _look_behind(simulation: Simulation, what_if: WhatIf, answer: Answer, whole_
         return
     answer.cause.nodes = behind.cause.nodes
     answer.ladder = behind.ladder
-    later = f"could take the pod {'after admission' if answer.cause.kind == causes.GATED else 'then'}"
+    when = "after admission" if answer.cause.kind == causes.GATED else "then"
+    later = f"could take the pod {when}"
     for rung in answer.ladder:
         if rung.changes == 0:
+            rung.when = when
             rung.text, rung.each = f"{count(rung.count)} {later}", later if rung.each else ""
         rung.changes = None if rung.changes is None else rung.changes + len(changes)
     if behind.cause.kind == causes.WAITS:

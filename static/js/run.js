@@ -44,6 +44,15 @@ function showTimepoint({ position, head, placed, pending, t }) {
   answer.textContent = `${number.format(placed)} of ${counted(pods, "pod")} placed, ${number.format(pending)} pending.`;
 }
 
+// The form of a fork has the timepoint that the map shows, until the user enters another one.
+function offerFork({ focus, t }) {
+  const [cycle, second] = ["fork-at", "fork-t"].map((id) => document.getElementById(id));
+  if (!cycle || [cycle, second].some((field) => field && field.value !== field.defaultValue)) return;
+  const timed = second !== null && (focus.t !== undefined || focus.seq !== undefined);
+  cycle.defaultValue = timed ? "" : (focus.cycle ?? 1);
+  if (second) second.defaultValue = timed ? Number(t.toFixed(3)) : "";
+}
+
 // Updates the parts that the server renders. The user's search, focus and scroll position are preserved.
 async function refresh() {
   const last = over;
@@ -103,6 +112,7 @@ const present = document.querySelector("[data-present]");
 present.addEventListener("click", () => keepParams(present, ["cycle", "point", "plugin"]));
 onKeys({ s: () => present.click() });
 
+document.addEventListener("timepoint", ({ detail }) => offerFork(detail));
 drawCharts();
 loadParts();
 if (page.dataset.live) {

@@ -74,6 +74,7 @@ def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: di
     expect(slider).to_have_attribute("aria-valuetext", re.compile("1 unschedulable"))
     slider.press("ArrowLeft")
     expect(page.locator("[data-clock]")).to_have_text("0 s")
+    expect(page.locator("#fork-t")).to_have_value("0")  # the form has what the map shows
     page.get_by_label("Speed").select_option("60")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_enabled()  # the map has loaded
     slider.press(" ")
@@ -81,6 +82,13 @@ def test_keys_step_through_timepoints_and_playing_advances(page: Page, story: di
     expect(page.locator("[data-clock]")).to_have_text("5:00", timeout=60_000)
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile(r"\?t=300$"))
+    expect(page.locator("#fork-t")).to_have_value("300")
+    expect(page.locator("#fork-at")).to_have_value("")
+    page.get_by_text("Fork with any change").click()
+    page.locator("#fork-t").fill("7")  # what the user enters stays
+    slider.press("ArrowLeft")
+    expect(page).not_to_have_url(re.compile(r"\?t=300$"))
+    expect(page.locator("#fork-t")).to_have_value("7")
 
 
 @pytest.mark.long

@@ -167,6 +167,7 @@ def test_pod_pages_answer_the_question(client: Client, run: Run) -> None:
         "n1 is the only node that suits the pod, but it is short by 1.5 cpu (requests 4, 2.5 of 4 free)."
     )
     assert gated.startswith("It waits until the scheduling gate example.com/quota is removed.")
+    assert '<span class="badge warn"> after admission </span>' in get(client, f"{base}/gated/").flat
 
 
 @pytest.mark.parametrize(

@@ -158,4 +158,5 @@ def test_what_a_removal_of_a_gate_by_hand_does() -> None:
 def test_no_node_takes_a_pod_now_that_waits_for_something_else(cause: str, words: str) -> None:
     found = answer(planted(cause))
     assert [(rung.changes, rung.text) for rung in found.ladder] == [(1, words)]
+    assert words.endswith(f"could take the pod {found.ladder[0].when}")
     assert "the pod now" not in render(found)
