@@ -13,6 +13,7 @@ from django.db import connections
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from scheduler_core.garbage_collection import freeze_objects
 from tests.examples import SHARES, examples
 
 for profile in SHARES:
@@ -35,14 +36,14 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     """Exempt the collected tests from later garbage collections, which took a tenth of the processor time."""
-    gc.freeze()
+    freeze_objects()
     gc.set_threshold(100_000, 20, 100)
     gc.enable()
 
 
 def pytest_sessionfinish() -> None:
     """Exempt all objects from the collections at the end, which took seconds: the process ends."""
-    gc.freeze()
+    freeze_objects()
 
 
 @pytest.fixture(scope="session")

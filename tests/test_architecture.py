@@ -9,7 +9,7 @@ from tests.architecture import import_cycle, imports, layer_violations, modules,
 # The subpackages of each layer, lowest first. Add a new subpackage to one of the layers.
 LAYERS = {
     "scheduler_core": (
-        ("scheduler_core", "errors"),
+        ("scheduler_core", "errors", "garbage_collection"),
         ("api", "releases", "etcd"),
         ("cluster",),
         ("provenance",),
@@ -43,7 +43,7 @@ LAYERS = {
 }
 # Only modules that Django and the processes look for there are at the root of the application.
 ROOT_MODULES = {
-    "scheduler_core": {"scheduler_core", "__main__", "errors", "simulation"},
+    "scheduler_core": {"scheduler_core", "__main__", "errors", "garbage_collection", "simulation"},
     "kubesched_ui": {
         "__main__", "admin", "asgi", "celery", "kubesched_ui", "settings", "urls",
     },

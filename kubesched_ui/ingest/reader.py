@@ -48,10 +48,10 @@ from scheduler_core.etcd.objects import objects as etcd_objects
 from scheduler_core.evidence import log_findings, recorded_decisions, scheduler_log
 from scheduler_core.evidence.recorded_decisions import MAX_CHANGES, Finding
 from scheduler_core.evidence.recorded_scenario import is_json_trace, is_kwok_recording, scenario_of
+from scheduler_core.garbage_collection import without_collecting
 from scheduler_core.live.kinds import recorded_kind
 from scheduler_core.live.recorded_audit_log import is_audit_log
 from scheduler_core.live.recorded_folder import object_of
-from scheduler_core.recording.restore import without_collecting
 from scheduler_core.releases.remarks import is_newer
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.described import described, has_described_node, is_described_pod

@@ -17,7 +17,7 @@ from scheduler_core.api.objects import Object, Pod
 from scheduler_core.config import Unknown
 from scheduler_core.config.loader import load
 from scheduler_core.errors import InputError
-from scheduler_core.recording.restore import without_collecting
+from scheduler_core.garbage_collection import without_collecting
 from scheduler_core.releases import get_release
 from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults

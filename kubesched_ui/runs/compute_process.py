@@ -21,6 +21,7 @@ from typing import BinaryIO, NoReturn, TypeVar
 from django.db import connection
 
 from scheduler_core.errors import InputError
+from scheduler_core.garbage_collection import freeze_objects, unfreeze_objects
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     sys.stdout.flush()
     sys.stderr.flush()
-    gc.freeze()  # a collection writes to each object that it examines, and so copies its page, in both processes
+    freeze_objects()  # a collection writes to each object that it examines, and so copies its page, in both processes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child uses none of their locks
         pid = os.fork()
@@ -62,7 +63,7 @@ def computed(items: Generator[_T, None, None]) -> Generator[_T, None, None]:
         with open(reading, "rb", buffering=1 << 16) as pipe:
             yield from _received(pipe)
     finally:
-        gc.unfreeze()
+        unfreeze_objects()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         with suppress(ChildProcessError):
@@ -100,7 +101,7 @@ def _compute(items: Iterator[_T], reading: int, writing: int) -> None:
         try:
             for item in items:
                 if not gc.isenabled():  # what was loaded for the first item stays, too
-                    gc.freeze()
+                    freeze_objects()
                     gc.enable()
                 _send(writing, _ITEM, pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
             _send(writing, _END, b"")

@@ -20,7 +20,7 @@ from scheduler_core.cluster import resources
 from scheduler_core.cluster.formatting import amount
 from scheduler_core.controllers.admission import Admission
 from scheduler_core.errors import InputError
-from scheduler_core.recording.restore import without_collecting
+from scheduler_core.garbage_collection import without_collecting
 from scheduler_core.releases import NEWEST, get_release
 
 RELEASE = get_release(NEWEST)  # requests are shown as this release counts them

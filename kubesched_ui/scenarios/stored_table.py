@@ -24,7 +24,7 @@ from kubesched_ui.scenarios.cluster_overview import (
 )
 from scheduler_core.api.objects import Metadata, Node, Struct, decode_valid
 from scheduler_core.api.quantity import QuantityError
-from scheduler_core.recording.restore import without_collecting
+from scheduler_core.garbage_collection import without_collecting
 from scheduler_core.releases import NEWEST
 
 LARGE = 1000  # objects of a scenario whose table is stored

@@ -49,6 +49,7 @@ from kubesched_ui.web.fair_scheduler import FairScheduler
 from kubesched_ui.web.graceful_shutdown import drain
 from kubesched_ui.web.log_redaction import hidden
 from kubesched_ui.web.request_bodies import Body
+from scheduler_core.garbage_collection import freeze_objects
 
 logger = logging.getLogger(__name__)
 
@@ -440,7 +441,7 @@ def get_ready() -> None:
     try:
         get_resolver().url_patterns  # noqa: B018
     finally:
-        gc.freeze()
+        freeze_objects()
         gc.enable()
 
 

@@ -6,9 +6,7 @@ in the run.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, partial
 
 import msgspec
@@ -17,6 +15,7 @@ import numpy as np
 from scheduler_core.api.objects import KINDS, Metadata, Node, NodeSpec, NodeStatus, Object
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import HostPort, PodInfo
+from scheduler_core.garbage_collection import without_collecting
 from scheduler_core.recording.cluster_state import StateAtTimepoint
 from scheduler_core.recording.lazy_pods import StoredPods, nominate, read
 from scheduler_core.recording.objects import Fetch, others, pending
@@ -82,25 +81,6 @@ def _list_all(simulation: Simulation, state: StateAtTimepoint, fetch: Fetch) -> 
 
 def _listed(loaded: Callable[[], Iterable[PodInfo]], rest: Callable[[], list[PodInfo]]) -> list[PodInfo]:
     return [*loaded(), *rest()]
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Disable garbage collection for a block that creates no garbage.
-
-    Collection would take twice as long as creating the objects. Afterwards, the new objects are in the oldest
-    generation, so that the collector does not scan them at once, unless the process has frozen objects.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # unfreeze would also return what the process froze at its start
-            gc.freeze()
-            gc.unfreeze()
-        if was:
-            gc.enable()
 
 
 def _fill_nodes(cluster: Cluster, recording: Recording, fetch: Fetch, moment: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from scheduler_core.api.objects import Object
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.plugins import PLUGINS as IN_TREE
-from scheduler_core.recording.restore import restore_run, without_collecting
+from scheduler_core.recording.restore import restore_run
 from scheduler_core.simulation import Simulation
 from scheduler_core.virtual_time.scenario_run import PLUGINS, ScenarioRun
 from tests.examples import selection
@@ -91,12 +90,3 @@ def test_volumes_bound_by_earlier_cycles_are_bound() -> None:
         objects.append({"kind": "PersistentVolumeClaim", "metadata": {"name": name, "uid": name}, "spec": spec})
         objects.append(pod(name, volumes=[{"persistentVolumeClaim": {"claimName": name}}]))
     check_once(Simulation(objects, tie_break="name"), "volumes")
-
-
-def test_what_a_process_has_frozen_stays_frozen() -> None:
-    gc.freeze()
-    frozen = gc.get_freeze_count()
-    with without_collecting():
-        assert not gc.isenabled()
-    assert gc.get_freeze_count() >= frozen * 0.9
-    assert gc.isenabled()
