@@ -7,6 +7,7 @@ by its name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -20,10 +21,12 @@ from kubesched_ui.accounts.access import VISIBLE, Viewer
 from kubesched_ui.accounts.models import Group
 from kubesched_ui.accounts.permissions import MODELS
 from kubesched_ui.models import MAX_NAME, MAX_RELEASE, VisibleManager
+from kubesched_ui.models.base import with_words
 from kubesched_ui.models.fields import PackedJSONField
 from scheduler_core.api.text_checks import escaped
 from scheduler_core.errors import InputError
 from scheduler_core.releases import chosen_release
+from scheduler_core.shadow import judgement
 
 MAX_KEY = 507  # characters of namespace/name
 MAX_NODE = 253
@@ -213,9 +216,7 @@ class PendingPodQuerySet(models.QuerySet["PendingPod"]):
         """Return the pods with these values and with `text` in namespace/name or sentence (any case)."""
         wanted = {"category": category, "cause": cause, "namespace": namespace}
         rows = self.filter(**{name: value for name, value in wanted.items() if value})
-        for word in text.replace("\0", "").split():
-            rows = rows.filter(Q(key__icontains=word) | Q(sentence__icontains=word))
-        return rows
+        return with_words(rows, text, "key__icontains", "sentence__icontains")
 
 
 class PendingPod(models.Model):
@@ -254,6 +255,11 @@ class PendingPod(models.Model):
         ]
 
 
+def titled(values: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the choices of a field."""
+    return [(value, value.replace("-", " ").title()) for value in values]
+
+
 class DecisionQuerySet(models.QuerySet["Decision"]):
     """Checked decisions and messages."""
 
@@ -261,43 +267,23 @@ class DecisionQuerySet(models.QuerySet["Decision"]):
         """Return the rows with these values and with `text` in pod, node or message (any case)."""
         rows = self.filter(outcome=outcome) if outcome else self
         rows = rows.filter(message_outcome=message_outcome) if message_outcome else rows
-        for word in text.replace("\0", "").split():
-            rows = rows.filter(Q(pod__icontains=word) | Q(node__icontains=word) | Q(message__icontains=word))
-        return rows
+        return with_words(rows, text, "pod__icontains", "node__icontains", "message__icontains")
 
 
 class Decision(models.Model):
     """A decision of the real scheduler, checked: a binding (`node`, `outcome`), or a message about a pod without a
     feasible node (`message`, `message_outcome`)."""
 
-    class Outcome(models.TextChoices):
-        SAME = "same"
-        TIE = "tie"
-        EARLIER = "earlier"
-        ASSUMED = "assumed"
-        SAMPLED = "sampled"
-        NOMINATED = "nominated"
-        BATCHED = "batched"
-        OTHER_CONFIGURATION = "other-configuration"
-        UNKNOWN_PLUGIN = "unknown-plugin"
-        NOT_SCHEDULED = "not-scheduled"
-        GAP = "gap"
-        UNEXPLAINED = "unexplained"
-
-    class MessageOutcome(models.TextChoices):
-        EQUAL = "equal"
-        EARLIER = "earlier"
-        GAP = "gap"
-        DIFFERS = "differs"
-
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="decisions")
     pod = models.CharField(max_length=MAX_KEY, help_text="namespace/name")
     node = models.CharField(max_length=MAX_NODE, blank=True, help_text="The node of the binding; empty for a message.")
     resource_version = models.PositiveBigIntegerField(help_text="Of the pod's update; the decision was before it.")
     at = models.DateTimeField(help_text="When the update arrived.")
-    outcome = models.CharField(max_length=20, choices=Outcome, blank=True, help_text="Empty for a message.")
+    outcome = models.CharField(
+        max_length=20, choices=titled(judgement.OUTCOMES), blank=True, help_text="Empty for a message."
+    )
     message = models.TextField(blank=True, help_text="The message of the real scheduler.")
-    message_outcome = models.CharField(max_length=10, choices=MessageOutcome, blank=True)
+    message_outcome = models.CharField(max_length=10, choices=titled(judgement.MESSAGE_OUTCOMES), blank=True)
     ours = models.JSONField(default=list, help_text="Our best nodes; for a message: [our message].")
     details = models.JSONField(default=dict)
 
@@ -317,7 +303,7 @@ class Decision(models.Model):
     @property
     def explained(self) -> bool:
         """Whether our scheduler explains the binding or the message."""
-        return self.outcome != self.Outcome.UNEXPLAINED and self.message_outcome != self.MessageOutcome.DIFFERS
+        return self.outcome != judgement.UNEXPLAINED and self.message_outcome != judgement.DIFFERS
 
 
 def state_fields(state: str, message: str = "") -> dict[str, Any]:

@@ -32,6 +32,7 @@ from kubesched_ui.runs import config_resolution
 from scheduler_core.cluster.formatting import count, listing
 from scheduler_core.live.kinds import KINDS
 from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.shadow import judgement
 
 WATCH_S = 180  # seconds for which one look at a cluster keeps it followed
 SILENT_S = 30  # seconds without a heartbeat after which the follower counts as stopped
@@ -358,13 +359,13 @@ def report_card(cluster: Cluster) -> ReportCard:
             messages[message_outcome] += number
             line.messages[message_outcome] = line.messages.get(message_outcome, 0) + number
     total = sum(outcomes.values())
-    assert {*outcomes} <= {*Decision.Outcome.values}, "each binding is in one of the outcomes that are shown"
+    assert {*outcomes} <= {*judgement.OUTCOMES}, "each binding is in one of the outcomes that are shown"
     return ReportCard(
         total,
-        total - outcomes[Decision.Outcome.UNEXPLAINED],
-        {name: outcomes[name] for name in Decision.Outcome.values if outcomes[name]},
+        total - outcomes[judgement.UNEXPLAINED],
+        {name: outcomes[name] for name in judgement.OUTCOMES if outcomes[name]},
         sum(messages.values()),
-        {name: messages[name] for name in Decision.MessageOutcome.values if messages[name]},
+        {name: messages[name] for name in judgement.MESSAGE_OUTCOMES if messages[name]},
         cluster.report.get("configuration", {}),
         [hours[hour] for hour in sorted(hours)],
         cluster.report.get("lag_seconds", 0.0),

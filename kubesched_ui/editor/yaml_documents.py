@@ -142,7 +142,7 @@ def position_of(document: Document, path: Sequence[str | int]) -> TextPosition:
     existing part."""
     node, shown = document.tree, document.tree
     for step in path:
-        found = _child(node, step)
+        found = child(node, step)
         if found is None:
             break
         shown, node = found
@@ -156,11 +156,11 @@ def position_of(document: Document, path: Sequence[str | int]) -> TextPosition:
 def node_of(tree: Node, path: Sequence[str | int]) -> Node:
     """Return the node at a path, or None."""
     for step in path:
-        tree = found[1] if (found := _child(tree, step)) else None
+        tree = found[1] if (found := child(tree, step)) else None
     return tree
 
 
-def _child(node: Node, step: str | int) -> tuple[Node, Node] | None:
+def child(node: Node, step: str | int) -> tuple[Node, Node] | None:
     """Return (node to mark, value node) of a member of a map or list, or None."""
     if isinstance(node, yaml.MappingNode):
         return next(((key, value) for key, value in node.value if key.value == step), None)

@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from kubesched_ui.accounts.access import VISIBLE, shared_with_scenario
 from kubesched_ui.accounts.permissions import MODELS
-from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, is_number, owned
+from kubesched_ui.models import MAX_NAME, Run, Scenario, VisibleManager, owned
+from kubesched_ui.models.base import with_words
 from kubesched_ui.models.fields import PackedJSONField
 from kubesched_ui.work.models import Work, WorkQuerySet, silent
 
@@ -28,11 +29,8 @@ class ExperimentQuerySet(WorkQuerySet["Experiment"]):
         """Return the experiments with these values and with each word of `text` in name, scenario or question (any
         case) or as their number."""
         wanted = {name: value for name, value in {"question": question, "state": state}.items() if value}
-        rows = self.filter(**wanted)
-        for word in text.replace("\0", "").split():
-            found = Q(name__icontains=word) | Q(scenario__name__icontains=word) | Q(question__startswith=word.lower())
-            rows = rows.filter(found | Q(pk=int(word)) if is_number(word) else found)
-        return rows
+        lookups = ("name__icontains", "scenario__name__icontains", "question__istartswith")
+        return with_words(self.filter(**wanted), text, *lookups, numbers=True)
 
     def listed(self) -> ExperimentQuerySet:
         """Load what a list of experiments shows, without large columns."""

@@ -77,6 +77,12 @@ def parse(text: str) -> ast.expr:
     return tree
 
 
+def functions_of(text: str) -> set[str]:
+    """Return the names of the functions that an expression calls. Raises Unknown."""
+    calls = (part.func for part in ast.walk(parse(text)) if isinstance(part, ast.Call))
+    return {function.id for function in calls if isinstance(function, ast.Name)}
+
+
 def _check(part: ast.AST, called: set[int]) -> None:
     allowed = (ast.Call, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Subscript, ast.List)
     operators = (*_OPERATIONS, *_COMPARISONS, ast.boolop, ast.unaryop, ast.expr_context, ast.keyword)

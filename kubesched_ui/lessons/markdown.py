@@ -1,6 +1,5 @@
 """Renders the text of lessons: Markdown with computed figures, `{{ expression }}`. HTML is not allowed."""
 
-import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 from kubesched_ui.lessons.errors import Unknown
-from kubesched_ui.lessons.expressions import Functions, evaluate, parse
+from kubesched_ui.lessons.expressions import Functions, evaluate, functions_of
 from kubesched_ui.lessons.formatting import WORDS, shown
 
 FIGURE = re.compile(r"\{\{(.{0,1000}?)\}\}", re.S)  # bounded: the time for unclosed braces
@@ -105,12 +104,7 @@ def _is_name(code: str, words: set[str]) -> bool:
 
 def by_hand(expression: str) -> bool:
     """Whether an expression reads nothing from run, scenario or core, so that its value is a constant of the author."""
-    called = {
-        part.func.id
-        for part in ast.walk(parse(expression))
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
-    }
-    return not called - SHAPING
+    return functions_of(expression) <= SHAPING
 
 
 def checked(text: str, facts: Functions) -> int:

@@ -4,14 +4,13 @@ A marker after a sentence, `[^name]`, names a claim or a source of the head. It 
 paragraph, up to the marker before. A claim is an expression that must be true. A source names files with a release.
 """
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from kubesched_ui.lessons.changes import ChangedRuns
-from kubesched_ui.lessons.expressions import parse
+from kubesched_ui.lessons.expressions import functions_of
 from kubesched_ui.lessons.functions import Facts
 from kubesched_ui.lessons.markdown import FIGURE, MARK, without_marks
 from kubesched_ui.runtime.paths import RESOURCES
@@ -128,11 +127,7 @@ def kind_of(sentence: Sentence, claims: Mapping[str, str]) -> Kind:
 
 def is_by_release(expression: str) -> bool:
     """Whether an expression reads only releases, and nothing of a run or of constants. Raises Unknown."""
-    called = {
-        part.func.id
-        for part in ast.walk(parse(expression))
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
-    }
+    called = functions_of(expression)
     return called <= RELEASES_ONLY and "const" not in called
 
 

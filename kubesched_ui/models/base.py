@@ -1,9 +1,10 @@
 """The owner of rows, and which rows the current viewer may see."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from kubesched_ui.models import current_viewer
 
@@ -26,6 +27,7 @@ def owned(related_name: str) -> models.ForeignKey:
 
 
 _M = TypeVar("_M", bound=models.Model, covariant=True)
+_Q = TypeVar("_Q", bound="models.QuerySet[Any]")
 
 
 class VisibleManager(models.Manager[_M]):
@@ -34,6 +36,14 @@ class VisibleManager(models.Manager[_M]):
 
     def get_queryset(self) -> models.QuerySet[_M]:
         return current_viewer.visible(super().get_queryset())
+
+
+def with_words(rows: _Q, text: str, *lookups: str, numbers: bool = False) -> _Q:
+    """Return the rows of which a field has each word of `text`, as its lookup says, or with `numbers` their number."""
+    for word in text.replace("\0", "").split():
+        found = Q(*((lookup, word) for lookup in lookups), _connector=Q.OR)
+        rows = rows.filter(found | Q(pk=int(word)) if numbers and is_number(word) else found)
+    return rows
 
 
 def is_number(word: str) -> bool:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kubesched_ui.models import current_viewer
-from kubesched_ui.models.base import MAX_NAME, VisibleManager, is_number, owned
+from kubesched_ui.models.base import MAX_NAME, VisibleManager, owned, with_words
 from kubesched_ui.models.fields import PackedJSONField
 from kubesched_ui.models.scenarios import Scenario
 from kubesched_ui.work.models import Work, WorkQuerySet
@@ -25,11 +25,8 @@ class RunQuerySet(WorkQuerySet["Run"]):
         case) or as their number."""
         rows = self.filter(state=state) if state else self
         rows = rows if in_time is None else rows.filter(in_time=in_time)
-        for word in text.replace("\0", "").split():
-            found = Q(name__icontains=word) | Q(scenario__name__icontains=word)
-            found |= Q(release__startswith=word) | Q(summary__icontains=word)
-            rows = rows.filter(found | Q(pk=int(word)) if is_number(word) else found)
-        return rows
+        lookups = ("name__icontains", "scenario__name__icontains", "release__startswith", "summary__icontains")
+        return with_words(rows, text, *lookups, numbers=True)
 
     def listed(self) -> RunQuerySet:
         """Load what a list of runs shows, without large columns."""

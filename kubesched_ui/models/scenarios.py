@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from kubesched_ui.models import current_viewer
-from kubesched_ui.models.base import MAX_NAME, VisibleManager, is_number, owned
+from kubesched_ui.models.base import MAX_NAME, VisibleManager, owned, with_words
 from kubesched_ui.models.fields import PackedJSONField, unpack
 from scheduler_core.api.objects import Object, decode_valid
 from scheduler_core.errors import InputError
@@ -27,10 +27,9 @@ class ScenarioQuerySet(models.QuerySet["Scenario"]):
         """Return the scenarios of this origin with each word of `text` in name, description or version (any case) or as
         their number."""
         rows = self.filter(origin=origin) if origin else self
-        for word in text.replace("\0", "").split():
-            found = Q(name__icontains=word) | Q(description__icontains=word) | Q(kubernetes__icontains=word)
-            rows = rows.filter(found | Q(pk=int(word)) if is_number(word) else found)
-        return rows
+        return with_words(
+            rows, text, "name__icontains", "description__icontains", "kubernetes__icontains", numbers=True
+        )
 
 
 class CompleteManager(VisibleManager.from_queryset(ScenarioQuerySet)):  # type: ignore[misc]

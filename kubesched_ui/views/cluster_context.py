@@ -8,7 +8,7 @@ import msgspec
 from django import forms
 
 from kubesched_ui.clusters import queries
-from kubesched_ui.clusters.models import Cluster, Decision, PendingPod
+from kubesched_ui.clusters.models import Cluster, PendingPod
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.runs.config_resolution import check
 from kubesched_ui.runs.release_choices import release_choices
@@ -21,6 +21,7 @@ from scheduler_core.live.discovery import platform_of_version
 from scheduler_core.live.published_configurations import PUBLISHED, choices, default_configuration, published
 from scheduler_core.plugins.contrib.capacity_scheduling import CapacityScheduling
 from scheduler_core.releases import NEWEST, get_release
+from scheduler_core.shadow import judgement
 from scheduler_core.stations.resource_quotas import ResourceQuotaUse, picture_of
 
 DEFAULT = "default"
@@ -45,24 +46,24 @@ CATEGORIES = {
 }
 # Outcome of a checked decision -> style of its badge, and its meaning.
 OUTCOMES: dict[str, tuple[str, str]] = {
-    Decision.Outcome.SAME: ("ok", "Our scheduler chooses the same node."),
-    Decision.Outcome.TIE: ("ok", "Several nodes have the best score; the real node is one of them."),
-    Decision.Outcome.EARLIER: ("ok", "Equal with the state shortly before, which the scheduler still had."),
-    Decision.Outcome.ASSUMED: ("ok", "Equal if pods that were bound shortly afterwards count already."),
-    Decision.Outcome.SAMPLED: ("ok", "The best of the nodes that the scheduler evaluated, which were not all."),
-    Decision.Outcome.NOMINATED: ("ok", "The node to which preemption had nominated the pod."),
-    Decision.Outcome.BATCHED: ("ok", "The next best node for identical pods (opportunistic batching)."),
-    Decision.Outcome.OTHER_CONFIGURATION: ("warn", "The best node with another known configuration."),
-    Decision.Outcome.UNKNOWN_PLUGIN: (
+    judgement.SAME: ("ok", "Our scheduler chooses the same node."),
+    judgement.TIE: ("ok", "Several nodes have the best score; the real node is one of them."),
+    judgement.EARLIER: ("ok", "Equal with the state shortly before, which the scheduler still had."),
+    judgement.ASSUMED: ("ok", "Equal if pods that were bound shortly afterwards count already."),
+    judgement.SAMPLED: ("ok", "The best of the nodes that the scheduler evaluated, which were not all."),
+    judgement.NOMINATED: ("ok", "The node to which preemption had nominated the pod."),
+    judgement.BATCHED: ("ok", "The next best node for identical pods (opportunistic batching)."),
+    judgement.OTHER_CONFIGURATION: ("warn", "The best node with another known configuration."),
+    judgement.UNKNOWN_PLUGIN: (
         "warn",
         "The configuration has a plugin or extender that KubeSched lacks, or reads a load that is not known.",
     ),
-    Decision.Outcome.NOT_SCHEDULED: ("", "No scheduler chose the node, or another scheduler did."),
-    Decision.Outcome.GAP: ("", "Changes are missing there, so the decision is not judged."),
-    Decision.Outcome.UNEXPLAINED: ("bad", "Our scheduler chooses another node."),
-    Decision.MessageOutcome.EQUAL: ("ok", "Our message is equal, word by word."),
-    Decision.MessageOutcome.EARLIER: ("ok", "Equal with the state shortly before."),
-    Decision.MessageOutcome.DIFFERS: ("bad", "Our message differs."),
+    judgement.NOT_SCHEDULED: ("", "No scheduler chose the node, or another scheduler did."),
+    judgement.GAP: ("", "Changes are missing there, so the decision is not judged."),
+    judgement.UNEXPLAINED: ("bad", "Our scheduler chooses another node."),
+    judgement.EQUAL: ("ok", "Our message is equal, word by word."),
+    judgement.EARLIER: ("ok", "Equal with the state shortly before."),
+    judgement.DIFFERS: ("bad", "Our message differs."),
 }
 
 

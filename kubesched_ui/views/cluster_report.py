@@ -3,10 +3,11 @@
 from typing import Any
 
 from kubesched_ui.clusters import queries
-from kubesched_ui.clusters.models import Cluster, Decision
+from kubesched_ui.clusters.models import Cluster
 from kubesched_ui.presenters.charts import Figure
 from kubesched_ui.views import cluster_context
 from scheduler_core.cluster.formatting import agree, count
+from scheduler_core.shadow import judgement
 
 BINDINGS, MESSAGES = "bindings", "messages"
 CHARTS = {BINDINGS: "Bindings per hour by outcome", MESSAGES: "Messages per hour by outcome"}
@@ -51,8 +52,8 @@ def context(cluster: Cluster) -> dict[str, Any]:
         "configuration": configuration_sentence(candidates if card.decisions else []),
         "changes": [(one.at, change_sentence(one)) for one in reversed(card.changes)],
         "lag": lag_sentence(card),
-        "unexplained": list(queries.decisions(cluster, outcome=Decision.Outcome.UNEXPLAINED)[:20]),
-        "differing": list(queries.decisions(cluster, message_outcome=Decision.MessageOutcome.DIFFERS)[:20]),
+        "unexplained": list(queries.decisions(cluster, outcome=judgement.UNEXPLAINED)[:20]),
+        "differing": list(queries.decisions(cluster, message_outcome=judgement.DIFFERS)[:20]),
         "charts": [
             (key, label) for key, label in CHARTS.items() if (card.decisions if key == BINDINGS else card.message_count)
         ],
@@ -84,7 +85,7 @@ def sentence(card: queries.ReportCard) -> str:
     """Return the result in one sentence."""
     if not card.decisions:
         return "No decision of the real scheduler has been checked yet."
-    lost = card.outcomes.get(Decision.Outcome.GAP, 0)
+    lost = card.outcomes.get(judgement.GAP, 0)
     missed = f"{count(lost, 'decision')} in gaps of the history could not be checked." if lost else ""
     if not (judged := card.decisions - lost):
         return missed

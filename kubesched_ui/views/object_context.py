@@ -2,12 +2,12 @@
 line.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from kubesched_ui.editor.yaml_documents import child, path_steps
 from kubesched_ui.ingest.yaml_writer import to_yaml
 from kubesched_ui.models import Run
 from kubesched_ui.queries.nodes import moment_of
@@ -15,7 +15,6 @@ from kubesched_ui.queries.recording_cache import object_at, recording_of
 
 CONFIGURATION = "KubeSchedulerConfiguration"
 MAX_LINES = 20_000
-_STEP = re.compile(r"\['([^']*)'\]|\[(\d+)\]|\.?([^.\[\]]+)")
 
 Step = str | int
 
@@ -29,18 +28,13 @@ def context(run: Run, query: Mapping[str, str]) -> dict[str, Any] | None:
     page: dict[str, Any] = {"run": run, "kind": kind, "namespace": namespace, "name": name, "path": path}
     if kind == CONFIGURATION:
         text = run.config or ""
-        steps = _in_configuration(_loaded(text), query.get("profile", ""), query.get("plugin", ""), steps_of(path))
+        steps = _in_configuration(_loaded(text), query.get("profile", ""), query.get("plugin", ""), path_steps(path))
         return page | {"plugin": query.get("plugin", ""), "lines": lines(text, steps), "default": not text}
     timepoint, moment = moment_of(query, recording_of(run))
     found = object_at(run, kind, f"{namespace}/{name}" if namespace else name, moment)
     if found is None:
         return None
-    return page | {"cycle": timepoint.cycle, "lines": lines(to_yaml(found), steps_of(path))}
-
-
-def steps_of(path: str) -> list[Step]:
-    """Split `spec.containers[0]['a.b']` into keys and indexes."""
-    return [int(index) if index else quoted or plain for quoted, index, plain in _STEP.findall(path)]
+    return page | {"cycle": timepoint.cycle, "lines": lines(to_yaml(found), path_steps(path))}
 
 
 def lines(text: str, steps: Sequence[Step]) -> list[dict[str, Any]]:
@@ -48,10 +42,12 @@ def lines(text: str, steps: Sequence[Step]) -> list[dict[str, Any]]:
     first, last = -1, -1
     node = _composed(text) if steps else None
     for step in steps:
-        node, mark = _below(node, step)
-        if mark is None:
+        found = child(node, step)
+        if found is None:
             break
-        first, last = mark.line, node.end_mark.line if isinstance(node, yaml.ScalarNode) else mark.line
+        marked, node = found
+        first = marked.start_mark.line
+        last = node.end_mark.line if isinstance(node, yaml.ScalarNode) else first
     shown = text.splitlines()[:MAX_LINES]
     return [{"text": line, "hit": first <= i <= last} for i, line in enumerate(shown)]
 
@@ -68,17 +64,6 @@ def _loaded(text: str) -> Any:
         return yaml.safe_load(text) if text else {}
     except yaml.YAMLError:
         return {}
-
-
-def _below(node: Any, step: Step) -> tuple[Any, Any]:
-    """Return the value at a step and the mark of its line, or (node, None) if it is missing."""
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == step:
-                return value, key.start_mark
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step].start_mark
-    return node, None
 
 
 def _in_configuration(config: Any, profile: str, plugin: str, steps: Sequence[Step]) -> list[Step]:

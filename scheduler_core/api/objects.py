@@ -78,6 +78,15 @@ class NodeSelectorTerm(Struct):
 class NodeSelector(Struct):
     node_selector_terms: list[NodeSelectorTerm] = []
 
+    @property
+    def named_node(self) -> str:
+        """The node to which it restricts a pod by its name; "" if there is none."""
+        for term in self.node_selector_terms:
+            for requirement in term.match_fields:
+                if requirement.key == "metadata.name" and requirement.operator == "In" and len(requirement.values) == 1:
+                    return requirement.values[0]
+        return ""
+
 
 class PreferredSchedulingTerm(Struct):
     weight: int = 0

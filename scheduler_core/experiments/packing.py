@@ -361,12 +361,7 @@ class Scale:
 def _pinned_node(pod: Pod) -> str:
     """Return the node to which the DaemonSet controller restricts a pod; "" if there is none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required if affinity is not None else None
-    for term in required.node_selector_terms if required is not None else ():
-        for requirement in term.match_fields:
-            if requirement.key == "metadata.name" and requirement.operator == "In" and len(requirement.values) == 1:
-                return requirement.values[0]
-    return ""
+    return affinity.required.named_node if affinity is not None and affinity.required is not None else ""
 
 
 # ---- the answer

@@ -694,8 +694,4 @@ def _node_of(claim: ResourceClaim) -> str:
     """Return the only node that can use the allocated devices of a claim; "" if there are more."""
     allocation = claim.status.allocation
     selector = allocation.node_selector if allocation is not None else None
-    for term in selector.node_selector_terms if selector is not None else ():
-        for requirement in term.match_fields:
-            if requirement.key == "metadata.name" and len(requirement.values) == 1:
-                return requirement.values[0]
-    return ""
+    return selector.named_node if selector is not None else ""

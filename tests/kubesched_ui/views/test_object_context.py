@@ -3,8 +3,9 @@
 import pytest
 from django.test import Client
 
+from kubesched_ui.editor.yaml_documents import path_steps
 from kubesched_ui.models import Run
-from kubesched_ui.views.object_context import lines, steps_of
+from kubesched_ui.views.object_context import lines
 from tests.kubesched_ui.clusters import as_list, node, pod
 from tests.kubesched_ui.http_api import ran
 
@@ -70,7 +71,7 @@ def test_invalid_urls_give_an_error(client: Client, run: Run) -> None:
 
 
 def test_unusual_paths_and_text_that_is_no_yaml() -> None:
-    assert steps_of("spec.containers[0].x['a.b/c']") == ["spec", "containers", 0, "x", "a.b/c"]
+    assert path_steps("spec.containers[0].x['a.b/c']") == ("spec", "containers", 0, "x", "a.b/c")
     assert [line["hit"] for line in lines("a: [", ["a"])] == [False]
 
 
