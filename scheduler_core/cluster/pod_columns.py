@@ -119,7 +119,7 @@ class PodColumns:
 
     def know(self, pod: PodInfo, node: str, step: int) -> None:
         """Update the label class like `count`, but not the columns."""
-        nodes = self.label_class(pod).nodes
+        nodes = (pod.label_class or self.label_class(pod)).nodes
         number = nodes.get(node, 0) + step
         if number:
             nodes[node] = number
@@ -134,7 +134,7 @@ class PodColumns:
                 self._count_row(pod, row, 1)
 
     def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
-        for column in self.label_class(pod).columns:
+        for column in (pod.label_class or self.label_class(pod)).columns:
             column.add(row, step)
         carried = pod.term_columns
         for term_column in carried if carried is not None else self._terms_carried(pod):
@@ -180,7 +180,7 @@ class PodColumns:
 
     def terms_matching(self, pod: PodInfo) -> list[TermColumn]:
         """Return the columns of all terms carried by some pod that match this pod."""
-        cls = self.label_class(pod)
+        cls = pod.label_class or self.label_class(pod)
         if cls.namespaces_version != self._namespaces_version:
             self._match_terms(cls)
         return cls.matched_terms

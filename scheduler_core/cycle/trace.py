@@ -33,7 +33,15 @@ from scheduler_core.cycle.column_packing import (
 )
 from scheduler_core.errors import InputError
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.score_columns import ClassScores, Keyframe, Score, SmallColumn, StaticColumn, UsageColumn
+from scheduler_core.framework.score_columns import (
+    SMALL,
+    ClassScores,
+    Keyframe,
+    Score,
+    SmallColumn,
+    StaticColumn,
+    UsageColumn,
+)
 from scheduler_core.framework.status_merge import FIRST, merged_verdict
 
 VERSION = 1  # a cycle as one document
@@ -744,10 +752,14 @@ class CycleTrace(msgspec.Struct, eq=False):
             )
             outcome.packed = _deflate(packed) if deflates else packed
         made, (keyframe, patch_count) = self.made_scores, self.keyframe()
-        scores: Mapping[str, Score] = made.varying if isinstance(made, ClassScores) else self.scores
+        scores = made.varying if isinstance(made, ClassScores) else self.scores
         varying: list[tuple[Packed | None, Packed | None]] = []
         names: list[str] = []
         for name, score in scores.items():
+            if not isinstance(score, Score):
+                varying.append((pack_small(score) if score.dtype is SMALL else pack_scores(score), None))
+                names.append(name)
+                continue
             raw, normalized = score.raw_source, score.normalized_source
             if isinstance(raw, UsageColumn):
                 keyframe, patch_count = raw.keyframe, raw.count

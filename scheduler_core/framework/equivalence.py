@@ -30,9 +30,11 @@ from scheduler_core.framework.fixed_results import (
     declaration,
 )
 from scheduler_core.framework.score_columns import (
+    SMALL,
     ClassScores,
     Keyframe,
     Score,
+    SmallColumn,
     StaticColumn,
     UsageColumn,
     compact,
@@ -199,7 +201,8 @@ class UsageColumns:
 
     def _compute_codes(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int) -> npt.NDArray[Any]:
         """Return the codes on the rows, of which there are `size`."""
-        return compact([plugin.usage_codes(state, pod, rows) for plugin in self.plugins.filters], size)
+        codes = [plugin.usage_codes(state, pod, rows) for plugin in self.plugins.filters]
+        return codes[0][np.newaxis] if len(codes) == 1 and codes[0].dtype is SMALL else compact(codes, size)
 
     def _compute_scores(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, size: int) -> npt.NDArray[Any]:
         return compact([plugin.score(state, pod, rows) for plugin, _ in self.plugins.scores], size)
@@ -221,7 +224,7 @@ class UsageColumns:
 
     def _sum(self, scores: Sequence[npt.NDArray[Any]] | npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
         """Return the weighted sum of columns of scores of this size."""
-        small = self.plugins.small_weights and not [one for one in scores if one.dtype != np.uint8]
+        small = self.plugins.small_weights and not [one for one in scores if one.dtype is not SMALL]
         wide = np.int32 if small else np.int64
         if self.plugins.unweighted and len(scores) == 2:
             return np.add(scores[0], scores[1], dtype=wide)  # type: ignore[no-any-return]
@@ -292,13 +295,13 @@ class EquivalenceClass:
     """Pods whose cycles differ only by what changes in the cluster.
 
     `first`: the first of these pods, `pod_terms`: their affinity terms. `outcomes`: what follows from equal verdicts;
-    their reader fills it, and all classes share it, as they do the dicts of equal verdicts. `layouts`: the encoded
-    parts that cycles have in common; the encoder fills it. `columns`: Score plugin -> (raw, normalized) over all nodes;
-    normalized is None if it depends on the feasible nodes.
+    their reader fills it, and all classes share it, as they do the dicts of equal verdicts. `cached`: values by key, as
+    long as the class is valid. `layouts`: the encoded parts that cycles have in common; the encoder fills it.
+    `columns`: Score plugin -> (raw, normalized) over all nodes; normalized is None if it depends on the feasible nodes.
     """
 
     __slots__ = (
-        *("_cache", "_dicts", "_settled_now", "_usage_verdicts", "_varies", "_verdicts", "_verdicts_now"),
+        *("_dicts", "_settled_now", "_usage_verdicts", "_varies", "_verdicts", "_verdicts_now", "cached"),
         *("columns", "constant_total", "filter_state", "first", "layouts", "outcomes", "plugins", "pod_terms"),
         *("score_state", "static_total", "terms", "usage"),
     )
@@ -318,7 +321,7 @@ class EquivalenceClass:
         self.plugins, self.usage = plugins, usage
         self.first, self.pod_terms = pod, pod.terms()
         self.terms = terms  # the number of affinity terms of other pods that match these pods
-        self._cache: dict[Hashable, Any] = {}
+        self.cached: dict[Hashable, Any] = {}
         self.outcomes, self._dicts = outcomes, dicts
         self.layouts: dict[tuple[Any, ...], bytes] = {}
         self._varies = varies
@@ -338,14 +341,12 @@ class EquivalenceClass:
             self.terms = terms
         return self.terms == terms
 
-    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return `make()`, cached under `key` as long as the class is valid."""
-        found = self._cache.get(key)
-        if found is None:
-            if len(self._cache) >= _MAX_CACHED:
-                self._cache.clear()
-            found = self._cache[key] = make()
-        return found
+    def cache(self, key: Hashable, value: Any) -> Any:
+        """Keep a value in `cached`, and return it."""
+        if len(self.cached) >= _MAX_CACHED:
+            self.cached.clear()
+        self.cached[key] = value
+        return value
 
     def verdicts_now(self, pod: PodInfo, complete: bool) -> dict[str, fwk.Verdict]:
         """Return the verdicts of all Filter plugins in order, PASSES for those that run in each cycle; the same dict as
@@ -379,8 +380,12 @@ class EquivalenceClass:
         """Return the scores of a cycle by plugin."""
         scores: dict[str, Score] = {}
         for name, weight in self.plugins.scorers:
-            if name in cycle.varying:
-                scores[name] = cycle.varying[name]
+            mine = cycle.varying.get(name)
+            if mine is not None:
+                if not isinstance(mine, Score):
+                    own = SmallColumn(mine) if mine.dtype is SMALL else mine.astype(np.int64, copy=False)
+                    mine = Score(weight, own, own)
+                scores[name] = mine
             elif (index := self.plugins.usage.index.get(name)) is not None:
                 assert cycle.keyframe is not None
                 column = UsageColumn(cycle.keyframe, cycle.count, index, cycle.rows)

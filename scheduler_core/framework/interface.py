@@ -234,9 +234,11 @@ class CycleState(dict[str, Any]):
 
     def of_class(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return `make()`, cached for equal pods until an object other than a pod changes."""
-        if self.equivalent is None:
+        equal = self.equivalent
+        if equal is None:
             return make()
-        return self.equivalent.cached(key, make)  # type: ignore[no-any-return]
+        found = equal.cached.get(key)
+        return equal.cache(key, make()) if found is None else found  # type: ignore[no-any-return]
 
 
 @dataclass(slots=True)
@@ -528,7 +530,7 @@ class UsageFilter(FilterPlugin):
     """A Filter plugin whose verdict on a node depends only on the node, the requests on it and those of the pod."""
 
     def usage_codes(self, state: CycleState, pod: PodInfo, rows: Rows, freed: Int64 | None = None) -> Integers:
-        """Return a number of the verdict on each of the rows; 0 if the node passes.
+        """Return a number of the verdict on each of the rows as a new array; 0 if the node passes.
 
         `freed`: what pods that were removed from the rows used, as `NodeTable.used` has it; int64.
         """
@@ -590,8 +592,8 @@ class ScorePlugin(Plugin):
         return cls.best
 
     def score(self, state: CycleState, pod: PodInfo, rows: Rows) -> Integers:
-        """Return the scores of the feasible rows, in their order, as integers of any size. Raises ScoreError if the
-        plugin fails."""
+        """Return the scores of the feasible rows, in their order, as integers of any size, or an object with a method
+        `read` that does this when a trace needs them. Raises ScoreError if the plugin fails."""
         raise NotImplementedError
 
     def explain_score(self, state: CycleState, view: View) -> Tree | None:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from scheduler_core.api.profile import Profile
 from scheduler_core.cluster.cluster import Cluster
+from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.batching import Batching
 from scheduler_core.framework.equivalence import EquivalenceCache, EquivalenceClass
 from scheduler_core.framework.repeated_scores import check_repeated, normalizing
-from scheduler_core.framework.score_columns import ClassScores, Score, SmallColumn, StaticColumn
+from scheduler_core.framework.score_columns import ClassScores, Score, StaticColumn
 from scheduler_core.framework.status_merge import merged
 from scheduler_core.framework.tie_break import Picker
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -342,7 +343,9 @@ class Framework:
         return bool(enabled or self.extenders) and len(state.skip_score) > enabled
 
     def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
-        raw = plugin.score(state, pod, rows).astype(np.int64, copy=False)
+        raw: Any = plugin.score(state, pod, rows)
+        if isinstance(raw, np.ndarray):
+            raw = raw.astype(np.int64, copy=False)
         normalized = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
         return Score(self.weights[plugin.name], raw, normalized)
 
@@ -353,16 +356,13 @@ class Framework:
         usage.update(state, pod)
         own, total = usage.of_cycle(state, pod, rows)
         if equivalent.static_total is not None:
-            total = total + equivalent.static_total[rows]
+            total = total + on_rows(equivalent.static_total, rows)
         by_usage, plugins = usage.plugins.index, equivalent.plugins
-        varying: dict[str, Score] = {}
+        varying: dict[str, Score | fwk.Integers] = {}
         for plugin, weight in plugins.varying_scorers if own is None else plugins.of_cycle:
             name = plugin.name
             if own is not None and name in by_usage:
-                column = own[by_usage[name]]
-                small = column.dtype == np.uint8
-                mine = SmallColumn(column) if small else column.astype(np.int64, copy=False)
-                varying[name] = Score(weight, mine, mine)
+                varying[name] = own[by_usage[name]]
                 continue
             if name in skipped:
                 continue
@@ -371,11 +371,8 @@ class Framework:
             else:
                 assert plugin.normalize is not None
                 raw = equivalent.columns[name][0]
-                score = Score(
-                    weight,
-                    StaticColumn(raw, rows),
-                    plugin.normalize(state, pod, raw[rows].astype(np.int64, copy=False), rows),
-                )
+                mine = on_rows(raw, rows).astype(np.int64, copy=False)
+                score = Score(weight, StaticColumn(raw, rows), plugin.normalize(state, pod, mine, rows))
             varying[name] = score
             total = total + score.normalized * weight
         if not (by_usage or equivalent.columns or varying):

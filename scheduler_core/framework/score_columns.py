@@ -14,14 +14,14 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Rows = slice | npt.NDArray[np.intp]
 
-_SMALL = np.dtype(np.uint8)
-_MAX_SMALL = np.iinfo(_SMALL).max
+SMALL = np.dtype(np.uint8)  # of all arrays with this type
+_MAX_SMALL = np.iinfo(SMALL).max
 
 
 def compact(columns: Sequence[npt.NDArray[Any]], size: int) -> npt.NDArray[Any]:
     """Return columns of integers of this size as one array: uint8 if it holds the values, as most scores are, else
     int64."""
-    wide = [one for one in columns if one.dtype is not _SMALL and not 0 <= np.bitwise_or.reduce(one) <= _MAX_SMALL]
+    wide = [one for one in columns if one.dtype is not SMALL and not 0 <= np.bitwise_or.reduce(one) <= _MAX_SMALL]
     found = np.empty((len(columns), size), np.int64 if wide else np.uint8)
     for i, column in enumerate(columns):
         found[i] = column
@@ -133,8 +133,8 @@ class Score:
 class ClassScores:
     """The scores of a cycle of equal pods. `of_class` makes the Score of each plugin from this object.
 
-    `varying`: plugin -> scores that the pods do not have in common. `keyframe`: None without columns of one; the
-    cycle's are those after the first `count` patches.
+    `varying`: plugin -> scores that the pods do not have in common; those that depend on usage as integers over the
+    feasible nodes. `keyframe`: None without columns of one; the cycle's are those after the first `count` patches.
     """
 
     __slots__ = ("_of_class", "count", "keyframe", "rows", "varying")
@@ -142,7 +142,7 @@ class ClassScores:
     def __init__(
         self,
         of_class: Callable[[ClassScores], dict[str, Score]],
-        varying: Mapping[str, Score],
+        varying: Mapping[str, Score | npt.NDArray[Any]],
         rows: Rows,
         keyframe: Keyframe | None,
         count: int,

@@ -94,7 +94,7 @@ class EvenPodsSpreadPriority(_Priority, PodTopologySpread):
     def _column(self, constraint: CompiledConstraint, pod: PodInfo) -> SelectorColumn:
         return self.cluster.columns.matching(None, constraint.selector, terminating=self.counts_terminating)
 
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: Any, rows: fwk.Rows) -> fwk.Int64:
         scored: fwk.Bool | None = state[f"{self.name}/score"][1]
         result = super().normalize(state, pod, scores, rows)
         return result if scored is None else np.where(scored, result, 0)

@@ -18,7 +18,14 @@ from scheduler_core.cluster.nodes import on_rows
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
-from scheduler_core.plugins.resource_allocation import column_of, columns, filled, requested_shares, with_weights
+from scheduler_core.plugins.resource_allocation import (
+    REQUESTED,
+    column_of,
+    columns,
+    filled,
+    shares_of_pair,
+    with_weights,
+)
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.requests import in_use
 from scheduler_core.provenance.scores import max_node_score
@@ -87,7 +94,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         """
         default_requests = self.cluster.release.balanced_uses_default_requests
         if self.resources == _PAIR and not (default_requests or self.cluster.release.two_resource_balance):
-            shares = requested_shares(self.cluster, state, pod, rows)
+            shares = shares_of_pair(self.cluster, state, pod, rows, REQUESTED)
             if shares is not None:
                 return self._score_of_pair(pod, shares, rows)
         with np.errstate(invalid="ignore"):  # overflowed sums give shares beyond int64; Go also ignores this
@@ -117,7 +124,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         return _change(balance(fractions), balance(before)) if before else balance(fractions)
 
     def _score_of_pair(self, pod: PodInfo, shares: Float64, rows: fwk.Rows) -> npt.NDArray[np.uint8]:
-        """Return the scores of cpu and memory. `shares`: see `requested_shares`. They change."""
+        """Return the scores of cpu and memory. `shares`: see `shares_of_pair`. They change."""
         scores = _score_two_shares(np.minimum(shares, 1.0, out=shares))
         if not self.cluster.release.balanced_allocation_scores_change:
             return scores

@@ -221,6 +221,8 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
                 # on other nodes devices provide it; DynamicResources checks them
                 lacking[nodes.places[name]] &= self._has(name)[rows]
+        if not (everywhere or np.count_nonzero(lacking)):
+            return np.zeros(lacking.shape[1], bits.dtype)
         ones = lacking.view(np.uint8)
         codes: fwk.Integers
         if ones.shape[1] <= _FEW_ROWS:

@@ -131,32 +131,40 @@ class _Places:
         self.number = sum(map(bool, self.counts))
 
 
-@dataclass(slots=True)
 class _ByDomain:
-    """Raw scores of `size` rows: `values` of their domains in `places` (None: one value), except for `others`, place
-    among the rows -> its score."""
+    """Raw scores of `size` rows, int64 once they are read: `values` of their domains in `places` (None: one value),
+    except for `others`, place among the rows -> its score."""
 
-    values: list[int]
-    places: _Places | None
-    others: dict[int, int]
-    size: int
+    __slots__ = ("_others", "_places", "_size", "_values")
+
+    def __init__(self, values: list[int], places: _Places | None, others: dict[int, int], size: int) -> None:
+        self._values, self._places, self._others, self._size = values, places, others, size
+
+    def read(self) -> fwk.Int64:
+        """Return the scores."""
+        return self._column(self._values, self._others)
+
+    def _column(self, values: list[int], others: dict[int, int]) -> fwk.Int64:
+        places = self._places
+        column = np.full(self._size, values[0]) if places is None else np.array(values).take(places.domains)
+        for place, one in others.items():
+            column[place] = one
+        return column
 
     def normalized(self) -> fwk.Int64:
         """Return `PodTopologySpread.normalize` of the scores."""
-        domains = None if self.places is None else self.places.domains
-        left = [self.size] if self.places is None else [*self.places.counts]
-        for place in self.others:
+        domains = None if self._places is None else self._places.domains
+        left = [self._size] if self._places is None else [*self._places.counts]
+        for place in self._others:
             left[0 if domains is None else domains.item(place)] -= 1
-        scores = [value for value, count in zip(self.values, left, strict=True) if count] + [*self.others.values()]
+        scores = [value for value, count in zip(self._values, left, strict=True) if count] + [*self._others.values()]
         lowest, highest = min(scores, default=0), max(scores, default=0)
         most = fwk.MAX_NODE_SCORE
         if highest <= 0:
-            return np.full(self.size, most)
-        values = [most * (highest + lowest - one) // highest for one in self.values]
-        result = np.full(self.size, values[0]) if domains is None else np.array(values).take(domains)
-        for place, one in self.others.items():
-            result[place] = most * (highest + lowest - one) // highest
-        return result
+            return np.full(self._size, most)
+        span = highest + lowest
+        others = {place: most * (span - one) // highest for place, one in self._others.items()}
+        return self._column([most * (span - one) // highest for one in self._values], others)
 
 
 class DefaultConstraint(Strict, frozen=True, kw_only=True):
@@ -468,13 +476,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if not counted and self.cluster.release.prescore_skips:
             return fwk.SKIPPED
         scored = None if base is None else base[rows]
-        if self.cluster.release.spread_scores_by_share:
-            raw, by_domain = self._matching_around(counted, rows), None
-        else:
-            raw, by_domain = self._weighted(counted, rows, base)
+        shares = self.cluster.release.spread_scores_by_share
+        raw = self._matching_around(counted, rows) if shares else self._weighted(counted, rows, base)
         if scored is not None:
+            raw = raw.read() if isinstance(raw, _ByDomain) else raw
             raw[~scored] = 0
-        state[f"{self.name}/score"] = (raw, scored, by_domain)
+        state[f"{self.name}/score"] = (raw, scored)
         return None
 
     def _scored(self, pod: PodInfo) -> tuple[list[_Counted], fwk.Bool | None]:
@@ -488,13 +495,13 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _weighted(
         self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None
-    ) -> tuple[fwk.Int64, _ByDomain | None]:
-        """Return the weighted numbers of matching pods in each feasible node's domains, and by domain if that is known.
-        `base`: the nodes that have every topology key, None for all."""
+    ) -> fwk.Int64 | _ByDomain:
+        """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
+        every topology key, None for all."""
         nodes = self.cluster.nodes
         size = len(nodes.pod_count[rows]) if isinstance(rows, slice) else len(rows)
         if not counted:
-            return np.zeros(size, np.int64), None
+            return np.zeros(size, np.int64)
         parts: list[_Part] = []
         spread: Topology | None = None
         for constraint, column, eligible in counted:
@@ -512,11 +519,10 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
         points = _points_of_domains(parts, size)
         if points is None:
-            return self._rounded(_points(parts, rows, size)), None
+            return self._rounded(_points(parts, rows, size))
         rounded = number_half_away if self.cluster.release.spread_scores_rounded else int  # `_rounded` of one number
         values = [rounded(one) for one in points]
         places = None if spread is None else self._domains(spread, rows)
-        raw = np.full(size, values[0]) if places is None else np.array(values).take(places.domains)
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
         if len(occupied) > _FEW_ROWS:
             place = at = np.fromiter(occupied, np.intp, len(occupied))
@@ -524,14 +530,15 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
                 place = np.minimum(rows.searchsorted(at), size - 1)
                 feasible = rows.take(place) == at
                 place, at = place[feasible], at[feasible]
+            raw = _ByDomain(values, places, {}, size).read()
             raw[place] = self._rounded(_points(parts, at, len(at)))
-            return raw, None
+            return raw
         others: dict[int, int] = {}  # numbers take less time than arrays
         found_at = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist() if occupied else ()
         for row, place in zip(occupied, found_at, strict=True):
             if isinstance(rows, slice) or (place < size and rows.item(place) == row):
-                raw[place] = others[place] = rounded(_points_of_row(parts, row))
-        return raw, _ByDomain(values, places, others, size) if base is None else None
+                others[place] = rounded(_points_of_row(parts, row))
+        return _ByDomain(values, places, others, size)
 
     def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:
         """Return the domains of these rows. Cycles with the same verdicts have the same array of rows."""
@@ -555,15 +562,17 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             counts = counts + constraint.topology.over_nodes(self._domain_counts(constraint, column, eligible))
         return counts[rows]
 
-    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
-        raw: fwk.Int64 = state[f"{self.name}/score"][0]
+    def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Any:
+        raw: fwk.Int64 | _ByDomain = state[f"{self.name}/score"][0]
+        if isinstance(raw, _ByDomain) and type(self).score is not PodTopologySpread.score:
+            return raw.read()  # a plugin outside the tree that extends this one uses numbers
         return raw
 
-    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: fwk.Int64, rows: fwk.Rows) -> fwk.Int64:
+    def normalize(self, state: fwk.CycleState, pod: PodInfo, scores: Any, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (max + min - score) / max: fewer matching pods in the node's domains give a higher score."""
-        raw, scored, by_domain = state[f"{self.name}/score"]
-        if by_domain is not None and scores is raw:
-            return by_domain.normalized()  # type: ignore[no-any-return]
+        if isinstance(scores, _ByDomain):
+            return scores.normalized()
+        scored = state[f"{self.name}/score"][1]
         if self.cluster.release.spread_scores_by_share:
             constrained = bool(self._constraints(pod, "ScheduleAnyway"))
             return pod_topology_spread_1_18.normalized(scores, scored, constrained, self.max_score)
@@ -579,7 +588,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             result = fwk.for_each_value(scores, least, highest, lambda values: most * (span - values) // highest)
         if scored is not None:
             result[~scored] = 0
-        return result
+        return result  # type: ignore[no-any-return]
 
     # ---- explanations
 

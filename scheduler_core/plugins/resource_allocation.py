@@ -153,6 +153,7 @@ MAX_UTILIZATION = 100
 # Requested amount, with an allocatable amount of 1, that is assumed for a resource that a node lacks. The node then
 # gets no points, or those of the last point of the shape.
 _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 2}
+FREE, REQUESTED = 0, 1
 _MAX_SHAPE_SCORE = 10
 _EXACT = 1 << 46
 _BELOW_HALF = math.nextafter(0.5, 0.0)
@@ -204,30 +205,22 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
-def free_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
-    """Return 100 x the free share of cpu and memory with the pod, by the requests of scoring: float64 over [cpu or
-    memory, rows].
+def shares_of_pair(
+    cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int
+) -> Float64 | None:
+    """Return 100 x the free share of cpu and memory with the pod, by the requests of scoring (`which` FREE), or the
+    requested share (REQUESTED): float64 over [cpu or memory, rows], which the caller may change.
 
     None unless all nodes have both, each less than 2^46 (see `quotients`), and no amount of a pod can make a sum
     overflow or negative.
     """
-    return _shares(cluster, state, pod, rows, 0)
-
-
-def requested_shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Float64 | None:
-    """Return the requested share of cpu and memory with the pod, as `free_shares`."""
-    return _shares(cluster, state, pod, rows, 1)
-
-
-def _shares(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int) -> Float64 | None:
-    if state.shares is not None and state.shares[0] is rows and state.shares[1] == which:
-        shares: Float64 = state.shares[2]
+    kept = state.shares
+    if kept is not None and kept[0] is rows and kept[1] == which:
         state.shares = None
-        return shares
+        return kept[2]
     nodes = cluster.nodes
-    capacity = None if nodes.has_extreme_amounts else _divisors(nodes)
-    amounts = state.of_class("shares", lambda: _amounts(pod))
-    if capacity is None or amounts is None:
+    capacity, amounts = state.of_class("shares", lambda: (_divisors(nodes), _amounts(pod)))
+    if capacity is None or amounts is None or nodes.has_extreme_amounts:
         return None
     # in place: memory is slower than arithmetic
     both: Float64 = on_rows(nodes.numerators, rows).astype(np.float64)
@@ -367,7 +360,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
 
     def score(state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Integers:
         if least and (overhead or not pod.pod.spec.overhead):
-            shares = free_shares(cluster, state, pod, rows)
+            shares = shares_of_pair(cluster, state, pod, rows, FREE)
             if shares is not None:
                 return least_of_pair(shares)
         total: Any = 0
@@ -395,7 +388,7 @@ def make_scorer(cluster: Cluster, strategy: Strategy, overhead: bool = True) -> 
         return total // divisor  # type: ignore[no-any-return]
 
     def least_of_pair(shares: Float64) -> fwk.Integers:
-        """Return the same for both resources at once. `shares`: see `free_shares`. They change."""
+        """Return the same for both resources at once. `shares`: see `shares_of_pair`. They change."""
         cpu, memory = np.maximum(shares, 0.0, out=shares).astype(np.uint8)
         (_, of_cpu), (_, of_memory) = weights
         if of_cpu == of_memory:
