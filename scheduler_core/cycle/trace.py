@@ -782,12 +782,15 @@ class CycleTrace(msgspec.Struct, eq=False):
             layout = layouts[key] = (_deflate_once if len(data) < _LONG else _deflate)(data)
         derived = self.feasible is outcome.rows and not self.nominated and self.looked is None and self.subset is None
         columns = None
-        if varying or not derived or self.placement is not None:
+        if not derived or self.placement is not None:
             feasible = None if derived else () if self._feasible_follows() else (pack_optional(self.feasible),)
             own = self.placement, self.subset, self.looked
             columns = _ENCODE((*map(pack_optional, own), feasible, varying))
-            if deflates:  # no other cycle has them: level 0 takes half the time, but twice the bytes
-                columns = _deflate(columns, 0)
+        elif varying:
+            columns = _ENCODE((None, None, None, None, varying))
+        if deflates and columns is not None:
+            # no other cycle has them: level 0 takes half the time, but twice the bytes
+            columns = _deflate(columns, 0)
         return EncodedParts(layout, outcome.packed, keyframe, patch_count, columns)
 
     def _layout(self) -> tuple[Any, ...]:

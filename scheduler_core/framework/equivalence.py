@@ -10,7 +10,7 @@ The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cache
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -254,15 +254,14 @@ class ClassPlugins:
     `pre_filter`, `filter`, `pre_score`: the plugins that have to run in each cycle. `filter_names`: those of `filter`.
     `skip_filter`, `skip_score`: the plugins that are skipped. `skipped_filter`, `skipped_score`: the same, sorted.
     `verdicts`: the Filter plugins with verdicts, in order. `settled`: those of a cycle in which none of `filter` runs.
-    `scorers`: (name, weight) of the Score plugins that are not skipped. `varying_scorers`: (plugin, weight) of those
-    whose scores or normalized scores do not stay, `of_cycle`: also of those whose results depend on usage. `usage`: the
-    plugins whose results depend on usage.
+    `scorers`: (name, weight) of the Score plugins that are not skipped. `varying`: (plugin, weight, place) of those
+    whose scores or normalized scores do not stay; place is that among those whose results depend on usage, or None.
+    `usage`: the plugins whose results depend on usage.
     """
 
     __slots__ = (
-        *("filter", "filter_names", "of_cycle", "pre_filter", "pre_score", "scorers", "settled", "skip_filter"),
-        "skip_score",
-        *("skipped_filter", "skipped_score", "usage", "varying_scorers", "verdicts"),
+        *("filter", "filter_names", "pre_filter", "pre_score", "scorers", "settled", "skip_filter", "skip_score"),
+        *("skipped_filter", "skipped_score", "usage", "varying", "verdicts"),
     )
 
     def __init__(self, framework: ProfilePlugins, forms: Sequence[Form]) -> None:
@@ -286,9 +285,9 @@ class ClassPlugins:
         active = [(p, framework.weights[p.name]) for p in framework.score if p.name not in self.skip_score]
         self.scorers = [(scorer.name, weight) for scorer, weight in active]
         final = {name for form in forms for name in form.final}
-        self.of_cycle = [one for one in active if one[0].name not in final]
-        self.varying_scorers = [one for one in self.of_cycle if one[0].name not in by_usage]
         self.usage = UsagePlugins(of_usage, [one for one in active if one[0].name in by_usage])
+        index = self.usage.index
+        self.varying = [(p, weight, index.get(p.name)) for p, weight in active if p.name not in final]
 
 
 class EquivalenceClass:
@@ -310,7 +309,7 @@ class EquivalenceClass:
         self,
         plugins: ClassPlugins,
         results: FixedResults,
-        varies: dict[str, str],
+        varies: tuple[str, ...],
         pod: PodInfo,
         terms: int,
         usage: UsageColumns,
@@ -335,11 +334,12 @@ class EquivalenceClass:
         self.static_total = results.total  # of the others
 
     def still_fits(self, group: PluginGroup, pod: PodInfo, terms: int) -> bool:
-        """Return whether the class is valid now that other pods have this number of terms that match its pods.
+        """Return whether the class is valid now that other pods have another number of terms that match its pods.
         `group`: the plugins that read labels."""
-        if self.terms != terms and self._varies == group.varies_with(pod):
+        fits = self._varies == group.varies_with(pod)
+        if fits:
             self.terms = terms
-        return self.terms == terms
+        return fits
 
     def cache(self, key: Hashable, value: Any) -> Any:
         """Keep a value in `cached`, and return it."""
@@ -439,7 +439,7 @@ class EquivalenceCache:
         if known is not None:
             pod.share(known.first, known.pod_terms)
         terms = len(cluster.columns.terms_matching(pod))
-        if known is None or not known.still_fits(self._reading, pod, terms):
+        if known is None or (known.terms != terms and not known.still_fits(self._reading, pod, terms)):
             if len(self._classes) >= _MAX_CLASSES:
                 self._classes.clear()
             varies = self._reading.varies_with(pod)

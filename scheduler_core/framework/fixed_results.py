@@ -49,17 +49,27 @@ class PluginGroup:
     """Some plugins of a profile, by the extension points whose results may stay."""
 
     def __init__(self, framework: ProfilePlugins, plugins: Iterable[fwk.Plugin]) -> None:
-        self._plugins = {plugin.name: (plugin, bool(declaration(plugin))) for plugin in plugins}
-        self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in self._plugins]
-        self.filter = [plugin for plugin in framework.filter if plugin.name in self._plugins]
-        self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self._plugins]
-        self.score = [plugin for plugin in framework.score if plugin.name in self._plugins]
+        self._plugins = [(plugin, bool(declaration(plugin))) for plugin in plugins]
+        self.names = [plugin.name for plugin, _ in self._plugins]
+        self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in self.names]
+        self.filter = [plugin for plugin in framework.filter if plugin.name in self.names]
+        self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self.names]
+        self.score = [plugin for plugin in framework.score if plugin.name in self.names]
         self.weights = dict(framework.weights)  # a trial that skips a plugin changes them in place
         self._forms: dict[Hashable, Form] = {}
+        self._plans: dict[tuple[str, ...], Plan] = {}
 
-    def varies_with(self, pod: PodInfo) -> dict[str, str]:
-        """Return plugin -> on what its results depend."""
-        return {name: p.varies_with(pod) if declared else fwk.ANYTHING for name, (p, declared) in self._plugins.items()}
+    def varies_with(self, pod: PodInfo) -> tuple[str, ...]:
+        """Return on what the results of each plugin depend."""
+        return tuple([p.varies_with(pod) if declared else fwk.ANYTHING for p, declared in self._plugins])
+
+    def plan(self, varies: tuple[str, ...]) -> Plan:
+        """Return what is computed once for pods with this result of `varies_with`. Raises TypeError for a plugin that
+        states what cannot be."""
+        found = self._plans.get(varies)
+        if found is None:
+            found = self._plans[varies] = Plan(self, dict(zip(self.names, varies, strict=True)))
+        return found
 
     def form_of(self, *properties: tuple[str, ...]) -> Form:
         """Return the form with these properties."""
@@ -67,6 +77,29 @@ class PluginGroup:
         if found is None:
             found = self._forms[properties] = Form(*properties)
         return found
+
+
+class Plan:
+    """Which plugins of a group run once for pods whose results depend on the same, by extension point.
+
+    `by_usage`: the plugins whose results depend on usage. `run_filter`, `run_score`: those whose PreFilter or PreScore
+    has to run in each cycle in any case. `score`: with their weights.
+    """
+
+    __slots__ = ("by_usage", "filter", "pre_filter", "pre_score", "run_filter", "run_score", "score")
+
+    def __init__(self, group: PluginGroup, varies: dict[str, str]) -> None:
+        self.by_usage = tuple([name for name, one in varies.items() if one == fwk.USAGE])
+        if any(p.name in self.by_usage and p.normalize is not None for p in group.score):
+            raise TypeError("a score that depends on usage is final")
+        stays = {name for name, one in varies.items() if one != fwk.ANYTHING}
+        self.pre_filter = [plugin for plugin in group.pre_filter if plugin.name in stays]
+        self.run_filter = [plugin.name for plugin in group.pre_filter if plugin.name not in stays]
+        once = [plugin for plugin in group.filter if plugin.name in stays]
+        self.filter = [p for p in once if p.name not in self.by_usage or not isinstance(p, fwk.UsageFilter)]
+        self.pre_score = [plugin for plugin in group.pre_score if plugin.name in stays]
+        self.run_score = [plugin.name for plugin in group.pre_score if plugin.name not in stays]
+        self.score = [(p, group.weights[p.name]) for p in group.score if varies[p.name] == fwk.OBJECTS]
 
 
 @dataclass(slots=True, eq=False, frozen=True)
@@ -107,37 +140,31 @@ class FixedResults:
     constant: int = 0
 
     @staticmethod
-    def compute(group: PluginGroup, pod: PodInfo, varies: dict[str, str]) -> FixedResults:
-        """Return the results of a group. Raises TypeError for a plugin that states what cannot be."""
-        made = FixedResults()
+    def compute(group: PluginGroup, pod: PodInfo, varies: tuple[str, ...]) -> FixedResults:
+        """Return the results of a group. `varies`: those of `PluginGroup.varies_with`. Raises TypeError as
+        `PluginGroup.plan`."""
+        made, plan = FixedResults(), group.plan(varies)
         state, every = fwk.CycleState(), slice(None)
-        run_filter: list[str] = []
+        run_filter, run_score = plan.run_filter.copy(), plan.run_score.copy()
         skip_filter: list[str] = []
-        run_score: list[str] = []
         skip_score: list[str] = []
-        for preparing in group.pre_filter:
-            outcome = True if varies[preparing.name] == fwk.ANYTHING else preparing.pre_filter(state, pod)
-            _note_outcome(preparing, outcome, run_filter, skip_filter)
-        for plugin in group.filter:
-            by_usage = varies[plugin.name] == fwk.USAGE and isinstance(plugin, fwk.UsageFilter)
-            if plugin.name not in skip_filter and varies[plugin.name] != fwk.ANYTHING and not by_usage:
+        for preparing in plan.pre_filter:
+            _note_outcome(preparing, preparing.pre_filter(state, pod), run_filter, skip_filter)
+        for plugin in plan.filter:
+            if plugin.name not in skip_filter:
                 made.verdicts[plugin.name] = plugin.filter(state, pod)
         made.filter_state.update(state)
-        for scoring in group.pre_score:
-            outcome = True if varies[scoring.name] == fwk.ANYTHING else scoring.pre_score(state, pod, every)
-            _note_outcome(scoring, outcome, run_score, skip_score)
+        for scoring in plan.pre_score:
+            _note_outcome(scoring, scoring.pre_score(state, pod, every), run_score, skip_score)
         if len(state) > len(made.filter_state):
             made.score_state = {name: value for name, value in state.items() if name not in made.filter_state}
-        for scorer in group.score:
-            if varies[scorer.name] == fwk.USAGE and scorer.normalize is not None:
-                raise TypeError("a score that depends on usage is final")
-            if varies[scorer.name] == fwk.OBJECTS and scorer.name not in skip_score:
-                made._add_scores(scorer, group.weights[scorer.name], state, pod)
+        for scorer, weight in plan.score:
+            if scorer.name not in skip_score:
+                made._add_scores(scorer, weight, state, pod)
         raw = tuple([name for name, (_, normalized) in made.columns.items() if normalized is None])
         form = group.form_of(
-            tuple([name for name, one in varies.items() if one == fwk.USAGE]),
-            *(tuple(run_filter), tuple(skip_filter), tuple(made.verdicts), tuple(run_score), tuple(skip_score)),
-            *(tuple([name for name in made.columns if name not in raw]), raw),
+            *(plan.by_usage, tuple(run_filter), tuple(skip_filter), tuple(made.verdicts)),
+            *(tuple(run_score), tuple(skip_score), tuple([name for name in made.columns if name not in raw]), raw),
         )
         made.forms = (form,)
         return made

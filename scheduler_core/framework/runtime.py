@@ -357,12 +357,12 @@ class Framework:
         own, total = usage.of_cycle(state, pod, rows)
         if equivalent.static_total is not None:
             total = total + on_rows(equivalent.static_total, rows)
-        by_usage, plugins = usage.plugins.index, equivalent.plugins
         varying: dict[str, Score | fwk.Integers] = {}
-        for plugin, weight in plugins.varying_scorers if own is None else plugins.of_cycle:
+        for plugin, weight, place in equivalent.plugins.varying:
             name = plugin.name
-            if own is not None and name in by_usage:
-                varying[name] = own[by_usage[name]]
+            if place is not None:
+                if own is not None:
+                    varying[name] = own[place]
                 continue
             if name in skipped:
                 continue
@@ -375,6 +375,7 @@ class Framework:
                 score = Score(weight, StaticColumn(raw, rows), plugin.normalize(state, pod, mine, rows))
             varying[name] = score
             total = total + score.normalized * weight
+        by_usage = usage.plugins.scores
         if not (by_usage or equivalent.columns or varying):
             return {}
         state.ranking, state.ranking_offset = total, equivalent.constant_total

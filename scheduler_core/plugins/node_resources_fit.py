@@ -43,6 +43,7 @@ _FEW_ROWS = 512  # for which a matrix product is the fastest way to codes
 _NEVER = np.iinfo(np.int64).min  # every node has this amount
 _MOST = np.iinfo(np.int64).max
 
+_Wanted = Sequence[tuple[str, int]]  # see `resources_needed`
 _Limits = tuple[fwk.Int64, fwk.Integers, int, bool]  # see `_limits`
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
@@ -129,17 +130,17 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         parts = [equal(leaf, constant("Always", "a sidecar's policy")) for leaf in leaves]
         return some(parts, "sidecars of the pod").with_text(f"The pod as a whole: {SIDECARS.message}")
 
-    def _wanted(self, state: fwk.CycleState, pod: PodInfo) -> list[tuple[str, int]]:
+    def _wanted(self, state: fwk.CycleState, pod: PodInfo) -> _Wanted:
         """Return `resources_needed`; computed here if the profile disables PreFilter."""
-        wanted: list[tuple[str, int]] | None = state.get(self.name)
+        wanted: _Wanted | None = state.get(self.name)
         return self.resources_needed(pod) if wanted is None else wanted
 
-    def resources_needed(self, pod: PodInfo) -> list[tuple[str, int]]:
+    def resources_needed(self, pod: PodInfo) -> _Wanted:
         """Return the (resource, amount) pairs that a node must have free."""
         requests = pod.requests
         if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
-            return []
-        wanted = []
+            return ()
+        wanted: list[tuple[str, int]] = []
         zero_counts = not self.cluster.release.fit_skips_zero_requests
         for name in (resources.CPU, resources.MEMORY, resources.EPHEMERAL):
             amount = requests.get(name, 0)
@@ -152,7 +153,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             if resources.is_extended(name) and (name in self.ignored or name.split("/")[0] in self.ignored_groups):
                 continue
             wanted.append((name, amount))
-        return wanted
+        return tuple(wanted)
 
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Report every resource that is insufficient. The status is unresolvable if the request exceeds the allocatable
@@ -175,15 +176,15 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         wanted = self._wanted(state, pod)
         return self._codes(wanted, state.of_class((self.name, "limits"), lambda: self._limits(wanted)), rows, freed)
 
-    def additive_needs(self, pod: PodInfo) -> list[tuple[str, int]] | None:
+    def additive_needs(self, pod: PodInfo) -> _Wanted | None:
         wanted = self.resources_needed(pod)
         by_devices = any(extended_resources.class_of(self.cluster, name) is not None for name, _ in wanted)
         return None if by_devices or len(wanted) > _MOST_BITS else wanted
 
     def verdict(self, pod: PodInfo, codes: fwk.Integers) -> fwk.Verdict:
-        return self._verdict(self.resources_needed(pod), codes)
+        return self._verdict(self.resources_needed(pod), codes) if np.count_nonzero(codes) else fwk.PASSES
 
-    def _limits(self, wanted: list[tuple[str, int]]) -> _Limits:
+    def _limits(self, wanted: _Wanted) -> _Limits:
         """Return the least free amounts and their bits (in the rows of `NodeTable.free`), the bits that all nodes have,
         and whether a request exceeds the allocatable amount of a node. The bits are 2 for pods, and 4 and above for the
         wanted resources in order."""
@@ -207,9 +208,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
             exceeds = exceeds or (bool(beyond) and amount > smallest[place])
         return column_of(*least), np.array(bits, np.uint8 if len(wanted) < _FEW_BITS else np.int64), everywhere, exceeds
 
-    def _codes(
-        self, wanted: list[tuple[str, int]], limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None
-    ) -> fwk.Integers:
+    def _codes(self, wanted: _Wanted, limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None) -> fwk.Integers:
         """Return what each of the rows lacks as bits: 1 if a request exceeds the allocatable amount, and those of
         `_limits`. uint8 if it holds them, else int64."""
         nodes = self.cluster.nodes
@@ -241,7 +240,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         allocatable = self.cluster.nodes.allocatable.get(name)
         return np.zeros(len(self.cluster.nodes), np.bool_) if allocatable is None else allocatable > 0
 
-    def _verdict(self, wanted: list[tuple[str, int]], codes: fwk.Integers) -> fwk.Verdict:
+    def _verdict(self, wanted: _Wanted, codes: fwk.Integers) -> fwk.Verdict:
         """Create one status for each combination of insufficient resources that occurs."""
         refused = codes.nonzero()[0]
         if not len(refused):

@@ -32,7 +32,7 @@ from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins import pod_topology_spread_1_18
 from scheduler_core.plugins.default_selector import default_selector, explain_selected
-from scheduler_core.plugins.resource_allocation import number_half_away, round_half_away
+from scheduler_core.plugins.resource_allocation import BELOW_HALF, round_half_away
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.matching import Owner, below, label_equals, selected
 from scheduler_core.provenance.scores import extreme, max_node_score
@@ -493,9 +493,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         base = self._with_all_keys(constraints) if require_all and constraints else None
         return [(one, self._column(one, pod), self._eligible(one, pod, base)) for one in constraints], base
 
-    def _weighted(
-        self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None
-    ) -> fwk.Int64 | _ByDomain:
+    def _weighted(self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None) -> fwk.Int64 | _ByDomain:
         """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
         every topology key, None for all."""
         nodes = self.cluster.nodes
@@ -504,25 +502,29 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return np.zeros(size, np.int64)
         parts: list[_Part] = []
         spread: Topology | None = None
+        places: _Places | None = None  # of `spread`
         for constraint, column, eligible in counted:
             topology = constraint.topology
             sums: fwk.Int64 | None = None
+            there: _Places | None = None
             if constraint.topology_key == HOSTNAME:
                 found = size if base is None else int(np.count_nonzero(base[rows]))
                 if self._counts_no_pods(constraint) or nodes.is_bare:
                     sums = np.zeros(len(topology.values), np.int64)
             else:
-                found = self._domains(topology, rows).number if base is None else _distinct(topology, rows, base)
+                there = self._domains(topology, rows)
+                found = there.number if base is None else _distinct(topology, rows, base)
                 sums = self._domain_counts(constraint, column, eligible)
             if spread is None and sums is not None:
-                spread = topology
+                spread, places = topology, there
             parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
         points = _points_of_domains(parts, size)
         if points is None:
             return self._rounded(_points(parts, rows, size))
-        rounded = number_half_away if self.cluster.release.spread_scores_rounded else int  # `_rounded` of one number
-        values = [rounded(one) for one in points]
-        places = None if spread is None else self._domains(spread, rows)
+        half = BELOW_HALF if self.cluster.release.spread_scores_rounded else 0.0
+        values = [int(one + half) for one in points]  # `_rounded`: no number is negative
+        if spread is not None and places is None:
+            places = self._domains(spread, rows)
         occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
         if len(occupied) > _FEW_ROWS:
             place = at = np.fromiter(occupied, np.intp, len(occupied))
@@ -537,7 +539,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         found_at = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist() if occupied else ()
         for row, place in zip(occupied, found_at, strict=True):
             if isinstance(rows, slice) or (place < size and rows.item(place) == row):
-                others[place] = rounded(_points_of_row(parts, row))
+                others[place] = int(_points_of_row(parts, row) + half)
         return _ByDomain(values, places, others, size)
 
     def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:

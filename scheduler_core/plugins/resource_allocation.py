@@ -156,7 +156,7 @@ _ABSENT = {"LeastAllocated": 2, "MostAllocated": 0, "RequestedToCapacityRatio": 
 FREE, REQUESTED = 0, 1
 _MAX_SHAPE_SCORE = 10
 _EXACT = 1 << 46
-_BELOW_HALF = math.nextafter(0.5, 0.0)
+BELOW_HALF = math.nextafter(0.5, 0.0)
 
 Float64 = npt.NDArray[np.float64]
 
@@ -205,9 +205,7 @@ def columns(
     return np.where(owners, allocatable[rows], 1), used[rows] + amount, owners
 
 
-def shares_of_pair(
-    cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int
-) -> Float64 | None:
+def shares_of_pair(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, which: int) -> Float64 | None:
     """Return 100 x the free share of cpu and memory with the pod, by the requests of scoring (`which` FREE), or the
     requested share (REQUESTED): float64 over [cpu or memory, rows], which the caller may change.
 
@@ -327,13 +325,8 @@ def requested_to_capacity_ratio(shape: list[tuple[int, int]], rounds_up: bool = 
 def round_half_away(values: Any) -> fwk.Int64:
     """Return math.Round of the values, as int64."""
     # with 0.5 itself, the sum of 0.5 and the number before it would be 1
-    rounded: fwk.Int64 = (values + np.copysign(_BELOW_HALF, values)).astype(np.int64)
+    rounded: fwk.Int64 = (values + np.copysign(BELOW_HALF, values)).astype(np.int64)
     return rounded
-
-
-def number_half_away(value: float) -> int:
-    """Return math.Round of a number."""
-    return int(value + _BELOW_HALF if value >= 0 else value - _BELOW_HALF)
 
 
 def scored_overhead(pod: PodInfo, name: str) -> int:
