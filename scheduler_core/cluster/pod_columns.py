@@ -87,7 +87,7 @@ class PodColumns:
 
     def class_of(self, namespace: str, labels: dict[str, str], terminating: bool) -> LabelClass:
         """Return the class of pods with these properties."""
-        key = (namespace, frozenset(labels.items()), terminating)
+        key = (namespace, tuple(sorted(labels.items())), terminating)
         cls = self._classes.get(key)
         if cls is None:
             cls = self._classes[key] = LabelClass(namespace, labels, terminating)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,12 @@ from scheduler_core.cluster.topology import Topology
 Counts = npt.NDArray[np.int64]
 
 _FEW = 16  # the number of nodes for each that has pods from which on only these are kept
+
+
+@lru_cache(1 << 10)
+def only(namespace: str) -> frozenset[str]:
+    """Return a set of this namespace, usually the same one: thousands of terms and columns keep it."""
+    return frozenset((namespace,))
 
 
 class Counted(Protocol):

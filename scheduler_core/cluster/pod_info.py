@@ -12,7 +12,7 @@ import msgspec
 from scheduler_core.api import selectors
 from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, Volume, timestamp
 from scheduler_core.cluster import resources
-from scheduler_core.cluster.pod_counts import LabelClass, Term, TermColumn
+from scheduler_core.cluster.pod_counts import LabelClass, Term, TermColumn, only
 from scheduler_core.releases import Release
 
 HostPort = tuple[str, str, int]  # ip, protocol, port
@@ -169,7 +169,7 @@ class PodInfo:
     def _term(self, term: PodAffinityTerm, weight: int) -> Term:
         selector = term.namespace_selector if self.release.affinity_namespace_selectors else None
         if not term.namespaces and selector is None:
-            namespaces = frozenset((self.namespace,))
+            namespaces = only(self.namespace)
         else:
             namespaces = frozenset(term.namespaces)
         return Term(

@@ -71,13 +71,15 @@ def share_keys(pods: Iterable[PodInfo]) -> None:
 
 
 class UsagePlugins:
-    """Plugins whose results depend on the usage of each node, and Score plugin -> its place among `scores`."""
+    """Plugins whose results depend on the usage of each node. `index`: Score plugin -> its place among `scores`.
+    `passing`: the verdicts if every node passes."""
 
-    __slots__ = ("filters", "index", "scores", "small_weights", "unweighted")
+    __slots__ = ("filters", "index", "passing", "scores", "small_weights", "unweighted")
 
     def __init__(self, filters: Sequence[fwk.UsageFilter], scores: Sequence[tuple[fwk.ScorePlugin, int]]) -> None:
         self.filters, self.scores = filters, scores
         self.index = {plugin.name: i for i, (plugin, _) in enumerate(scores)}
+        self.passing = dict.fromkeys([plugin.name for plugin in filters], fwk.PASSES)
         self.small_weights = sum(abs(weight) for _, weight in scores) < 1 << 23  # so that a total is an int32
         self.unweighted = all(weight == 1 for _, weight in scores)
 
@@ -236,7 +238,9 @@ class UsageColumns:
     def verdicts(self, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return filter -> its verdict; the same dict as long as no node's code changes."""
         if self._verdicts is None:
-            self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self.plugins.filters)}
+            self._verdicts = self.plugins.passing
+            if np.count_nonzero(self.codes):
+                self._verdicts = {f.name: f.verdict(pod, self.codes[i]) for i, f in enumerate(self.plugins.filters)}
         return self._verdicts
 
     def snapshot(self) -> tuple[Keyframe, int]:
@@ -464,7 +468,7 @@ class EquivalenceCache:
 
     def _columns(self, pod: PodInfo, plugins: UsagePlugins) -> UsageColumns:
         """Return the columns for the pod's requests; pods of different classes share them."""
-        key = pod.amounts, plugins
+        key = pod.amounts, id(plugins)  # `_of_usage` keeps them
         found = self._usages.get(key)
         if found is None:
             nodes = self._cluster.nodes

@@ -56,7 +56,7 @@ class PluginGroup:
         self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self.names]
         self.score = [plugin for plugin in framework.score if plugin.name in self.names]
         self.weights = dict(framework.weights)  # a trial that skips a plugin changes them in place
-        self._forms: dict[Hashable, Form] = {}
+        self._forms: dict[Hashable, tuple[Form]] = {}
         self._plans: dict[tuple[str, ...], Plan] = {}
 
     def varies_with(self, pod: PodInfo) -> tuple[str, ...]:
@@ -71,11 +71,11 @@ class PluginGroup:
             found = self._plans[varies] = Plan(self, dict(zip(self.names, varies, strict=True)))
         return found
 
-    def form_of(self, *properties: tuple[str, ...]) -> Form:
-        """Return the form with these properties."""
+    def forms_of(self, *properties: tuple[str, ...]) -> tuple[Form]:
+        """Return a tuple of the form with these properties; equal ones are the same."""
         found = self._forms.get(properties)
         if found is None:
-            found = self._forms[properties] = Form(*properties)
+            found = self._forms[properties] = (Form(*properties),)
         return found
 
 
@@ -162,11 +162,10 @@ class FixedResults:
             if scorer.name not in skip_score:
                 made._add_scores(scorer, weight, state, pod)
         raw = tuple([name for name, (_, normalized) in made.columns.items() if normalized is None])
-        form = group.form_of(
+        made.forms = group.forms_of(
             *(plan.by_usage, tuple(run_filter), tuple(skip_filter), tuple(made.verdicts)),
             *(tuple(run_score), tuple(skip_score), tuple([name for name in made.columns if name not in raw]), raw),
         )
-        made.forms = (form,)
         return made
 
     def add(self, other: FixedResults) -> None:

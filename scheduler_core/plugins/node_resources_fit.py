@@ -182,7 +182,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         return None if by_devices or len(wanted) > _MOST_BITS else wanted
 
     def verdict(self, pod: PodInfo, codes: fwk.Integers) -> fwk.Verdict:
-        return self._verdict(self.resources_needed(pod), codes) if np.count_nonzero(codes) else fwk.PASSES
+        return self._verdict(self.resources_needed(pod), codes)
 
     def _limits(self, wanted: _Wanted) -> _Limits:
         """Return the least free amounts and their bits (in the rows of `NodeTable.free`), the bits that all nodes have,

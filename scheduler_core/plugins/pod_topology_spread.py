@@ -23,7 +23,7 @@ from scheduler_core.api.selectors import Selector
 from scheduler_core.api.syntax import shown
 from scheduler_core.cluster import formatting, node_matching
 from scheduler_core.cluster.cluster import Cluster
-from scheduler_core.cluster.pod_counts import SelectorColumn
+from scheduler_core.cluster.pod_counts import SelectorColumn, only
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.framework import causes, events, signers
@@ -312,7 +312,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
 
     def _column(self, constraint: CompiledConstraint, pod: PodInfo) -> SelectorColumn:
         """Return the column of the pods that a constraint of the pod counts."""
-        namespaces = frozenset((pod.namespace,))
+        namespaces = only(pod.namespace)
         return self.cluster.columns.matching(namespaces, constraint.selector, terminating=self.counts_terminating)
 
     def _with_all_keys(self, constraints: list[CompiledConstraint]) -> fwk.Bool | None:
@@ -455,7 +455,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return None
 
     def affected_nodes(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Bool:
-        namespaces, affected = frozenset((pod.namespace,)), np.zeros(len(self.cluster.nodes), np.bool_)
+        namespaces, affected = only(pod.namespace), np.zeros(len(self.cluster.nodes), np.bool_)
         for spread in state.get(self.name, []):
             selector = spread.constraint.selector
             affected |= self.cluster.columns.matching(namespaces, selector, terminating=True).counts > 0
