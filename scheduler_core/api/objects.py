@@ -753,6 +753,11 @@ def cluster_scoped(*kinds: type[Object]) -> None:
     _CLUSTER_SCOPED.update(kinds)
 
 
+def is_namespaced(kind: type[Object] | None) -> bool:
+    """Return whether objects of a kind have a namespace. None: an unknown kind, which has one."""
+    return kind not in _CLUSTER_SCOPED
+
+
 def register_namesake(kind: type[Object], group: str, version: str) -> None:
     """Register a namespaced kind with the name of a kind in another API group, as `Kind.group`."""
     name = _NAMES[kind] = f"{kind.__name__}.{group}"
@@ -878,7 +883,7 @@ def decode_valid(text: bytes, kind: str) -> Object | None:
         obj = _json_decoder(kind).decode(text)
     except msgspec.ValidationError:
         return decode(msgspec.json.decode(text))  # it contains nulls
-    if not obj.metadata.namespace and type(obj) not in _CLUSTER_SCOPED:
+    if not obj.metadata.namespace and is_namespaced(type(obj)):
         obj.metadata.namespace = "default"
     return obj
 
@@ -944,7 +949,7 @@ def check_metadata(obj: Object, where: str) -> None:
     if not _is_name(meta.name) or not _is_name(meta.namespace):
         field, text = ("name", meta.name) if not _is_name(meta.name) else ("namespace", meta.namespace)
         raise InputError(where, f"metadata.{field}", f"{text[:63]!r} cannot be a name")
-    if not meta.namespace and type(obj) not in _CLUSTER_SCOPED:
+    if not meta.namespace and is_namespaced(type(obj)):
         meta.namespace = "default"
     for key, text in meta.labels.items():
         if len(key) > _MAX_LABEL or len(text) > _MAX_LABEL:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from scheduler_core.api.objects import Object
+from scheduler_core.api.objects import KINDS, Object, is_namespaced
 from scheduler_core.cluster.formatting import count
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
@@ -55,7 +55,6 @@ _MERGE_KEYS = {"containers": "name", "initContainers": "name", "ephemeralContain
                "conditions": "type", "ownerReferences": "uid", "topologySpreadConstraints": "topologyKey",
                "imagePullSecrets": "name", "addresses": "type", "schedulingGates": "name",
                "resourceClaims": "name"}  # fmt: skip
-_NOT_NAMESPACED = ("Namespace", "Node", "PersistentVolume", "PriorityClass", "StorageClass")
 
 
 class RawObject(Object):
@@ -199,7 +198,7 @@ def _of_patch(document: Raw, state: dict[Key, Raw], path: str) -> RecordedChange
     if not kind or not isinstance(name, str):
         return None
     metadata: Raw = {"name": name}
-    if kind not in _NOT_NAMESPACED:
+    if is_namespaced(KINDS.get(kind)):
         metadata["namespace"] = str(target.get("namespace") or "default")
     raw: Raw = {"apiVersion": f"{group}/{version}" if group else version, "kind": kind, "metadata": metadata}
     key, time = _key(raw), nanoseconds / 1e9

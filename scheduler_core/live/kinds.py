@@ -7,9 +7,12 @@ Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (system:kube-s
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+from scheduler_core.api.objects import is_namespaced
 from scheduler_core.live.neighbours import AUTOSCALER_STATUS
+from scheduler_core.live.objects import TYPES
 
 # `reason` is one of the few fields by which the API server selects events, and it knows no "or". These are the reasons
 # of almost all events of a busy cluster that say nothing about scheduling; the others are selected at decoding.
@@ -66,184 +69,100 @@ class WatchedKind(NamedTuple):
         return parts[2] if parts[1] == "apis" else ""
 
 
-def _core(kind: str, resource: str, consequence: str, *, namespaced: bool = True, selector: str = "") -> WatchedKind:
-    return WatchedKind(kind, f"/api/v1/{resource}", namespaced, consequence, selector)
+def _watched(kind: str, api: str, consequence: str, *, selector: str = "", optional: bool = False) -> WatchedKind:
+    """`api`: the newest `apiVersion`, and after it the older versions of the group, newest first."""
+    group, _, versions = api.rpartition("/")
+    name = kind.partition(".")[0].lower()
+    resource = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
+    path, *older = (
+        f"/apis/{group}/{one}/{resource}" if group else f"/api/{one}/{resource}" for one in versions.split()
+    )
+    return WatchedKind(kind, path, is_namespaced(TYPES[kind]), consequence, selector, optional, tuple(older))
 
 
-def _grouped(
-    kind: str,
-    group: str,
-    versions: str,
-    resource: str,
-    consequence: str,
-    *,
-    namespaced: bool = True,
-    optional: bool = False,
-) -> WatchedKind:
-    """`versions`: newest first, separated by spaces."""
-    path, *older = (f"/apis/{group}/{version}/{resource}" for version in versions.split())
-    return WatchedKind(kind, path, namespaced, consequence, "", optional, tuple(older))
-
-
+_optional = partial(_watched, optional=True)
 _VOLUMES = "Answers about pods with volumes can be wrong"
 _DEVICES = "Answers about pods that request devices are missing"
 _SPREAD = "Default topology spread does not count the pods of"
 
 _TABLE = (
     # Lists are made in this order: nodes and pods give the first answers.
-    _core("Node", "nodes", "No placement can be explained, because the nodes are unknown.", namespaced=False),
-    _core("Pod", "pods", "No pod is shown, and the free resources of nodes are unknown."),
-    _core(
-        "Namespace", "namespaces", "Affinity terms that select namespaces by labels match nothing.", namespaced=False
-    ),
-    _grouped(
-        *("PriorityClass", "scheduling.k8s.io", "v1 v1beta1", "priorityclasses"),
+    _watched("Node", "v1", "No placement can be explained, because the nodes are unknown."),
+    _watched("Pod", "v1", "No pod is shown, and the free resources of nodes are unknown."),
+    _watched("Namespace", "v1", "Affinity terms that select namespaces by labels match nothing."),
+    _watched(
+        "PriorityClass",
+        "scheduling.k8s.io/v1 v1beta1",
         "The priority of new pods is unknown; that of existing pods is known.",
-        namespaced=False,
     ),
-    _core(
-        "PersistentVolumeClaim", "persistentvolumeclaims", f"{_VOLUMES}, because it is unknown which claims are bound."
-    ),
-    _core(
-        "PersistentVolume",
-        "persistentvolumes",
-        f"{_VOLUMES}, because their nodes and zones are unknown.",
-        namespaced=False,
-    ),
-    _grouped(
-        *("StorageClass", "storage.k8s.io", "v1", "storageclasses"),
-        f"{_VOLUMES}, because it is unknown when claims are bound.",
-        namespaced=False,
-    ),
-    _grouped(
-        *("PodDisruptionBudget", "policy", "v1 v1beta1", "poddisruptionbudgets"),
-        "Preemption and drains ignore disruption budgets.",
-    ),
-    _core("Service", "services", f"{_SPREAD} services."),
-    _core("ReplicationController", "replicationcontrollers", f"{_SPREAD} replication controllers."),
-    _grouped("ReplicaSet", "apps", "v1", "replicasets", f"{_SPREAD} replica sets."),
-    _grouped("StatefulSet", "apps", "v1", "statefulsets", f"{_SPREAD} stateful sets."),
-    _grouped(
-        *("CSINode", "storage.k8s.io", "v1 v1beta1", "csinodes"),
-        f"{_VOLUMES}, because the volume limits of nodes are unknown.",
-        namespaced=False,
-    ),
-    _grouped(
-        *("CSIDriver", "storage.k8s.io", "v1 v1beta1", "csidrivers"),
+    _watched("PersistentVolumeClaim", "v1", f"{_VOLUMES}, because it is unknown which claims are bound."),
+    _watched("PersistentVolume", "v1", f"{_VOLUMES}, because their nodes and zones are unknown."),
+    _watched("StorageClass", "storage.k8s.io/v1", f"{_VOLUMES}, because it is unknown when claims are bound."),
+    _watched("PodDisruptionBudget", "policy/v1 v1beta1", "Preemption and drains ignore disruption budgets."),
+    _watched("Service", "v1", f"{_SPREAD} services."),
+    _watched("ReplicationController", "v1", f"{_SPREAD} replication controllers."),
+    _watched("ReplicaSet", "apps/v1", f"{_SPREAD} replica sets."),
+    _watched("StatefulSet", "apps/v1", f"{_SPREAD} stateful sets."),
+    _watched("CSINode", "storage.k8s.io/v1 v1beta1", f"{_VOLUMES}, because the volume limits of nodes are unknown."),
+    _watched(
+        "CSIDriver",
+        "storage.k8s.io/v1 v1beta1",
         f"{_VOLUMES}, because it is unknown which drivers publish their free capacity.",
-        namespaced=False,
     ),
-    _grouped(
-        *("CSIStorageCapacity", "storage.k8s.io", "v1 v1beta1", "csistoragecapacities"),
+    _optional(
+        "CSIStorageCapacity",
+        "storage.k8s.io/v1 v1beta1",
         f"{_VOLUMES}, because the free capacity of storage is unknown.",
-        optional=True,
     ),
-    _grouped(
-        *("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments"),
+    _watched(
+        "VolumeAttachment",
+        "storage.k8s.io/v1",
         f"{_VOLUMES}, because attached volumes of deleted pods are not counted.",
-        namespaced=False,
     ),
-    _grouped(
-        *("DeviceClass", "resource.k8s.io", "v1 v1beta2 v1beta1", "deviceclasses"),
-        f"{_DEVICES}, because device classes are unknown.",
-        namespaced=False,
-        optional=True,
+    _optional("DeviceClass", "resource.k8s.io/v1 v1beta2 v1beta1", f"{_DEVICES}, because device classes are unknown."),
+    _optional("ResourceClaim", "resource.k8s.io/v1 v1beta2 v1beta1", f"{_DEVICES}, because their claims are unknown."),
+    _optional(
+        "ResourceSlice", "resource.k8s.io/v1 v1beta2 v1beta1", f"{_DEVICES}, because the devices of nodes are unknown."
     ),
-    _grouped(
-        *("ResourceClaim", "resource.k8s.io", "v1 v1beta2 v1beta1", "resourceclaims"),
-        f"{_DEVICES}, because their claims are unknown.",
-        optional=True,
-    ),
-    _grouped(
-        *("ResourceSlice", "resource.k8s.io", "v1 v1beta2 v1beta1", "resourceslices"),
-        f"{_DEVICES}, because the devices of nodes are unknown.",
-        namespaced=False,
-        optional=True,
-    ),
-    _grouped(
-        *("DeviceTaintRule", "resource.k8s.io", "v1 v1beta2 v1alpha3", "devicetaintrules"),
+    _optional(
+        "DeviceTaintRule",
+        "resource.k8s.io/v1 v1beta2 v1alpha3",
         "Answers about pods that request devices ignore taints that rules add to devices.",
-        namespaced=False,
-        optional=True,
     ),
-    _grouped(
-        *("PodGroup.scheduling.k8s.io", "scheduling.k8s.io", "v1beta1 v1alpha3 v1alpha2", "podgroups"),
+    _optional(
+        "PodGroup.scheduling.k8s.io",
+        "scheduling.k8s.io/v1beta1 v1alpha3 v1alpha2",
         "Answers about the pods of a pod group are missing.",
-        optional=True,
     ),
-    _grouped(
-        *("Workload", "scheduling.k8s.io", "v1beta1 v1alpha3 v1alpha2 v1alpha1", "workloads"),
-        "The workload of a pod group is not named.",
-        optional=True,
+    _optional(
+        "Workload", "scheduling.k8s.io/v1beta1 v1alpha3 v1alpha2 v1alpha1", "The workload of a pod group is not named."
     ),
     # Of plugins of scheduler-plugins.
-    _grouped(
-        *("PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups"),
-        "Coscheduling counts no pod group.",
-        optional=True,
-    ),
-    _grouped(
-        *("ElasticQuota", "scheduling.x-k8s.io", "v1alpha1", "elasticquotas"),
-        "CapacityScheduling limits no namespace.",
-        optional=True,
-    ),
-    _grouped(
-        *("NodeResourceTopology", "topology.node.k8s.io", "v1alpha2 v1alpha1", "noderesourcetopologies"),
+    _optional("PodGroup", "scheduling.x-k8s.io/v1alpha1", "Coscheduling counts no pod group."),
+    _optional("ElasticQuota", "scheduling.x-k8s.io/v1alpha1", "CapacityScheduling limits no namespace."),
+    _optional(
+        "NodeResourceTopology",
+        "topology.node.k8s.io/v1alpha2 v1alpha1",
         "NodeResourceTopologyMatch knows no NUMA zones.",
-        namespaced=False,
-        optional=True,
     ),
-    _grouped(
-        *("AppGroup", "appgroup.diktyo.x-k8s.io", "v1alpha1", "appgroups"),
+    _optional(
+        "AppGroup",
+        "appgroup.diktyo.x-k8s.io/v1alpha1",
         "NetworkOverhead and TopologicalSort know no workloads of applications.",
-        optional=True,
     ),
-    _grouped(
-        *("NetworkTopology", "networktopology.diktyo.x-k8s.io", "v1alpha1", "networktopologies"),
-        "NetworkOverhead knows no network costs.",
-        optional=True,
-    ),
-    _grouped(
-        *("SeccompProfile", "security-profiles-operator.x-k8s.io", "v1beta1", "seccompprofiles"),
-        "SySched knows no seccomp profiles.",
-        optional=True,
-    ),
+    _optional("NetworkTopology", "networktopology.diktyo.x-k8s.io/v1alpha1", "NetworkOverhead knows no network costs."),
+    _optional("SeccompProfile", "security-profiles-operator.x-k8s.io/v1beta1", "SySched knows no seccomp profiles."),
     # Of those who decide before or after the scheduler.
-    _grouped(
-        *("Workload.kueue.x-k8s.io", "kueue.x-k8s.io", "v1beta2 v1beta1", "workloads"),
-        "It is not named what Kueue waits for.",
-        optional=True,
-    ),
-    _grouped(
-        *("LocalQueue", "kueue.x-k8s.io", "v1beta2 v1beta1", "localqueues"),
-        "The ClusterQueue of a workload of Kueue is not named.",
-        optional=True,
-    ),
-    *(
-        _grouped(kind, "kueue.x-k8s.io", versions, resource, text, namespaced=False, optional=True)
-        for kind, versions, resource, text in (
-            ("ClusterQueue", "v1beta2 v1beta1", "clusterqueues", "The use of Kueue's quotas is unknown."),
-            ("ResourceFlavor", "v1beta2 v1beta1", "resourceflavors", "The topologies of Kueue's flavors are unknown."),
-            ("Cohort", "v1beta2 v1beta1 v1alpha1", "cohorts", "What Kueue's cohorts lend is unknown."),
-            ("AdmissionCheck", "v1beta2 v1beta1", "admissionchecks", "The owners of Kueue's checks are not named."),
-        )
-    ),
-    _grouped(
-        *("NodePool", "karpenter.sh", "v1 v1beta1", "nodepools"),
-        "The limits of Karpenter's node pools are unknown.",
-        namespaced=False,
-        optional=True,
-    ),
-    _grouped(
-        *("NodeClaim", "karpenter.sh", "v1 v1beta1", "nodeclaims"),
-        "It is unknown how far the nodes are that Karpenter launches.",
-        namespaced=False,
-        optional=True,
-    ),
-    _grouped(
-        *("ProvisioningRequest", "autoscaling.x-k8s.io", "v1 v1beta1", "provisioningrequests"),
-        "The state of a requested capacity is unknown.",
-        optional=True,
+    _optional("Workload.kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2 v1beta1", "It is not named what Kueue waits for."),
+    _optional("LocalQueue", "kueue.x-k8s.io/v1beta2 v1beta1", "The ClusterQueue of a workload of Kueue is not named."),
+    _optional("ClusterQueue", "kueue.x-k8s.io/v1beta2 v1beta1", "The use of Kueue's quotas is unknown."),
+    _optional("ResourceFlavor", "kueue.x-k8s.io/v1beta2 v1beta1", "The topologies of Kueue's flavors are unknown."),
+    _optional("Cohort", "kueue.x-k8s.io/v1beta2 v1beta1 v1alpha1", "What Kueue's cohorts lend is unknown."),
+    _optional("AdmissionCheck", "kueue.x-k8s.io/v1beta2 v1beta1", "The owners of Kueue's checks are not named."),
+    _optional("NodePool", "karpenter.sh/v1 v1beta1", "The limits of Karpenter's node pools are unknown."),
+    _optional("NodeClaim", "karpenter.sh/v1 v1beta1", "It is unknown how far the nodes are that Karpenter launches."),
+    _optional(
+        "ProvisioningRequest", "autoscaling.x-k8s.io/v1 v1beta1", "The state of a requested capacity is unknown."
     ),
     WatchedKind(
         "ConfigMap",
@@ -253,33 +172,22 @@ _TABLE = (
         "metadata.name=cluster-autoscaler-status",
         True,
     ),
-    _grouped(
-        *("JobSet", "jobset.x-k8s.io", "v1alpha2", "jobsets"),
-        "It is unknown why a JobSet creates no pods.",
-        optional=True,
-    ),
-    _grouped(
-        *("LeaderWorkerSet", "leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),
-        "The workers that wait for a leader are not counted.",
-        optional=True,
-    ),
-    *(
-        _grouped(f"{kind}.{group}", group, version, resource, text, namespaced=namespaced, optional=True)
-        for kind, group, version, resource, text, namespaced in (
-            ("PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", "Volcano's pod groups are unknown.", True),
-            ("Queue", "scheduling.volcano.sh", "v1beta1", "queues", "Volcano's queues are unknown.", False),
-            ("PodGroup", "scheduling.run.ai", "v2alpha2", "podgroups", "KAI's pod groups are unknown.", True),
-            ("Queue", "scheduling.run.ai", "v2", "queues", "KAI's queues are unknown.", False),
-        )
-    ),
-    _core("ResourceQuota", "resourcequotas", "A quota that refuses new pods is not named."),
-    _core("LimitRange", "limitranges", "The default requests of new pods are unknown."),
-    _grouped("Deployment", "apps", "v1", "deployments", "The pods that a deployment lacks are not counted."),
-    _grouped("DaemonSet", "apps", "v1", "daemonsets", "The pods that a daemon set lacks are not counted."),
-    _grouped("Job", "batch", "v1", "jobs", "The pods that a job lacks are not counted."),
-    _grouped(*("CronJob", "batch", "v1", "cronjobs"), "It is unknown why a cron job creates no jobs.", optional=True),
-    _core(
-        *("Event", "events", "Refusals by quotas, preemptions and the scheduler's earlier messages are not shown."),
+    _optional("JobSet", "jobset.x-k8s.io/v1alpha2", "It is unknown why a JobSet creates no pods."),
+    _optional("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "The workers that wait for a leader are not counted."),
+    _optional("PodGroup.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "Volcano's pod groups are unknown."),
+    _optional("Queue.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "Volcano's queues are unknown."),
+    _optional("PodGroup.scheduling.run.ai", "scheduling.run.ai/v2alpha2", "KAI's pod groups are unknown."),
+    _optional("Queue.scheduling.run.ai", "scheduling.run.ai/v2", "KAI's queues are unknown."),
+    _watched("ResourceQuota", "v1", "A quota that refuses new pods is not named."),
+    _watched("LimitRange", "v1", "The default requests of new pods are unknown."),
+    _watched("Deployment", "apps/v1", "The pods that a deployment lacks are not counted."),
+    _watched("DaemonSet", "apps/v1", "The pods that a daemon set lacks are not counted."),
+    _watched("Job", "batch/v1", "The pods that a job lacks are not counted."),
+    _optional("CronJob", "batch/v1", "It is unknown why a cron job creates no jobs."),
+    _watched(
+        "Event",
+        "v1",
+        "Refusals by quotas, preemptions and the scheduler's earlier messages are not shown.",
         selector=",".join(f"reason!={reason}" for reason in _OTHER_REASONS),
     ),
 )

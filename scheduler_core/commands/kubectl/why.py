@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from scheduler_core.api.objects import Node, Object, Pod, PriorityClass, StorageClass
+from scheduler_core.api.objects import KINDS as OBJECT_KINDS
+from scheduler_core.api.objects import Node, Object, Pod, PriorityClass, StorageClass, is_namespaced
 from scheduler_core.cluster.formatting import count, some
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.commands.kubectl.cluster_reader import ReadCluster
@@ -191,7 +192,8 @@ def _prepared(cluster: ReadCluster, raws: list[dict[str, Any]], namespace: str) 
         known += store.objects("Node")
     for raw in raws:
         metadata = raw.get("metadata")
-        if isinstance(metadata, dict) and not metadata.get("namespace") and raw.get("kind") not in CLUSTER_SCOPED:
+        kind = OBJECT_KINDS.get(str(raw.get("kind")))
+        if isinstance(metadata, dict) and not metadata.get("namespace") and is_namespaced(kind):
             metadata["namespace"] = namespace
         if isinstance(metadata, dict):
             metadata.pop("uid", None)
@@ -214,7 +216,6 @@ def _prepared(cluster: ReadCluster, raws: list[dict[str, Any]], namespace: str) 
 
 
 CREATED_AGAIN = ("Pod", *CREATORS)
-CLUSTER_SCOPED = ("Node", "Namespace", "PersistentVolume", "PriorityClass", "StorageClass", "CSINode", "CSIDriver")
 
 
 def _apply(cluster: ReadCluster, obj: Object) -> None:

@@ -23,6 +23,7 @@ from tests.api_server.process import api_server
 from tests.recordings import LIVE_A
 from tests.scheduler_core.build import claim, mounts, node, pod, volume, workload
 from tests.scheduler_core.commands.kubectl.fake_cluster import FakeTransport
+from tests.scheduler_core.dra import objects as devices
 from tests.scheduler_core.pending_pods.mirrors import rejected
 
 Raw = dict[str, Any]
@@ -275,6 +276,15 @@ def test_a_node_of_a_file_is_added(run: Any, tmp_path: Path) -> None:
     file.write_text(json.dumps({"kind": "List", "items": [node("n9", cpu="64"), pod("big", requests={"cpu": "32"})]}))
     found = run(f"why -f {file} -o json", [node("n1")])
     assert [one["node"] for one in found.json["placements"]] == ["n9"]
+
+
+def test_the_device_class_of_a_file_has_no_namespace(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "train.json"
+    items = [devices.device_class(), devices.claim("one", devices.exactly()), devices.pod("train", "one")]
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    cluster = [node("n1"), devices.resource_slice("s1", devices.device("gpu-0"), on="n1")]
+    found = run(f"why -f {file} -n shop -o json --no-fix", cluster)
+    assert [one.get("node") for one in found.json["placements"]] == ["n1"], found.text
 
 
 @pytest.mark.parametrize(
