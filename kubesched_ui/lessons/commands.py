@@ -172,6 +172,8 @@ def _patch(spec: dict[str, Any], given: list[str], options: dict[str, str]) -> d
         raise Unknown("The API server refuses to change this field of a pod. Change its labels, tolerations or gates.")
     if (changed.get("kind"), (changed.get("metadata") or {}).get("name")) != (obj["kind"], obj["metadata"]["name"]):
         raise Unknown("A patch cannot change the kind or the name.")
+    if changed.get("status") != obj.get("status"):
+        raise Unknown("The API server ignores the status in such a patch: kubelets and controllers report it.")
     if "create" in place[at]:
         place[at]["create"] = changed
     else:

@@ -59,6 +59,7 @@ def test_a_command_changes_the_scenario(command: str, place: tuple[Any, ...], va
         ("kubectl scale pod web --replicas=2", "Scale a Deployment"),
         ("""kubectl patch pod web -p '{"spec": {"nodeName": "n1"}}'""", "refuses to change this field"),
         ("""kubectl patch pod web -p '{"metadata": {"name": "x"}}'""", "cannot change the kind or the name"),
+        ("""kubectl patch node n1 -p '{"status": {"allocatable": {"cpu": "64"}}}'""", "ignores the status"),
         ("kubectl patch pod web -p '{'", "not valid JSON"),
         (f"kubectl delete pod {'x' * 300}", "more than 300 characters"),
     ],
