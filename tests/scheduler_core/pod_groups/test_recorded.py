@@ -16,7 +16,7 @@ from scheduler_core.recording.recording import MOVES_PART, Recorder, Recording
 from scheduler_core.search.provenance import DISAGREES, Question, provenance_of
 from scheduler_core.simulation import Simulation
 from tests.conformance import golden_cases
-from tests.examples import selection
+from tests.examples import sample, selection
 from tests.scheduler_core.recording.core_states import Raw, comparable_state, core_state
 from tests.scheduler_core.recording.recorded_runs import RecordedRun, forked, played
 
@@ -96,9 +96,11 @@ def _same_group(kept: RecordedRun, number: int) -> bool:
     return bool(here.group) and here.group == before.group
 
 
+@pytest.mark.generated
 def test_filter_messages_of_members_are_reproduced() -> None:
     compared = different = 0
-    for case in CASES:
+    cases = sample(CASES, 50)
+    for case in cases:
         settings = settings_of(case)
         kept = played(Simulation(case["objects"], **settings))
         simulation = Simulation(case["objects"], **settings)
@@ -111,5 +113,5 @@ def test_filter_messages_of_members_are_reproduced() -> None:
                 tree = found.explain(Question("filter", names[0], plugin))
                 compared += 1
                 different += DISAGREES in tree.text
-    assert compared > 500
+    assert compared > 10 * len(cases)
     assert different <= compared // 100  # terms of members that were only assumed count less (pod_groups/assumed.py)
