@@ -20,7 +20,7 @@ from kubesched_ui.web import static_files
 from scheduler_core.api import duration
 from scheduler_core.cluster.formatting import count
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.explain.answer import Duel, ScoreDifference
+from scheduler_core.explain.answer import Duel, Rung, ScoreDifference
 from scheduler_core.explain.matrix import ALSO, DECISIVE, LATE, NOT_EVALUATED, PASSES, MatrixCell
 from scheduler_core.explain.points import rejection_at
 from scheduler_core.framework.interface import Status
@@ -78,11 +78,13 @@ def highest(pods: Iterable[str], priorities: Mapping[str, int]) -> int | str:
 
 
 @register.filter
-def effort(changes: int | None, when: str = "") -> str:
-    """Return how many changes a rung of the ladder needs, in words. `when`: that of the rung."""
-    if changes is None or when:
-        return when or "never"
-    return {0: "takes it", 1: "one change"}.get(changes, f"{changes} changes")
+def effort(rung: Rung | dict[str, Any]) -> str:
+    """Return how many changes a rung of the ladder needs, in words. In a live cluster it is stored as a dict."""
+    found: dict[str, Any] = rung if isinstance(rung, dict) else {"changes": rung.changes, "when": rung.when}
+    if found.get("when"):
+        return str(found["when"])
+    names = {None: "never", 0: "takes it", 1: "one change"}
+    return names.get(found["changes"], f"{found['changes']} changes")
 
 
 @register.filter

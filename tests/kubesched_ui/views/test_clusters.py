@@ -132,7 +132,10 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
         "node": "n1",
         "leaving": [{"pod": "default/bound-1", "node": "n1", "priority": 5, "until": 1e9}],
         "answer": {
-            "ladder": [{"changes": 1, "count": 4, "nodes": ["n1"], "text": "4 nodes are short by 2 cpu"}],
+            "ladder": [
+                {"changes": 1, "count": 4, "nodes": ["n1"], "text": "4 nodes are short by 2 cpu"},
+                {"changes": 1, "count": 1, "nodes": ["n2"], "text": "1 node could take it", "when": "after admission"},
+            ],
             "fixes": [{"text": "request 2 cpu less", "command": "kubectl patch x", "places": 1, "of": 2, "node": "n1"}],
         },
         "limits": ["ResourceQuotas cannot be read."],
@@ -151,6 +154,8 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
         assert text in page
     assert "ResourceQuotas cannot be read." in page
     assert "other reasons" in page
+    badges = re.findall(r'<span class="badge warn">\s+(.*?)\s+</span>', page)
+    assert badges == ["one change", "after admission"]
     assert page.index("The history begins here") < page.index("First known")
 
 
