@@ -47,7 +47,8 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
     if row is None:
         return None
     answer = _about(row, key)
-    if fixes and row.kind == BARE and row.pod != key:
+    helped = not row.fixed or row.answer.get("fixes")  # if no fix helps the first pod, none helps the others
+    if fixes and row.kind == BARE and row.pod != key and helped:
         found = _fixes(run, lambda at: fixes_for(at, [msgspec.convert(answer, Answer)])[0])
         return answer | {"fixes": msgspec.to_builtins(found or [])}
     if fixes and not row.fixed:

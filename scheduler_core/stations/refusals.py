@@ -13,7 +13,7 @@ from scheduler_core.cluster.spelling import nearest
 from scheduler_core.errors import InputError
 from scheduler_core.live.objects import LimitRange
 from scheduler_core.live.store import Store
-from scheduler_core.stations.resource_quotas import missing_quantity
+from scheduler_core.stations.resource_quotas import missing_quantity, requester
 from scheduler_core.stations.waits import quoted
 
 _PREFIX = re.compile(
@@ -86,7 +86,8 @@ def _exceeded(quota: str, requested: str, used: str, limited: str) -> str:
     )
     parts = []
     for resource, wanted in requests.items():
-        part = f"{resource}: a pod requests {wanted}, {taken.get(resource, '?')} of {most.get(resource, '?')} are used"
+        part = f"{resource}: {requester(resource)} requests {wanted}, "
+        part += f"{taken.get(resource, '?')} of {most.get(resource, '?')} are used"
         if missing := missing_quantity(wanted, taken.get(resource, ""), most.get(resource, "")):
             part += f", {missing} too much"
         parts.append(part)

@@ -113,6 +113,15 @@ def _bar(use: ResourceQuotaUse) -> QuotaUse:
     return QuotaUse(use.resource, used * share, 0.0, wanted * share, hard * share, None, over, _text(use))
 
 
+def requester(resource: str) -> str:
+    """Return what counts against a resource of a quota: a pod, a claim or another object."""
+    if resource.endswith("requests.storage") or resource.endswith("persistentvolumeclaims"):
+        return "a claim"
+    _, _, counted = resource.partition("count/")
+    names = {"jobs.batch": "a Job", "replicasets.apps": "a ReplicaSet"}
+    return names.get(counted, "a new object") if counted and counted != "pods" else "a pod"
+
+
 def _number(text: str) -> float:
     try:
         return float(quantity.nano_value(text)) if text else 0.0
@@ -123,5 +132,5 @@ def _number(text: str) -> float:
 def _text(use: ResourceQuotaUse) -> str:
     text = f"{use.used} of {use.hard}"
     if use.requested:
-        text += f", a pod requests {use.requested}"
+        text += f", {requester(use.resource)} requests {use.requested}"
     return text + (f": {use.missing} too much" if use.missing else "")

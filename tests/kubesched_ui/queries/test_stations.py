@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from kubesched_ui.models import ClusterObject, Run
-from kubesched_ui.queries import stations
+from kubesched_ui.queries import answers, stations
 from kubesched_ui.queries.stations import PodStations
 from scheduler_core.api.objects import Object
 from scheduler_core.explain.answer import Answer
@@ -89,3 +89,19 @@ def test_pods_are_read_only_if_an_answer_needs_them(monkeypatch: pytest.MonkeyPa
     assert stations.of_pod(run, raw, None) is not None
     assert "Event" in read
     assert "Pod" not in read
+
+
+def test_no_pod_of_a_workload_of_kueue_has_fixes(client: Client) -> None:
+    def gated(name: str) -> Raw:
+        made = pod(name, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+        made["metadata"] |= {"uid": f"uid-{name}", "labels": {"kueue.x-k8s.io/queue-name": "lq"}}
+        return made
+
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": name, "uid": f"uid-{name}"} for name in ("a", "b")]
+    workload = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "spec": {"queueName": "lq"}}
+    workload["metadata"] = {"name": "group", "namespace": "default", "ownerReferences": owners}
+    alone = ran(scenario(ready("n1"), gated("a"), gated("b")))
+    held = ran(scenario(ready("n1"), gated("a"), gated("b"), workload))
+    for name in ("a", "b"):
+        assert "deletes the pod" in answers.answer_of_pod(alone, "default", name, fixes=True)["fixes"][0]["remark"]
+        assert "fixes" not in answers.answer_of_pod(held, "default", name, fixes=True)

@@ -698,7 +698,7 @@ CRON_JOBS = [
         "FailedCreate",
         'Error creating job: jobs.batch "a-1" is forbidden: exceeded quota: q, requested: count/jobs.batch=1, '
         "used: count/jobs.batch=4, limited: count/jobs.batch=4",
-        "the API server refuses it: ResourceQuota q",
+        "the API server refuses it: ResourceQuota q has too little left of count/jobs.batch: a Job requests 1, 4 of 4",
     ),
     (
         "FailedCreate",
