@@ -1,5 +1,6 @@
 """The form that starts a run: pods, release, configuration, tie-breaking and further settings."""
 
+from itertools import islice
 from typing import Any
 
 from django import forms
@@ -81,10 +82,10 @@ class StartForm(forms.Form):
     @staticmethod
     def defaults(scenario: Scenario, view: ClusterView) -> dict[str, Any]:
         """Return suitable initial values for the scenario."""
-        states = {pod.state for pod in view.pods.values()}
+        states = {pod.state for pod, _ in view.pod_kinds()}
         makes = any(remark["code"] == "workloads" for remark in preflight.snapshot_warnings(scenario.warnings))
         waiting = makes or states & {"pending", "gated"}
-        again = [pod.key for pod in view.pods.values() if pod.reschedulable]
+        again = list(islice(view.pods_where(lambda pod: pod.reschedulable), settings.BOUND_PODS_SHOWN + 1))
         which = "pending" if waiting else "unbind" if again else "template"
         release = default_release(scenario)
         first = {"which": which, "template": TEMPLATE, "copies": 3, "release": release, "config": scenario.config}
@@ -92,7 +93,7 @@ class StartForm(forms.Form):
         if scenario.time:
             first |= {"which": "pending", "mode": "time"}
         if first["which"] == "unbind" and len(again) <= settings.BOUND_PODS_SHOWN:
-            first["pod"] = again
+            first["pod"] = [pod.key for pod in again]
         first |= defaults_of(scenario)
         first["release"], _, first["gates"] = str(first["release"]).partition(" ")
         return first

@@ -185,10 +185,11 @@ def without_unscheduled_pods(scenario: Scenario, wanted: RunSettings) -> tuple[R
     if not named:
         return wanted, []
     if len(named) > stored_cluster.AT_ONCE:
-        pods = stored_cluster.cluster_of_scenario(scenario).pods
+        pods = stored_cluster.cluster_of_scenario(scenario).pods_where(lambda pod: bool(pod.placed_by))
     else:
-        pods = stored_cluster.pods_of_scenario(scenario, named)
-    staying = {key: pods[key].placed_by for key in named if key in pods and pods[key].stays}
+        pods = iter(stored_cluster.pods_of_scenario(scenario, named).values())
+    placers = {pod.key: pod.placed_by for pod in pods if pod.stays}
+    staying = {key: placers[key] for key in named if key in placers}
     notes = []
     for placer, kind in (("kubelet", "static pod"), ("DaemonSet controller", "DaemonSet pod")):
         if keys := [key for key in named if staying.get(key) == placer]:

@@ -156,8 +156,8 @@ class NodeLine:
 
 @dataclass
 class ClusterView:
-    nodes: dict[str, NodeLine]
-    pods: dict[str, PodLine]
+    nodes: Mapping[str, NodeLine]
+    pods: Mapping[str, PodLine]
 
     def __post_init__(self) -> None:
         for pod in self.pods.values():
@@ -170,9 +170,33 @@ class ClusterView:
         """Return the requests of a pod; nothing if it does not exist."""
         return self.pods[pod].requests if pod in self.pods else {}
 
+    # A large stored cluster answers these without its lines (`stored_table.py`).
+
+    def node_kinds(self) -> Iterable[tuple[NodeLine, int]]:
+        """Return lines that stand for all nodes with their allocatable and zone, and the number of these nodes."""
+        return ((node, 1) for node in self.nodes.values())
+
+    def pod_kinds(self) -> Iterable[tuple[PodLine, int]]:
+        """Return lines that stand for all pods that differ only in key and node, and the number of these pods."""
+        return ((pod, 1) for pod in self.pods.values())
+
+    def pods_where(self, suits: Callable[[PodLine], bool]) -> Iterator[PodLine]:
+        """Yield the pods that suit, in order. `suits` must not read key or node."""
+        return filter(suits, self.pods.values())
+
+    def requested(self) -> Counter[str]:
+        """Return what is requested on all nodes."""
+        total = Counter[str]()
+        for node in self.nodes.values():
+            total.update(node.requested)
+        return total
+
     @property
     def zones(self) -> list[tuple[str, int]]:
-        return Counter(node.zone or "no zone" for node in self.nodes.values()).most_common()
+        found = Counter[str]()
+        for node, number in self.node_kinds():
+            found[node.zone or "no zone"] += number
+        return found.most_common()
 
 
 def requests_text(requests: Mapping[str, int]) -> str:
@@ -301,7 +325,9 @@ def add_reports(line: PodLine, events: list[Any]) -> None:
 
 def state_counts(view: ClusterView) -> list[dict[str, Any]]:
     """Return the number of pods in each state."""
-    count = Counter(pod.state for pod in view.pods.values())
+    count = Counter[str]()
+    for pod, number in view.pod_kinds():
+        count[pod.state] += number
     shown = [state for state in STATES if state in USUAL or count[state]]
     return [{"state": state, "dot": STATES[state], "count": count[state]} for state in shown]
 
@@ -309,22 +335,18 @@ def state_counts(view: ClusterView) -> list[dict[str, Any]]:
 def columns(view: ClusterView) -> list[str]:
     """Return the resources with their own column: cpu, memory, pods, and the extended resources that most nodes
     have."""
-    offered = Counter(
-        r
-        for node in view.nodes.values()
-        for r, number in node.allocatable.items()
-        if number and resources.is_extended(r)
-    )
+    offered = Counter[str]()
+    for node, number in view.node_kinds():
+        offered.update({r: number for r, amount in node.allocatable.items() if amount and resources.is_extended(r)})
     extended = sorted(offered, key=lambda r: (-offered[r], r))[:MOST_EXTENDED]
     return ["cpu", "memory", "pods", *extended]
 
 
 def totals(view: ClusterView) -> list[Use]:
     """Return the use of cpu, memory, pods and extended resources in the whole cluster."""
-    requested, allocatable = Counter[str](), Counter[str]()
-    for node in view.nodes.values():
-        requested.update(node.requested)
-        allocatable.update(node.allocatable)
+    requested, allocatable = view.requested(), Counter[str]()
+    for node, number in view.node_kinds():
+        allocatable.update({r: number * quantity for r, quantity in node.allocatable.items()})
     names = ["cpu", "memory", "pods", *sorted(name for name in allocatable if resources.is_extended(name))]
     return [Use(name, requested[name], allocatable[name]) for name in names]
 
@@ -348,7 +370,7 @@ def find_nodes(view: ClusterView, q: str = "", sort: str = "", zone: str = "") -
 def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -> list[PodLine]:
     """Return pods with `q` in namespace/name, node or message, sorted by name, node or priority (`-` for
     descending)."""
-    pods = [pod for pod in view.pods.values() if not state or pod.state == state]
+    pods = list(view.pods_where(lambda pod: not state or pod.state == state))
     orders = {"name": lambda pod: pod.key, "node": lambda pod: pod.node, "priority": lambda pod: pod.priority}
     return _found(pods, q, sort, lambda pod: f"{pod.key} {pod.node} {pod.message}", orders)
 
@@ -356,5 +378,5 @@ def find_pods(view: ClusterView, q: str = "", sort: str = "", state: str = "") -
 def _found(rows: list[_Row], q: str, sort: str, text: Callable[[_Row], str], orders: _Orders) -> list[_Row]:
     """Return the rows with `q` in their text, in one of the orders (`-` for descending) if `sort` names one."""
     sought, key = q.strip().lower(), sort.removeprefix("-")
-    rows = [row for row in rows if sought in text(row).lower()]
+    rows = [row for row in rows if sought in text(row).lower()] if sought else rows
     return sorted(rows, key=orders[key], reverse=sort.startswith("-")) if key in orders else rows

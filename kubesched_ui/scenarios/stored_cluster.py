@@ -5,7 +5,7 @@ A scenario never changes (an edit creates a new one), so its table is cached for
 
 import logging
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ def cluster_of_scenario(scenario: Scenario) -> ClusterView:
     return _kept(scenario.pk, scenario.created_at)
 
 
-def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> dict[str, PodLine]:
+def pods_of_scenario(scenario: Scenario, keys: Iterable[str]) -> Mapping[str, PodLine]:
     """Return some pods ("namespace/name") of a stored scenario without loading the others."""
     wanted: dict[str, set[str]] = {}
     for key in keys:

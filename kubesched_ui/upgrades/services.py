@@ -40,8 +40,8 @@ def create_upgrade(
         raise InputError("Upgrade", "releases", f"must list at most {MAX_RELEASES} releases, got {len(names)}")
     alike: dict[str, Any] = {"tie_break": Run.TieBreak.NAME}
     if every:
-        pods = stored_cluster.cluster_of_scenario(scenario).pods.values()
-        alike["unbind"] = [pod.key for pod in pods if pod.reschedulable]
+        pods = stored_cluster.cluster_of_scenario(scenario).pods_where(lambda pod: pod.reschedulable)
+        alike["unbind"] = [pod.key for pod in pods]
     gates = virtual_time.document(scenario.time).spec.feature_gates if scenario.time else podgroups.gates_for(scenario)
     runs = []
     with transaction.atomic(), quota.as_one():

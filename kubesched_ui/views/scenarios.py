@@ -54,7 +54,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
     """Return the cluster, also as a `sentence`; its runs, and of the newest complete one (`decided`) the `decision`."""
     states = cluster_overview.state_counts(view)
     parts = [f"{one['count']:,} {one['state']}" for one in states if one["count"]]
-    pending = [pod for pod in view.pods.values() if pod.state in ("pending", "gated")]
+    pending = view.pods_where(lambda pod: pod.state in ("pending", "gated"))
     decided = scenario.runs.filter(state=Run.State.DONE).first()
     return {
         "scenario": scenario,
@@ -65,8 +65,8 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
         "works": default_run.has_work(scenario),
         "states": states,
         "zones": view.zones,
-        "pending": pending[:20],
-        "bound": list(islice((pod for pod in view.pods.values() if pod.reschedulable), settings.BOUND_PODS_SHOWN)),
+        "pending": list(islice(pending, 20)),
+        "bound": list(islice(view.pods_where(lambda pod: pod.reschedulable), settings.BOUND_PODS_SHOWN)),
         "totals": cluster_overview.totals(view),
         "runs": scenario.runs.listed()[:10],
         "pairs": suggested_comparisons.offered(scenario),

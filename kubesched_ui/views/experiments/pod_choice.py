@@ -87,8 +87,8 @@ def pending_pods(scenario: Scenario, find: str, run_id: Any = None) -> PodChoice
         rows = PodResult.objects.filter(run=run).exclude(result=PodResult.Result.SCHEDULED).order_by("position")
         states = {f"{row.namespace}/{row.name}": row.result for row in rows.only("namespace", "name", "result")}
     else:
-        pods = stored_cluster.cluster_of_scenario(scenario).pods
-        states = {key: pod.state for key, pod in pods.items() if pod.state in ("pending", "gated")}
+        view = stored_cluster.cluster_of_scenario(scenario)
+        states = {pod.key: pod.state for pod in view.pods_where(lambda pod: pod.state in ("pending", "gated"))}
     found = [key for key in states if find.lower() in key.lower()]
     listed = [(key, f"{key} (gated)" if states[key] == "gated" else key) for key in found[:SHOWN]]
     groups = [(f"{POD_GROUP} {key}", key) for key in _groups_of(scenario, list(states)[:SUGGESTED])]
