@@ -21,6 +21,7 @@ from scheduler_core.api.objects import Node, Requirement
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.node_tree import NodeTree
 from scheduler_core.cluster.pod_columns import PodColumns
+from scheduler_core.cluster.pod_counts import LabelClass
 from scheduler_core.cluster.pod_info import EVERY_IP, PodInfo
 from scheduler_core.cluster.topology import Topology
 from scheduler_core.cluster.usage_log import UsageLog
@@ -381,8 +382,13 @@ class NodeTable:
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Add each pod to its own node, as `add_pod` does."""
+        known: dict[
+            tuple[str, int, bool], LabelClass
+        ] = {}  # pods of a template in a snapshot have the same labels object
         for pod in pods:
             self._enter(pod, pod.node)
+            key = pod.namespace, id(pod.labels), pod.terminating
+            pod.label_class = known.get(key) or known.setdefault(key, self.pods.label_class(pod))
             self.pods.know(pod, pod.node, 1)
         self._tally_all([(row, pod) for pod in pods if (row := self.rows.get(pod.node)) is not None])
 

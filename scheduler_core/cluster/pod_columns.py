@@ -130,7 +130,7 @@ class PodColumns:
         """Add many pods to the columns only, each on a row."""
         selected = bool(self._selectors)
         for row, pod in placed:
-            if selected or pod.term_columns != ():
+            if selected or (pod.term_columns != () and self._terms_carried(pod)):
                 self._count_row(pod, row, 1)
 
     def _count_row(self, pod: PodInfo, row: int, step: int) -> None:
@@ -142,8 +142,11 @@ class PodColumns:
 
     def _terms_carried(self, pod: PodInfo) -> tuple[TermColumn, ...]:
         terms = pod.terms()
-        by_role = zip(ROLES, terms, strict=True) if terms is not NO_TERMS else ()
-        pod.term_columns = tuple([self._term_column(role, term) for role, own in by_role for term in own])
+        if terms is NO_TERMS:
+            pod.term_columns = ()
+        else:
+            by_role = zip(ROLES, terms, strict=True)
+            pod.term_columns = tuple([self._term_column(role, term) for role, own in by_role for term in own])
         return pod.term_columns
 
     def _term_column(self, role: str, term: Term) -> TermColumn:

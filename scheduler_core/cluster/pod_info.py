@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, Volume, timestamp
+from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, PodSpec, Volume, timestamp
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_counts import LabelClass, Term, TermColumn, only
 from scheduler_core.releases import Release
@@ -184,7 +184,7 @@ class PodInfo:
 def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
     """Return the pods in the scheduler. Pods whose specs have the same parts, as those of a template in a snapshot do,
     share what follows from these. Raises QuantityError."""
-    known: dict[tuple[int, ...], PodInfo] = {}
+    known: dict[int, PodInfo] = {}  # id of a list of containers -> a pod that has this list
     infos = []
     for pod in pods:
         spec, status = pod.spec, pod.status
@@ -192,18 +192,29 @@ def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
         if statuses and resources.has_resized(pod):
             infos.append(PodInfo(pod, release))
             continue
-        key = (
-            *(id(spec.containers), id(spec.init_containers), id(spec.overhead), id(spec.resources)),
-            *(id(spec.affinity), id(spec.node_selector), id(spec.tolerations), id(spec.volumes)),
-        )
-        like = known.get(key)
-        info = PodInfo(pod, release, like)
-        if like is None:
+        like = known.get(id(spec.containers))
+        if like is None or not _same_parts(spec, like.pod.spec):
             if len(known) >= MAX_KNOWN:
                 known.clear()
-            known[key] = info
-        infos.append(info)
+            like = known[id(spec.containers)] = PodInfo(pod, release)
+            infos.append(like)
+        else:
+            infos.append(PodInfo(pod, release, like))
     return infos
+
+
+def _same_parts(one: PodSpec, other: PodSpec) -> bool:
+    """Return whether two specs have the same objects as parts of which the data of PodInfo is made."""
+    return (
+        one.containers is other.containers
+        and one.init_containers is other.init_containers
+        and one.overhead is other.overhead
+        and one.resources is other.resources
+        and one.affinity is other.affinity
+        and one.node_selector is other.node_selector
+        and one.tolerations is other.tolerations
+        and one.volumes is other.volumes
+    )
 
 
 def counts(volume: Volume) -> bool:

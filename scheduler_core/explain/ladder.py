@@ -116,10 +116,10 @@ def classes_of(
     for mine_rows in alike.values():
         obstacles = _deduplicated(tuple(chain.from_iterable(found[mine_rows[0]])))
         merged.setdefault(obstacles, []).extend(mine_rows)
-    classes = []
+    classes, lacking = [], lacks.tolist()
     for obstacles, mine_rows in merged.items():
-        nearest = sorted(mine_rows, key=lambda row: (lacks[row], names[row]))
-        effort = sum(one.effort for one in obstacles) + 0.05 * min(float(lacks[nearest[0]]), 1.0)
+        nearest = sorted(sorted(mine_rows, key=names.__getitem__), key=lacking.__getitem__)
+        effort = sum(one.effort for one in obstacles) + 0.05 * min(lacking[nearest[0]], 1.0)
         classes.append(NodeClass(obstacles, [names[row] for row in nearest], effort))
     return sorted(classes, key=lambda one: (one.effort, -len(one.names), one.names[0]))
 

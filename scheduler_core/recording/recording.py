@@ -50,6 +50,7 @@ VERSION = 1
 _OBJECTS = msgspec.msgpack.Decoder(list[tuple[str, bytes]])
 _PLAIN = msgspec.msgpack.Decoder(list[PlainFacts])
 _ENCODE = msgspec.msgpack.Encoder().encode
+_ENCODE_JSON = msgspec.json.Encoder().encode
 _UNSCORED = None, 1, -1, 0  # score, ties, runner-up, margin
 
 Row = tuple[Any, ...] | None  # None: a plain cycle's, which is made from its facts
@@ -426,7 +427,7 @@ class Recorder:
     def _keep(self, kind: str, obj: Object | dict[str, Any]) -> int:
         """Store an object unchanged and return its number."""
         if self._fresh:
-            self._objects.append((kind, msgspec.json.encode(obj)))
+            self._objects.append((kind, _ENCODE_JSON(obj)))
         self._counts["objects"] += 1
         if not self._fresh:
             self._drained["objects"] = self._counts["objects"]

@@ -4,7 +4,6 @@ The pods of a template differ in their metadata, status and node. Their specs ha
 node: it is read once, and the pods share its parts.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from sys import intern
 from typing import Any
@@ -32,12 +31,13 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled, Note
 
 Raw = dict[str, Any]
+_SpecKey = tuple[bytes, bytes, bool]  # its text around the name of the node; whether a user wrote the pod
 MAX_PARTS = 20_000  # texts of specs, and of statuses
 MAKERS = (*KINDS, "CronJob")
 
 _POD = b'{"apiVersion":"v1","kind":"Pod",'
 _ANY_NODE = b'{"apiVersion":"v1","kind":"Node",'
-_NODE = re.compile(rb'"nodeName":"([^"\\]+)"')
+_NODE = b'"nodeName":"'
 _LABEL_KEYS = b"atchLabelKeys"  # these make selectors of the pod's labels
 _NO_SPEC = PodSpec()
 
@@ -65,7 +65,8 @@ class StoredObjects:
         self.filled = Filled()
         self._shared = SharedParts()
         self._statuses: dict[bytes, PodStatus] = {}
-        self._specs: dict[tuple[bytes, bool], tuple[PodSpec, list[Note]]] = {}
+        self._nodes: dict[bytes, str] = {}
+        self._specs: dict[_SpecKey, tuple[PodSpec, list[Note]]] = {}
 
     def decoded(self, text: bytes) -> Object | None:
         """Return an object from its stored JSON; None if the scheduler does not use its kind. Raises InputError."""
@@ -109,28 +110,31 @@ class StoredObjects:
             return None
         try:
             stored = _decode_pod(text)
-            spec_text, status_text = bytes(stored.spec), bytes(stored.status)
-            status = self._statuses.get(status_text) or self._new_status(status_text, stored.metadata)
+            metadata, status_text = stored.metadata, bytes(stored.status)
+            status = self._statuses.get(status_text) or self._new_status(status_text, metadata)
         except msgspec.ValidationError:
             return None
-        before, *rest = _NODE.split(spec_text)  # then in turn the name of a node and what follows it
-        nodes = rest[::2]
-        if len(nodes) > 1:
+        before, named, after = bytes(stored.spec).partition(_NODE)
+        node, _, after = after.partition(b'"')
+        if named and (not node or b"\\" in node or _NODE in after):
             return None
-        key = b"\0".join([before, *rest[1::2]]), not stored.metadata.uid and status_text == b"{}"
+        key = before, after, not metadata.uid and status_text == b"{}"
         spec, notes = self._specs.get(key) or self._new_spec(key, text)
-        if nodes and not spec.node_name:
+        if named and not spec.node_name:
             return None  # it is another field
-        pod = Pod(stored.metadata, spec.__copy__(), status.__copy__())  # type: ignore[attr-defined]
-        if nodes:
-            pod.spec.node_name = intern(nodes[0].decode())
-        check_metadata(pod, f"Pod {pod.key}")
+        pod = Pod(metadata, spec.__copy__(), status)  # type: ignore[attr-defined]
+        if named:
+            pod.spec.node_name = self._nodes.get(node) or self._nodes.setdefault(node, intern(node.decode()))
+        try:
+            check_metadata(pod, "")
+        except InputError:
+            return None  # `object` names it
         if notes:
             self.filled.add(notes, "pod")
-        self._share_metadata(pod.metadata)
+        self._share_metadata(metadata)
         return pod
 
-    def _new_spec(self, key: tuple[bytes, bool], text: bytes) -> tuple[PodSpec, list[Note]]:
+    def _new_spec(self, key: _SpecKey, text: bytes) -> tuple[PodSpec, list[Note]]:
         raw = msgspec.json.decode(text)
         notes = defaults.fill(raw, self.release)
         pod = decode(raw)
