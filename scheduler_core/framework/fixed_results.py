@@ -186,7 +186,7 @@ class FixedResults:
     def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
         every = slice(None)
         raw = scorer.score(state, pod, every)
-        if not len(raw) or bool((raw == raw[0]).all()):
+        if not len(raw) or not np.count_nonzero(raw != raw[0]):  # faster than `all`
             same = _uniform(raw)
             after = same if scorer.normalize is None else scorer.normalize(state, pod, same, every)
             normalized = same if after is same else _uniform(after)

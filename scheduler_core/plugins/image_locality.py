@@ -77,22 +77,30 @@ class ImageLocality(fwk.ScorePlugin):
     def _scores(self, images: tuple[str, ...], containers: int) -> npt.NDArray[np.uint8]:
         """Return the scores of all nodes. Those that have none of the images score 0."""
         nodes = self.cluster.nodes
-        total, scores = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.uint8)
-        largest = MAX_CONTAINER_THRESHOLD * containers
+        scores, largest = np.zeros(len(nodes), np.uint8), MAX_CONTAINER_THRESHOLD * containers
+        found: list[tuple[Any, Any]] = []  # the rows with an image, and what it adds to their sums
         for image in map(normalized_image_name, images):
             size, holders = nodes.images.get(image, (0, {}))
-            if holders:
-                points: Any
-                if nodes.image_counts_are_current():
-                    share = np.float64(float(size) * (len(holders) / len(nodes)))
-                    points = min(int(share.astype(np.int64)), largest)
-                else:
-                    counts = np.array([entry.image_spread[image] for entry in holders.values()])
-                    points = np.minimum((float(size) * (counts / len(nodes))).astype(np.int64), largest)
-                total[[entry.row for entry in holders.values()]] += points
-        rows = total.nonzero()[0]
-        held = np.minimum(np.maximum(total[rows], MIN_THRESHOLD), max(largest, MIN_THRESHOLD))  # `clip` is slow
-        scores[rows] = self.max_score * (held - MIN_THRESHOLD) // max(largest - MIN_THRESHOLD, 1)
+            if not holders:
+                continue
+            if nodes.image_counts_are_current():
+                share = np.float64(float(size) * (len(holders) / len(nodes)))
+                points: Any = min(int(share.astype(np.int64)), largest)
+            else:
+                counts = np.array([entry.image_spread[image] for entry in holders.values()])
+                points = np.minimum((float(size) * (counts / len(nodes))).astype(np.int64), largest)
+            found.append(([entry.row for entry in holders.values()], points))
+        if len(found) > 1:
+            total = np.zeros(len(nodes), np.int64)
+            for rows, points in found:
+                total[rows] += points
+            rows = total.nonzero()[0]
+            found = [(rows, total[rows])]
+        for rows, held in found:
+            least, most = MIN_THRESHOLD, max(largest, MIN_THRESHOLD)
+            one = isinstance(held, int)  # with numpy, a number takes longer
+            held = min(max(held, least), most) if one else np.minimum(np.maximum(held, least), most)  # `clip` is slow
+            scores[rows] = self.max_score * (held - least) // max(largest - least, 1)
         return scores
 
     def sign(self, pod: PodInfo) -> signers.Fragments:
