@@ -212,7 +212,7 @@ class Simulation:
         while True:
             if done == len(self.to_try):
                 yield from self._time_out()
-            if stages := self.stages.pop(self.scheduler.cycles + 1, None):
+            if self.stages and (stages := self.stages.pop(self.scheduler.cycles + 1, None)):
                 del self.to_try[:done]
                 done = 0
                 for stage in stages:

@@ -110,18 +110,19 @@ class UsageColumns:
         log = self._nodes.usage
         if self._position == log.position:
             return
-        size = len(self._nodes)
-        many = self._position < 0 or log.position - self._position > _FEW_CHANGED + size // 4  # changes, not rows
-        rows: list[int] | npt.NDArray[np.intp] = [] if many else log.since(self._position)
-        number, self._position = len(rows), log.position
-        self._recurs = not many and (number <= _FEW_CHANGED or number <= min(size // 64, _PATCHES))
-        if not self._recurs:
+        size, since, self._position = len(self._nodes), self._position, log.position
+        if since < 0 or log.position - since > _FEW_CHANGED + size // 4:  # changes, not rows
+            self._recurs = False
             self._forget_scores()
-        if many:
-            codes, self.codes = self.codes, self._compute_codes(state, pod, slice(None), size)
-            if codes.dtype != self.codes.dtype or codes.tobytes() != self.codes.tobytes():
+            before, self.codes = self.codes, self._compute_codes(state, pod, slice(None), size)
+            if before.dtype is not self.codes.dtype or before.tobytes() != self.codes.tobytes():
                 self._verdicts = None
             return
+        rows = log.since(since)
+        number = len(rows)
+        self._recurs = number <= _FEW_CHANGED or number <= min(size // 64, _PATCHES)
+        if not self._recurs:
+            self._forget_scores()
         if number == 1 and self.scores is not None:
             self._update_row(state, pod, int(rows[0]), self.scores)
             return
