@@ -72,12 +72,12 @@ class ProtobufDecoder:
     def decode(self, value: bytes) -> dict[str, Any] | None:
         """Return the object of a stored value that begins with `PREFIX`; None if its kind is not in the table.
         Raises DamagedValue."""
-        envelope = dict(fields(value, len(PREFIX)))
-        head = dict(fields(_bytes(envelope.get(1, b""))))
-        api_version, kind = (_text(head.get(number, b"")) for number in (1, 2))
-        if (name := _table()[0].get(f"{api_version}/{kind}")) is None:
-            return None
         try:
+            envelope = dict(fields(value, len(PREFIX)))
+            head = dict(fields(_bytes(envelope.get(1, b""))))
+            api_version, kind = (_text(head.get(number, b"")) for number in (1, 2))
+            if (name := _table()[0].get(f"{api_version}/{kind}")) is None:
+                return None
             message = self._message(_bytes(envelope.get(2, b"")), name)
         except RecursionError:
             raise DamagedValue("is nested too deeply") from None

@@ -58,6 +58,8 @@ def read(data: bytes, path: str, convert: Convert = object_of) -> list[Item]:
     InputError with file, line and object."""
     log = _AuditLog(convert)
     for number, line in enumerate(io.BytesIO(data), 1):
+        if line.isspace():
+            continue
         where = f"{path}, line {number}"
         try:
             entry = msgspec.json.decode(line, type=_AuditEntry)

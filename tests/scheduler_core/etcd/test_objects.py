@@ -102,11 +102,14 @@ def test_what_is_left_out_is_named() -> None:
         ("/registry/pods/shop/cut", POD[:-1]),
         ("/registry/pods/shop/text", stored("v1", "Pod", field(1, 5))),
         ("/registry/example.com/things/a", b'{"kind": "Thing'),
+        ("/registry/pods/shop/kind", POD.replace(b"Pod", b"P\x8ad", 1)),
     )
     assert [obj["metadata"]["name"] for obj in found] == ["web"]
     assert notes == [
         "/registry/example.com/things/a is not valid JSON, and was left out",
         "/registry/pods/shop/cut ends in the middle of a field, and was left out",
+        "/registry/pods/shop/kind holds no valid value: 'utf-8' codec can't decode byte 0x8a in position 1: "
+        "invalid start byte, and was left out",
         "/registry/pods/shop/text holds a number where a text or an object is expected, and was left out",
         "1 encrypted nodes were left out",
         "fields that are newer than Kubernetes 1.37 were left out: PodSpec 900",

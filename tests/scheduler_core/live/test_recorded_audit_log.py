@@ -71,6 +71,7 @@ def read(*lines: str) -> tuple[list[Listed], list[WatchEvent]]:
 
 def test_a_life_of_a_pod_is_read_from_answers_and_bindings() -> None:
     lists, events = read(*LIFE)
+    assert (lists, events) == read(*LIFE[:3], "", " \r", *LIFE[3:]), "empty lines mean nothing"
     assert [(listed.kind, [obj.key for obj in listed.objects]) for listed in lists] == [("Node", ["n1"]), ("Pod", [])]
     assert [(event.type, event.key, event.resource_version) for event in events] == [
         ("ADDED", "shop/a", 5),
