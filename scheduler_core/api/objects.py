@@ -38,6 +38,11 @@ class OwnerReference(Struct):
     uid: str = ""
     controller: bool = False
 
+    @property
+    def group(self) -> str:
+        """The API group, "" for the core group."""
+        return self.api_version.rpartition("/")[0]
+
 
 class Metadata(Struct):
     name: str = ""
@@ -429,11 +434,15 @@ class Pod(Object):
     def stays_in_drain(self) -> bool:
         """Whether a drain skips the pod: a static pod, or one of a DaemonSet.
 
-        With --force, kubectl evicts the pods of a DaemonSet that does not exist. Snapshots often lack DaemonSets, so
-        here they count as existing.
+        The DaemonSet is the pod's controller and of Kubernetes itself, not of another API group. With --force, kubectl
+        evicts the pods of a DaemonSet that does not exist. Snapshots often lack DaemonSets, so here they count as
+        existing. References of old clusters are of extensions/v1beta1; those of files may lack the group.
         Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go (mirrorPodFilter, daemonSetFilter).
         """
-        return self.placed_by == "kubelet" or any(o.kind == "DaemonSet" for o in self.metadata.owner_references)
+        if self.placed_by == "kubelet":
+            return True
+        owner = self.metadata.controller_ref
+        return owner is not None and owner.kind == "DaemonSet" and owner.group in ("", "apps", "extensions")
 
     @property
     def created_again(self) -> bool:

@@ -189,6 +189,24 @@ def test_the_scheduler_that_placed_a_pod(metadata: Raw, terms: list[Raw], placed
     assert made.placed_by == placed_by
 
 
+@pytest.mark.parametrize(
+    ("owner", "stays"),
+    [
+        ({"apiVersion": "apps/v1", "controller": True}, True),
+        ({"apiVersion": "extensions/v1beta1", "controller": True}, True),
+        ({"controller": True}, True),
+        ({"apiVersion": "apps/v1"}, False),
+        ({"apiVersion": "apps.kruise.io/v1alpha1", "controller": True}, False),
+    ],
+)
+def test_a_drain_skips_the_pods_of_daemon_sets_of_kubernetes(owner: Raw, stays: bool) -> None:
+    there = pod("p", on="n1", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [BY_NAME]}}})
+    there["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"} | owner]
+    made = decode(there)
+    assert isinstance(made, Pod)
+    assert made.stays_in_drain == stays
+
+
 @pytest.mark.parametrize(("name", "kubelet", "controller"), [("v1.17__kublr", 33, 0), ("v1.11__rancher", 0, 15)])
 def test_the_schedulers_that_placed_the_pods_of_a_real_cluster(name: str, kubelet: int, controller: int) -> None:
     (path,) = (path for path in CLUSTERS if path.name.startswith(name))
