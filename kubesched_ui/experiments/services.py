@@ -26,7 +26,7 @@ QUEUE = "experiments"
 MESSAGES_AT_ONCE = 500  # a sweep sends at most as many, since it must be short
 
 
-def create_experiment(document: str | bytes | dict[str, Any], name: str = "") -> Experiment:
+def create_experiment(document: str | bytes | dict[str, Any]) -> Experiment:
     """Create a queued experiment from its document: YAML or JSON text, or an object. A worker plans its cells.
 
     Raises InputError, or ServiceUnavailable if disk space is low, before anything is stored.
@@ -39,7 +39,7 @@ def create_experiment(document: str | bytes | dict[str, Any], name: str = "") ->
         experiment = Experiment.objects.create(
             scenario=scenarios[0],
             scenarios_total=len(scenarios),
-            name=(name or parsed.metadata.name)[:MAX_NAME],
+            name=parsed.metadata.name[:MAX_NAME],
             question=parsed.spec.question,
             document=text,
             scenario_ids={one.key: scenario.pk for one, scenario in zip(parsed.spec.scenarios, scenarios, strict=True)},

@@ -54,15 +54,15 @@ def score_bars(best: Sequence[Ranked], chosen: str = "") -> dict[str, Any]:
     }
 
 
-def _dwarfing(rows: Sequence[Ranked], times: int = 10) -> dict[str, int]:
-    """Map plugins that give all nodes the same score, more than `times` the sum of all others, to that score."""
+def _dwarfing(rows: Sequence[Ranked]) -> dict[str, int]:
+    """Map plugins that give all nodes the same score, more than ten times the sum of all others, to that score."""
     points: dict[str, list[int]] = {}
     for row in rows:
         for cell in row.points:
             points.setdefault(cell.plugin, []).append(cell.weighted)
     same = {plugin: given[0] for plugin, given in points.items() if len(rows) > 1 and min(given) == max(given)}
     highest = max((row.total for row in rows), default=0)
-    return {plugin: given for plugin, given in same.items() if given > times * (highest - given)}
+    return {plugin: given for plugin, given in same.items() if given > 10 * (highest - given)}
 
 
 # ---- histograms

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, Self, cast
 
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.cell import Cell, Check, Done, Result
+from scheduler_core.experiments.cell import Cell, Done, Result
 from scheduler_core.experiments.document import MAX_CELLS, Experiment
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.questions import QUESTIONS
@@ -43,18 +43,17 @@ def run_experiment(
     experiment: Experiment,
     scenarios: Mapping[str, ScenarioInput],
     on_finished: Callable[[Finished], None] = lambda finished: None,
-    check: Check = lambda: None,
     workers: int = 1,
 ) -> Result:
     """Compute all cells and return the summary. `scenarios`: by the key of their reference. `on_finished`: called for
-    each cell, in the order of their plan. `check`: raises to stop. `workers`: processes that compute cells, 1 for this
+    each cell, in the order of their plan. `workers`: processes that compute cells, 1 for this
     one; the results are the same. Raises InputError if no cell can be planned; a cell that fails is part of the
     summary."""
     question = QUESTIONS[experiment.spec.question]
     results: dict[str, Done] = {}
     done: list[Done] = []
     cells = planned(question.plan(experiment, scenarios))
-    with _Workers(question, scenarios, check, min(workers, len(cells))) as pool:
+    with _Workers(question, scenarios, min(workers, len(cells))) as pool:
         while cells:
             addresses = [scenarios[cell.scenario].address_of(cell) for cell in cells]
             new = {address: cell for address, cell in zip(addresses, cells, strict=True) if address not in results}
@@ -77,10 +76,8 @@ class _Workers:
     ever for a lock that it holds.
     """
 
-    def __init__(
-        self, question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput], check: Check, number: int
-    ) -> None:
-        self._work = question, scenarios, check
+    def __init__(self, question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput], number: int) -> None:
+        self._work = question, scenarios
         self._number = number
         self._processes: dict[Connection, Process] = {}
 
@@ -128,7 +125,7 @@ class _Workers:
         try:
             for _ in range(self._number):
                 connection, other_end = Pipe()
-                process = Process(target=_compute_for_parent, args=(other_end, *self._work[:2]), daemon=True)
+                process = Process(target=_compute_for_parent, args=(other_end, *self._work), daemon=True)
                 process.start()
                 self._processes[connection] = process
                 other_end.close()
@@ -148,12 +145,10 @@ def _name(cell: Cell) -> str:
     return "the cell " + ", ".join(f"{name} {text}" for name, text in cell.labels.items())
 
 
-def _computed(
-    question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput], check: Check, cell: Cell
-) -> tuple[Done, float]:
+def _computed(question: ExperimentQuestion, scenarios: Mapping[str, ScenarioInput], cell: Cell) -> tuple[Done, float]:
     start = time.perf_counter()
     try:
-        done = Done(cell, question.compute(cell, scenarios[cell.scenario], check))
+        done = Done(cell, question.compute(cell, scenarios[cell.scenario], lambda: None))
     except InputError as problem:
         done = Done(cell, None, str(problem)[:REASON_LENGTH])
     except Exception as problem:
@@ -174,7 +169,7 @@ def _compute_for_parent(
         while True:
             cell = connection.recv()
             try:
-                result: tuple[Done, float] | Exception = _computed(question, scenarios, lambda: None, cell)
+                result: tuple[Done, float] | Exception = _computed(question, scenarios, cell)
             except Exception as problem:
                 problem.add_note(traceback.format_exc())  # the parent's has no line of this process
                 result = problem

@@ -217,14 +217,12 @@ class View:
         rests = [rest(number, number, f"{number} other {noun}", page) for _, number, page in others]
         return total([shown.with_label("on this page"), *rests], label) if rests else shown
 
-    def long_extreme(
-        self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "", unit: str = ""
-    ) -> Tree:
+    def long_extreme(self, figures: Sequence[tuple[int, str]], function: str, what: str, label: str = "") -> Tree:
         """Return the lowest (`min`) or highest (`max`) of (figure, name), extreme values first."""
         pick = min if function == "min" else max
         figures = sorted(figures, reverse=function == "max")
         here, others = self._window(len(figures))
-        args = [over("count", value, value, f"{name}: {what}", unit=unit) for value, name in figures[here]]
+        args = [over("count", value, value, f"{name}: {what}") for value, name in figures[here]]
         for part, number, page in others:
-            args.append(rest(pick(figures[part])[0], number, f"{function} of {number} others", page, unit))
-        return lowest(args, label, unit) if function == "min" else highest(args, label, unit)
+            args.append(rest(pick(figures[part])[0], number, f"{function} of {number} others", page))
+        return lowest(args, label) if function == "min" else highest(args, label)

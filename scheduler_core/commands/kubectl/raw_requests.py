@@ -43,8 +43,8 @@ class KubectlTransport:
     Raises TransportError if there is no kubectl.
     """
 
-    def __init__(self, flags: Sequence[str] = (), kubectl: str | None = None) -> None:
-        found = kubectl or os.environ.get(VARIABLE) or shutil.which("kubectl")
+    def __init__(self, flags: Sequence[str] = ()) -> None:
+        found = os.environ.get(VARIABLE) or shutil.which("kubectl")
         if not found:
             raise TransportError(f"kubectl is not in the PATH; {VARIABLE} can name it.")
         self.kubectl, self.flags = found, list(flags)

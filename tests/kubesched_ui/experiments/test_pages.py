@@ -175,7 +175,7 @@ def test_two_cells_are_compared_as_runs(client: Client, finished: Experiment) ->
 
 
 def test_the_search_finds_experiments(client: Client, cluster: Scenario, squares: Squares) -> None:
-    experiment = services.create_experiment(document(cluster.pk), name="packed or spread")
+    experiment = services.create_experiment(document(cluster.pk) | {"metadata": {"name": "packed or spread"}})
     shown = page(client, "/search/?q=packed")
     assert f'href="/experiments/{experiment.pk}/"' in shown
 
