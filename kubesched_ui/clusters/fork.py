@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,8 +17,10 @@ from kubesched_ui.clusters.models import Cluster, Decision
 from kubesched_ui.editor.try_runs import delete_temporary
 from kubesched_ui.housekeeping import disk_space, quota
 from kubesched_ui.ingest import chunked_store, preflight
+from kubesched_ui.ingest.events import EventChoice, small_event
 from kubesched_ui.ingest.kinds import KINDS as STORED
 from kubesched_ui.ingest.kinds import NEIGHBOURS
+from kubesched_ui.ingest.result import Key, ObjectRecord, Record
 from kubesched_ui.models import MAX_NAME, Run, Scenario, current_viewer
 from kubesched_ui.models.fields import pack
 from kubesched_ui.offload.pool import OffloadError
@@ -32,7 +35,7 @@ DECISION = "Decision"  # begins the name of a run of an opened decision
 OPENED = 20  # opened decisions of a user that stay; saved ones always do
 SMALL = 3000  # objects; states with more are built in a worker process
 KINDS = STORED | NEIGHBOURS
-LEFT_OUT = {"Event"}  # messages of the real scheduler about other states would be shown as the cluster's own
+EVENT = "Event"  # of these, a scenario stores those from which waits are read, as an upload does
 
 T = TypeVar("T")
 
@@ -122,7 +125,13 @@ def store_scenario(cluster_id: int, version: int, name: str, owner: int | None) 
     """Store the state at a resourceVersion as a scenario of this user and return its ID. Raises as `fork`."""
     cluster = Cluster.everything.get(pk=cluster_id)
     state = history.checked_state_at(cluster, version)
-    counts = Counter({kind: len(by_key) for kind, by_key in state.objects.items() if _is_stored(kind) and by_key})
+    counts = Counter({kind: len(by_key) for kind, by_key in state.objects.items() if kind in KINDS and by_key})
+    events = EventChoice()
+    for _, obj in raw_objects(state, EVENT):
+        if (small := small_event(obj)) is not None:
+            events.add(small)
+    about = events.objects()
+    counts[EVENT] = 0
     columns: dict[str, Any] = {
         "name": name,
         "description": f"The live cluster {cluster.name} at resourceVersion {version}.",
@@ -135,12 +144,23 @@ def store_scenario(cluster_id: int, version: int, name: str, owner: int | None) 
 
     def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal pending
-        for position, (kind, obj) in enumerate(raw_objects(state)):
+        records: dict[Key, Record] = {}
+        position = count()
+        for kind, obj in raw_objects(state):
             metadata = obj["metadata"]
             pending += kind == "Pod" and not (obj.get("spec") or {}).get("nodeName")
             namespace = metadata.get("namespace", "") if KINDS[kind].namespaced else ""
-            data = pack(msgspec.json.encode(obj))
-            yield position, kind, obj["apiVersion"], namespace, metadata["name"], data
+            data = msgspec.json.encode(obj)
+            key = kind, namespace, metadata["name"]
+            if (kind.partition(".")[0], *key[1:]) in about:
+                node = (obj.get("spec") or {}).get("nodeName", "") if kind == "Pod" else ""
+                records[key] = ObjectRecord(kind, obj["apiVersion"], namespace, metadata["name"], data, node)
+            yield next(position), kind, obj["apiVersion"], namespace, metadata["name"], pack(data)
+        for event in events.kept(records):
+            metadata = event["metadata"]
+            counts[EVENT] += 1
+            data = pack(msgspec.json.encode({"apiVersion": "v1", "kind": EVENT, **event}))
+            yield next(position), EVENT, "v1", metadata["namespace"], metadata["name"], data
 
     token = current_viewer.as_viewer(current_viewer.OwnerViewer(owner))
     with token, chunked_store.storing(check=quota.check_storing, **columns) as scenario:
@@ -148,23 +168,21 @@ def store_scenario(cluster_id: int, version: int, name: str, owner: int | None) 
         workloads = list(scenario.objects_of(preflight.MAKERS))
         objects = scenario.decoded(preflight.needed_kinds(workloads))
         warnings = preflight.warnings_about(workloads, objects, cluster.used_config)
-        Scenario.everything.filter(pk=scenario.pk).update(pending=pending, warnings=warnings)
+        stored = {kind: number for kind, number in counts.items() if number}
+        Scenario.everything.filter(pk=scenario.pk).update(pending=pending, warnings=warnings, counts=stored)
     return scenario.pk
 
 
-def raw_objects(state: history.State) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (kind, object) of the objects that a scenario stores, with apiVersion and kind; nodes first."""
+def raw_objects(state: history.State, only: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (kind, object) of the objects that a scenario stores, with apiVersion and kind: nodes first, and without
+    events. `only`: those of one kind."""
     for kind in sorted(state.objects, key=lambda kind: (kind != "Node", kind == "Pod", kind)):
-        if not _is_stored(kind):
+        if kind not in KINDS or (kind != only if only else kind == EVENT):
             continue
         head = {"apiVersion": KINDS[kind].api_version, "kind": KINDS[kind].served}
         for value in state.objects[kind].values():
             obj = msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
             yield kind, head | obj
-
-
-def _is_stored(kind: str) -> bool:
-    return kind in KINDS and kind not in LEFT_OUT
 
 
 def _kubernetes(cluster: Cluster) -> str:

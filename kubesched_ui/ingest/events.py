@@ -46,6 +46,11 @@ class EventChoice:
             by_writer = self._others.setdefault((kind, about["namespace"], about["name"]), {})
             _replace(by_writer, (wrote, reason), event)
 
+    def objects(self) -> set[Key]:
+        """Return the objects that the events are about, also as objects without a namespace."""
+        named = {("Pod", namespace, name) for namespace, name in self._failures} | set(self._others)
+        return named | {(kind, "", name) for kind, _, name in named}
+
     def kept(self, records: Mapping[Key, Record]) -> list[Raw]:
         """Return the events to store: about `records`, the objects of the upload. Of pods, those that wait."""
         found = []

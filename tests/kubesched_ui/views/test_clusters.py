@@ -22,7 +22,7 @@ from tests.kubesched_ui.clusters import node, pod
 from tests.kubesched_ui.live_clusters import factory
 from tests.kubesched_ui.live_clusters.factory import live_cluster
 from tests.kubesched_ui.pages import get, source
-from tests.kubesched_ui.recordings import scenario
+from tests.kubesched_ui.recordings import ran, scenario
 
 pytestmark = pytest.mark.django_db
 EVIL = "<script>alert(1)</script>"
@@ -422,6 +422,27 @@ def test_the_history_draws_its_gaps(client: Client, cluster: Cluster) -> None:
     assert "1 gap: changes" in page  # the beginning of the history is none
     assert 'title="The API server no longer had' in page
     assert 'name="at" value="1110"' in page
+
+
+def test_a_fork_has_the_events_from_which_waits_are_read(client: Client, cluster: Cluster) -> None:
+    def event(about: str, reason: str, number: int) -> ClusterChange:
+        obj: Any = {"metadata": {"name": f"{about}.{reason}", "namespace": "default", "uid": "e"}}
+        obj |= {"involvedObject": {"kind": "Pod", "namespace": "default", "name": about}, "reason": reason}
+        obj |= {"message": "Pod should schedule on: nodeclaim/x", "source": {"component": "karpenter"}}
+        obj |= {"lastTimestamp": "2026-01-01T00:00:00Z"}
+        return ClusterChange("Event", ADD, f"default/{about}.{reason}", factory.LAST + number, 1e9, obj)
+
+    others = [event("waiting-1", "Killing", 2), event("bound-1", "Nominated", 3), event("unknown", "Nominated", 4)]
+    stored_changes(cluster, event("waiting-1", "Nominated", 1), *others)
+    Cluster.objects.filter(pk=cluster.pk).update(resource_version=factory.LAST + 4)
+    client.post(reverse("cluster-fork", args=[cluster.pk]), {})
+    (made,) = Scenario.objects.all()
+    (found,) = made.objects_of(["Event"])
+    assert found["involvedObject"]["name"] == "waiting-1"
+    assert made.counts == {"Node": 4, "Pod": 7, "Event": 1}
+    run = ran(made)
+    answer = client.get(f"/api/runs/{run.pk}/pods/default/waiting-1/answer").json()
+    assert answer["station"] == "node-coming"
 
 
 def test_fork_now_and_at_a_position(client: Client, cluster: Cluster) -> None:
