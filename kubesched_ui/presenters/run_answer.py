@@ -173,7 +173,10 @@ def _workloads(run: Run) -> list[AnsweredWorkload]:
 
 def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
     """Add pods, cycles and fixes to the groups that a page lists."""
-    rows = list(WorkloadAnswer.objects.filter(pk__in=groups))
+    rows = list(WorkloadAnswer.objects.filter(pk__in=groups).only("pods"))
+    fixed = WorkloadAnswer.objects.filter(pk__in=groups, fixed=True).values_list("pk", "answer")
+    # one at a time: an answer names all nodes
+    fixes = {pk: document.get("fixes", []) for pk, document in fixed.iterator(chunk_size=500)}
     keys = {row.pk: row.pods[:LOOKED_AT] for row in rows}
     names = {key.partition("/")[2] for found in keys.values() for key in found}
     results = PodResult.objects.filter(run=run).without_node().exclude(nominated_node="")
@@ -185,9 +188,8 @@ def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
         group = groups[row.pk]
         group.pods = [UnplacedPod(key, nominated.get(key, ""), cycles.get(key, (0, 0))[1]) for key in row.pods[:PODS]]
         group.at = min((cycles[key][0] for key in keys[row.pk] if key in cycles), default=1)
-        if row.fixed:
-            found = enumerate(row.answer.get("fixes", []))
-            group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in found]
+        if row.pk in fixes:
+            group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in enumerate(fixes[row.pk])]
 
 
 def _sentence(run: Run, answer: RunAnswer) -> str:

@@ -55,7 +55,7 @@ def cluster_context(scenario: Scenario, view: cluster_overview.ClusterView) -> d
     states = cluster_overview.state_counts(view)
     parts = [f"{one['count']:,} {one['state']}" for one in states if one["count"]]
     pending = view.pods_where(lambda pod: pod.state in ("pending", "gated"))
-    decided = scenario.runs.filter(state=Run.State.DONE).first()
+    decided = scenario.runs.filter(state=Run.State.DONE).defer("node_names").first()
     return {
         "scenario": scenario,
         "tab": "overview",
