@@ -12,7 +12,7 @@ from kubesched_ui.live_classes import answers, membership, serializers
 from kubesched_ui.live_classes.models import LiveClass, Rejected, Student
 from kubesched_ui.views.errors import too_many
 from kubesched_ui.views.live_classes import answer as answered
-from kubesched_ui.views.live_classes import refusal
+from kubesched_ui.views.live_classes import rejectable
 from kubesched_ui.web.client_address import address_of
 
 WRONG = "No class with this code is open. Check the code, or ask your teacher."
@@ -35,6 +35,7 @@ def wrong(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@rejectable
 def student_page(request: HttpRequest, code: str) -> HttpResponse:
     """Show the live class to its students, and the nickname form to others."""
     code = membership.typed(code)
@@ -74,10 +75,7 @@ def enter(request: HttpRequest, found: LiveClass) -> HttpResponse:
 
 def inside(request: HttpRequest, student: Student) -> HttpResponse:
     """Show the current page of the class, or an earlier step."""
-    try:
-        context = serializers.student_context(student, request.GET.get("step", ""))
-    except Rejected as refused:
-        return refusal(request, refused)
+    context = serializers.student_context(student, request.GET.get("step", ""))
     template = "live_class_student.html" if student.live_class.lesson else "live_class_run_student.html"
     return render(request, template, context)
 
@@ -104,14 +102,12 @@ def part(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_POST
+@rejectable
 def answer(request: HttpRequest, code: str) -> HttpResponse:
     """Store an answer. The answer counts if the response is 200."""
-    try:
-        student = of_request(request, code)
-        step = request.POST.get("step", "")
-        number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
-        answers.accept(student, number, request.POST.getlist("answer"))
-    except Rejected as refused:
-        return refusal(request, refused)
+    student = of_request(request, code)
+    step = request.POST.get("step", "")
+    number = int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0
+    answers.accept(student, number, request.POST.getlist("answer"))
     state = {"ok": True} | serializers.stored_own_answer(student, number)
     return answered(request, state, "join-class", student.live_class.code)

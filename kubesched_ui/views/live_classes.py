@@ -1,5 +1,7 @@
 """Teacher pages of a live class. The URL contains the teacher's key, which gives control over the class."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import segno
@@ -24,6 +26,22 @@ from scheduler_core.errors import InputError
 GONE = "There is no such class, or it was deleted. Classes are deleted some days after they end."
 
 
+def rejectable(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate a view that raises Rejected: answer with the reason, as JSON for scripts, else as an error page."""
+
+    @wraps(view)
+    def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Rejected as refused:
+            if request.headers.get("X-Requested-With") == "fetch":
+                return JsonResponse({"error": str(refused)}, status=refused.status)
+            context = {"status": refused.status, "title": "This action is not possible now", "detail": str(refused)}
+            return render(request, "error.html", context, status=refused.status)
+
+    return answering
+
+
 def live_class_of(key: str) -> LiveClass:
     """Return the live class of a teacher's key. Raises Http404."""
     found = teacher_actions.by_key(key)
@@ -38,47 +56,40 @@ def former_address(request: HttpRequest, rest: str) -> HttpResponse:
 
 
 @require_POST
+@rejectable
 def open_on_lesson(request: HttpRequest, name: str, step: int) -> HttpResponse:
     """Open a live class at a lesson's step."""
     lesson = lesson_at(name, step)
-    try:
-        _, key = teacher_actions.on_lesson(lesson.name, step)
-    except Rejected as refused:
-        return refusal(request, refused)
+    _, key = teacher_actions.on_lesson(lesson.name, step)
     return redirect("live-class", key)
 
 
 @require_POST
+@rejectable
 def open_on_written_lesson(request: HttpRequest, lesson_id: int, step: int) -> HttpResponse:
     """Open a live class on a copy of a lesson that a user wrote."""
     try:
         _, key = teacher_actions.on_written_lesson(find_lesson(lesson_id), step)
-    except Rejected as refused:
-        return refusal(request, refused)
     except InputError as problem:
-        return refusal(request, Rejected(str(problem)))
+        raise Rejected(str(problem)) from None
     return redirect("live-class", key)
 
 
 @require_POST
+@rejectable
 def open_on_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Open a live class on a run, at the page in `address`, else at the run's page."""
     run = find(run_id)
-    try:
-        _, key = teacher_actions.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
-    except Rejected as refused:
-        return refusal(request, refused)
+    _, key = teacher_actions.on_run(run, shared_page.start_of(run, request.POST.get("address", "")))
     return redirect("live-class", key)
 
 
 @require_GET
+@rejectable
 def teacher_page(request: HttpRequest, key: str) -> HttpResponse:
     """Show the teacher's view: code, current step or page, answers and controls."""
     found = live_class_of(key)
-    try:
-        context = {"key": key, "run": played(found)} | joining(request, found) | serializers.teacher_context(found)
-    except Rejected as refused:
-        return refusal(request, refused)
+    context = {"key": key, "run": played(found)} | joining(request, found) | serializers.teacher_context(found)
     return render(request, "live_class_teacher.html" if found.lesson else "live_class_run.html", context)
 
 
@@ -89,15 +100,13 @@ def played(live_class: LiveClass) -> Run | None:
 
 
 @require_GET
+@rejectable
 def wall(request: HttpRequest, code: str) -> HttpResponse:
     """Show the page for the projector: how to join, and what the class sees. It controls nothing."""
     found = membership.open_class(code, address_of(request))
     if found is None:
         raise Http404("No class with this code is open.")
-    try:
-        context = joining(request, found) | serializers.wall_context(found)
-    except Rejected as refused:
-        return refusal(request, refused)
+    context = joining(request, found) | serializers.wall_context(found)
     return render(request, "live_class_wall.html", context)
 
 
@@ -114,25 +123,23 @@ def qr(address: str) -> str:
 
 
 @require_POST
+@rejectable
 def move(request: HttpRequest, key: str) -> HttpResponse:
     """Control the class: go to a `step`, `reveal` its answer, show its `bars` on the wall page, show the page of the
     run at `address`, `close` the class, or `remove` the student with that number."""
     found, form = live_class_of(key), request.POST
-    try:
-        if "remove" in form:
-            membership.remove(found, form["remove"])
-        elif "close" in form:
-            teacher_actions.close(found)
-        elif "reveal" in form:
-            teacher_actions.reveal(found, step_in(found, form["reveal"]))
-        elif "bars" in form:
-            teacher_actions.show_bars(found, step_in(found, form["bars"]))
-        elif found.run and "address" in form:
-            teacher_actions.show_page(found, shared_page.address_in(found.run, form["address"]))
-        elif "step" in form:
-            teacher_actions.go_to_step(found, step_in(found, form["step"]))
-    except Rejected as refused:
-        return refusal(request, refused)
+    if "remove" in form:
+        membership.remove(found, form["remove"])
+    elif "close" in form:
+        teacher_actions.close(found)
+    elif "reveal" in form:
+        teacher_actions.reveal(found, step_in(found, form["reveal"]))
+    elif "bars" in form:
+        teacher_actions.show_bars(found, step_in(found, form["bars"]))
+    elif found.run and "address" in form:
+        teacher_actions.show_page(found, shared_page.address_in(found.run, form["address"]))
+    elif "step" in form:
+        teacher_actions.go_to_step(found, step_in(found, form["step"]))
     return answer(request, {"ok": True}, "live-class", key)
 
 
@@ -145,25 +152,21 @@ def step_in(live_class: LiveClass, text: str) -> int:
 
 
 @require_GET
+@rejectable
 def results(request: HttpRequest, key: str) -> HttpResponse:
     """Show the results by question, hardest first."""
     found = live_class_of(key)
-    try:
-        lesson = lesson_of(found)
-        context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
-    except Rejected as refused:
-        return refusal(request, refused)
+    lesson = lesson_of(found)
+    context = {"classroom": found, "key": key, "lesson": lesson, "questions": answer_counts.results(found, lesson)}
     return render(request, "live_class_results.html", context | {"students": found.students.there().count()})
 
 
 @require_GET
+@rejectable
 def answers(request: HttpRequest, key: str) -> HttpResponse:
     """Return all answers as CSV."""
     found = live_class_of(key)
-    try:
-        data = answer_counts.csv_table(found, lesson_of(found))
-    except Rejected as refused:
-        return refusal(request, refused)
+    data = answer_counts.csv_table(found, lesson_of(found))
     name = f"class-{found.code}-answers.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(data.encode("utf-8-sig"), content_type="text/csv; charset=utf-8", headers=headers)
@@ -188,11 +191,3 @@ def answer(request: HttpRequest, data: dict[str, Any], to: str, *args: Any) -> H
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse(data)
     return redirect(to, *args)
-
-
-def refusal(request: HttpRequest, refused: Rejected) -> HttpResponse:
-    """Return the reason for a rejection: JSON for scripts, else an error page."""
-    if request.headers.get("X-Requested-With") == "fetch":
-        return JsonResponse({"error": str(refused)}, status=refused.status)
-    context = {"status": refused.status, "title": "This action is not possible now", "detail": str(refused)}
-    return render(request, "error.html", context, status=refused.status)
