@@ -184,6 +184,7 @@ def test_problems_are_marked_in_the_text(page: Page) -> None:
     expect(word).to_have_text("nodeSelectorr")  # the mark moves with the text
 
 
+@pytest.mark.long
 def test_keys_of_the_completion_list_come_first(page: Page) -> None:
     page.goto("/compose/")
     page.locator(".cm-content").click()
@@ -297,6 +298,7 @@ def test_the_configuration_has_completion_and_quick_fixes(page: Page) -> None:
     expect(page.locator("[data-problems] li")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_search_finds_lines_outside_the_viewport(page: Page) -> None:
     page.goto("/compose/")
     page.locator(".cm-content").click()
@@ -332,6 +334,7 @@ def test_search_finds_lines_outside_the_viewport(page: Page) -> None:
     expect(bar).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_rejected_text_shows_the_error_and_the_next_text_is_analyzed(quiet_page: Page) -> None:
     page = quiet_page
     refused = '{"error": "the text: takes longer than 10 s to read and was stopped; remove some of it"}'

@@ -31,7 +31,7 @@ def test_fork_and_land_on_the_comparison(page: Page, recorded: dict[str, Any]) -
     expect(page.get_by_role("heading", name="Fork", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("part", ["", "why/"])
+@pytest.mark.parametrize("part", selection(["", "why/"], 2))
 def test_from_a_pending_pod_by_a_suggested_fix_to_its_node(page: Page, recorded: dict[str, Any], part: str) -> None:
     page.goto(f"/runs/{recorded['run']}/pods/shop/search-1/{part}")
     page.locator(".fixes").get_by_role("button", name="Prove it").first.click()

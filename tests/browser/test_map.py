@@ -173,6 +173,7 @@ def test_a_node_is_selected_and_awaited(page: Page, mapped: int) -> None:
     expect(card).to_be_hidden()
 
 
+@pytest.mark.long
 def test_searching_cycles(page: Page, mapped: int) -> None:
     open_at(page, mapped, "", "after 12 cycles")
     page.locator("#map-where").fill('refused_by("NodeResourcesFit")')
@@ -231,6 +232,7 @@ def test_a_long_list_of_pods_leaves_no_space_below_the_map(page: Page, site: Ins
     assert main["height"] < 500
 
 
+@pytest.mark.long
 def test_forced_colours_show_the_current_item(page: Page, site: Instance) -> None:
     page.emulate_media(forced_colors="active")
     page.goto("/scenarios/")

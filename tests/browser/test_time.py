@@ -152,6 +152,7 @@ def test_a_copied_link_restores_attempt_step_plugin_and_second(
         expect(page.locator(".way .now")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_victim_bound_at_the_start_shows_its_timeline(page: Page, site: Instance) -> None:
     text = STORY.read_text().replace('spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}', BOUND, 1)
     run = site.record(text.encode())["run"]
@@ -280,6 +281,7 @@ def test_the_event_track(page: Page, story: dict[str, Any]) -> None:
     expect(page.locator("[data-legend]")).to_contain_text("pod preempted")
 
 
+@pytest.mark.long
 def test_events_are_listed_with_links(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=90")
     events = page.locator("[data-events] li")
@@ -296,6 +298,7 @@ def test_events_are_listed_with_links(page: Page, story: dict[str, Any]) -> None
     page.wait_for_url("**/pods/default/boss/?t=60")
 
 
+@pytest.mark.long
 def test_zooming_in(page: Page, story: dict[str, Any]) -> None:
     page.goto(f"/runs/{story['run']}/?t=60")
     slider = page.get_by_label("Timepoint", exact=True)
@@ -314,6 +317,7 @@ def test_zooming_in(page: Page, story: dict[str, Any]) -> None:
     expect(slider).to_have_attribute("min", "0")
 
 
+@pytest.mark.long
 def test_the_number_of_further_events_is_shown(page: Page, site: Instance) -> None:
     objects = [node("n1", cpu="200"), *(pod(f"there-{n:02}", nodeName="n1") for n in range(40))]
     run = site.record(scenario(until=60, objects=objects, timeline=[{"at": 30, "cordon": "n1"}]))["run"]
@@ -368,7 +372,7 @@ def test_a_long_run_is_followed_and_then_read_in_intervals(page: Page, site: Ins
     assert total + singles == 59
 
 
-@pytest.mark.parametrize("screen", selection([*product(["light", "dark"], [390, 800, 1440, 2560])], 5))
+@pytest.mark.parametrize("screen", selection([*product(["light", "dark"], [390, 800, 1440, 2560])], 8))
 def test_virtual_time_pages_at_every_width(
     browser: Browser, site: Instance, story: dict[str, Any], screen: tuple[Any, int]
 ) -> None:

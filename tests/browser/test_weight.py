@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response
 
+from tests.examples import selection
 from tests.kubesched_ui.instance import Instance
 
 MOST = 75_000  # bytes of all but Plotly and the map; at 50 kB/s 1.5 s, and the latency
@@ -27,7 +28,9 @@ def addresses(recorded: dict[str, Any]) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ["home", "scenario", "run", "placed", "pending", "lesson", "slide", "compare"])
+@pytest.mark.parametrize(
+    "name", selection(["home", "scenario", "lesson", "run", "slide", "compare", "placed", "pending"], 3)
+)
 def test_pages_are_light(page: Page, recorded: dict[str, Any], name: str) -> None:
     received: dict[str, float] = {}
     urls: dict[str, str] = {}
