@@ -1,5 +1,7 @@
 """Why pods of a run have no node, or have theirs, and what would place them (docs/answers.md)."""
 
+from contextlib import suppress
+
 import msgspec
 from django.http import HttpRequest, HttpResponse
 from msgspec.structs import replace
@@ -10,6 +12,7 @@ from kubesched_ui.api.common import MAX_ID, RECORDED, Described, encoded, find
 from kubesched_ui.models import Run
 from kubesched_ui.queries import provenance, stations
 from kubesched_ui.queries.answers import answer_of_pod, answers_of_run, ladder_at_end
+from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recording_of
 from kubesched_ui.queries.remedies import explained, ladder_at
 from scheduler_core.explain.answer import Answer, Rung
 
@@ -77,7 +80,12 @@ def _of_snapshot(run: Run, namespace: str, name: str) -> Answer:
     found = stations.of_pod(run, raw, result) if raw is not None and (result or not run.active) else None
     if found is not None and result is None:
         return found.answer(f"{namespace}/{name}")
-    answer = explained(run, provenance.cycle_of(run, namespace, name, None))
+    cycle = provenance.cycle_of(run, namespace, name, None)
+    if raw is None and result is not None:
+        with suppress(NotRecorded):
+            raw = object_at(run, "Pod", f"{namespace}/{name}", recording_of(run).before_cycle(cycle.number))
+            found = stations.of_created_pod(run, raw, result) if raw is not None else None
+    answer = explained(run, cycle)
     if found is not None:
         answer = replace(answer, station=found.station, says=found.says, stations=found.stations)
     return answer

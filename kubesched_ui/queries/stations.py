@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -68,7 +69,7 @@ class StoredStore(Store):
 @dataclass(frozen=True, slots=True)
 class PodStations:
     """Where a pod waits by its snapshot. `placed`: whether the run gave it its node, which the snapshot does not know.
-    `node`: its node in the snapshot, "" if it had none."""
+    `node`: its node in the snapshot, "" if it had none. `created`: whether the run created it."""
 
     station: str
     sentence: str
@@ -76,6 +77,7 @@ class PodStations:
     stations: list[Stop]
     placed: bool
     node: str
+    created: bool = False
 
     def answer(self, key: str) -> Answer:
         """Return it as an answer about a pod that the run did not schedule."""
@@ -115,6 +117,12 @@ def of_pod(run: Run, raw: dict[str, Any], result: PodResult | None) -> PodStatio
     last = {"node": Stop("node", "not-needed"), "starting": Stop("starting", "ahead")}
     stops = [last.get(stop.name, stop) for stop in engine.strip_of(pod, None, around)]
     return PodStations("", "", [], stops, True, node)
+
+
+def of_created_pod(run: Run, raw: dict[str, Any], result: PodResult) -> PodStations | None:
+    """Return where a pod waits that the run created and placed; None for other pods. `raw`: the pod before a cycle."""
+    found = of_pod(run, raw, result)
+    return dataclass_replace(found, node="", created=True) if found is not None else None
 
 
 def of_snapshot(scenario: Scenario) -> list[Answer | MissingAnswer]:

@@ -92,6 +92,8 @@ def context(run: Run, namespace: str, name: str, query: Mapping[str, str]) -> di
     }
     if stored is not None and (result is not None or not run.active):
         page["in_snapshot"] = stations.of_pod(run, stored.data, result)
+    elif pod is not None and result is not None:
+        page["in_snapshot"] = stations.of_created_pod(run, pod, result)
     page |= about_timeline(run, key, rows, came_to, groups, result)
     page |= about_pod(run, key, pod, result) | neighbours(run, result)
     if not rows:

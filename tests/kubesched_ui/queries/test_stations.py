@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.models import ClusterObject, Run
+from kubesched_ui.models import ClusterObject, Run, Scenario
 from kubesched_ui.queries import answers, stations
 from kubesched_ui.queries.stations import PodStations
 from scheduler_core.api.objects import Object
@@ -105,3 +105,20 @@ def test_no_pod_of_a_workload_of_kueue_has_fixes(client: Client) -> None:
     for name in ("a", "b"):
         assert "deletes the pod" in answers.answer_of_pod(alone, "default", name, fixes=True)["fixes"][0]["remark"]
         assert "fixes" not in answers.answer_of_pod(held, "default", name, fixes=True)
+
+
+def test_a_pod_that_the_run_creates_has_its_stations(client: Client) -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x")["spec"]}
+    made: Raw = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web", "namespace": "default"}}
+    made |= {"spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}}
+    stored = scenario(ready("n1"), made)
+    Scenario.objects.filter(pk=stored.pk).update(time={"controllers": {"workloads": True}})
+    stored.refresh_from_db()
+    run = ran(stored, in_time=True, until=20)
+    (result,) = run.pod_results.all()
+    assert not ClusterObject.objects.filter(kind="Pod").exists()
+    page = source(client, f"/runs/{run.pk}/pods/default/{result.name}/")
+    assert 'aria-label="Stations"' in page
+    assert "It is not in the snapshot." in page
+    answer = client.get(f"/api/runs/{run.pk}/pods/default/{result.name}/answer").json()
+    assert {stop["name"]: stop["state"] for stop in answer["stations"]}["scheduler"] == "done"
