@@ -51,6 +51,7 @@ def _values(forms: dict[str, bytes]) -> re.Pattern[bytes]:
 _OF_PART = {part: _values(forms) for part, forms in _OWN.items()}
 # Also finds values that the pods of a template have in common, such as the names of containers.
 _ANYWHERE = _values({key: form for forms in _OWN.values() for key, form in forms.items()})
+_OTHER_KIND = re.compile(rb'\s*\{\s*(?:"apiVersion"\s*:\s*"[^"]*"\s*,\s*)?"kind"\s*:\s*"(?!Pod")')
 
 
 class PodText(NamedTuple):
@@ -93,6 +94,8 @@ class PodTemplates:
     def known(self, value: Json) -> KnownPod | None:
         """Return what is known about an element of a List from its text alone; None if nothing is."""
         if not self._frames or len(value) > self._largest or b'"Pod"' not in (data := bytes(value)):
+            return None
+        if b'"containers"' not in data or _OTHER_KIND.match(data):  # an event about a pod, or a Workload of one
             return None
         text = self._split(data)
         self._last = value, text

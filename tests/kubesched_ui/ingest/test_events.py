@@ -103,7 +103,7 @@ def test_many_writers_are_limited() -> None:
 
 def test_other_events_are_dropped() -> None:
     elsewhere = event("x", "", involvedObject={"kind": "Pod", "namespace": "shop", "name": "gone"})
-    assert read(POD, event("pulled", "", reason="Pulled"), elsewhere, event("odd", "", involvedObject="p")) == []
+    assert read(POD, event("pulled", "", reason="Created"), elsewhere, event("odd", "", involvedObject="p")) == []
 
 
 def test_unusual_shapes_are_ignored() -> None:
@@ -126,7 +126,7 @@ def test_events_of_internal_types() -> None:
     }
     files = [
         ("pods.json", json.dumps({"Items": [{"name": "p", "namespace": "shop", "Spec": {}}]}).encode()),
-        ("events.json", json.dumps({"Items": [internal, {**internal, "name": "x", "Reason": "Pulled"}]}).encode()),
+        ("events.json", json.dumps({"Items": [internal, {**internal, "name": "x", "Reason": "Created"}]}).encode()),
     ]
     result = ingest_files(files)
     (kept,) = [obj for obj in result.objects if obj["kind"] == "Event"]

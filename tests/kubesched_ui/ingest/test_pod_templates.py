@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_ui.ingest import IngestResult, Limits, ingest_files
-from kubesched_ui.ingest.pod_templates import PodTemplates
+from kubesched_ui.ingest.pod_templates import PodTemplates, PodText
 
 Pod = dict[str, Any]
 Change = Callable[[Pod], object]
@@ -219,3 +219,26 @@ def test_templates_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PodTemplates, "get", counted)
     read(*(pod(number) for number in range(1, 6)), *(written(number) for number in range(5)))
     assert len(used) == 6  # the first two of each are read
+
+
+def test_objects_about_pods_are_not_taken_for_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = PodTemplates._split
+    texts: list[bytes] = []
+
+    def noted(value: bytes) -> PodText:
+        texts.append(bytes(value))
+        return split(value)
+
+    monkeypatch.setattr(PodTemplates, "_split", staticmethod(noted))
+    about = {"kind": "Pod", "name": "p", "namespace": "default"}
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "involvedObject": about}
+    sorted_event = {"apiVersion": "v1", "involvedObject": about, "kind": "Event", "metadata": {"name": "f"}}
+    workload = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"ownerReferences": [about]}}
+    workload["spec"] = {"podSets": [{"template": {"spec": {"containers": [{"name": "c"}]}}}]}
+    read(*(written(number) for number in range(3)))
+    pods = len(texts)
+    assert pods > 0
+    texts.clear()
+    read(*(written(number) for number in range(3)), event, sorted_event, workload)
+    assert len(texts) == pods
+    assert all(b'"Pod"' in text and b"podSets" not in text and b"involvedObject" not in text for text in texts)
