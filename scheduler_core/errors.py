@@ -1,5 +1,9 @@
 """The exception for invalid input."""
 
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class InputError(ValueError):
     """A user's input is invalid.
@@ -16,3 +20,14 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.where, self.field, self.problem) if part)
+
+
+@contextmanager
+def damaged(what: str) -> Iterator[None]:
+    """Raise InputError that `what` is damaged for any error of reading inside: the bytes are not what was written."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, StopIteration, zlib.error) as problem:
+        raise InputError(what, "", f"is damaged ({type(problem).__name__})") from None

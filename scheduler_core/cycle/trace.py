@@ -31,7 +31,7 @@ from scheduler_core.cycle.column_packing import (
     unpack,
     unpack_optional,
 )
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, damaged
 from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.score_columns import (
     SMALL,
@@ -817,10 +817,8 @@ class CycleTrace(msgspec.Struct, eq=False):
         if not data or data[0] not in (VERSION, SHARED_VERSION):
             found = data[0] if data else "nothing"
             raise InputError("cycle trace", "version", f"expected {VERSION} or {SHARED_VERSION}, got {found}")
-        try:
+        with damaged("cycle trace"):
             return _decode_whole(data[1:]) if data[0] == VERSION else _decode_shared(data[1:])
-        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
-            raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None
 
 
 def _decode_whole(data: bytes) -> CycleTrace:

@@ -6,14 +6,13 @@ that it takes alone, and it is decoded from its batch. Only cycles with shared p
 
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 from isal import isal_zlib
 
 from scheduler_core.cycle.trace import CycleTrace, FilterOutcome, Layout, pack_keyframe, trace_from, unpack_keyframe
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, damaged
 from scheduler_core.framework.score_columns import Keyframe
 
 VERSION = 3  # follows the versions of traces that are encoded alone
@@ -119,7 +118,7 @@ class TraceBatch:
         """Raises InputError for anything else than the bytes of a batch."""
         if not data or data[0] != VERSION:
             raise InputError("cycle trace", "version", f"expected {VERSION}, got {data[0] if data else 'nothing'}")
-        with _reading():
+        with damaged("cycle trace"):
             self._document = _DOCUMENTS.decode(zlib.decompress(data[1:]))
             if len(self._document.counts) != len(self._document.cycles):
                 raise ValueError("counts")
@@ -133,7 +132,7 @@ class TraceBatch:
 
     def trace(self, index: int) -> CycleTrace:
         """Return a cycle of the batch, the first one has index 0. Raises InputError if it is damaged."""
-        with _reading():
+        with damaged("cycle trace"):
             *own, layout, verdicts, frame, count, columns = _DECODER.decode(self._document.cycles[index])
             parts = self._document.parts
             return trace_from(
@@ -174,12 +173,3 @@ class TraceBatch:
             listed = _DECODER.decode(b"\xdd" + count.to_bytes(4, "big") + patches)  # the header of a list of msgpack
             self._keyframes[number] = unpack_keyframe(frame, listed)
         return self._keyframes[number]
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise InputError for any error inside: the bytes are not what was written."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, zlib.error) as problem:
-        raise InputError("cycle trace", "", f"is damaged ({type(problem).__name__})") from None

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ from scheduler_core.cluster.change_log import LoggedChange
 from scheduler_core.cluster.nodes import zone_key
 from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, damaged
 from scheduler_core.recording.columnar import FLOAT, INT, JSON, TEXT, Schema, Table, pack
 from scheduler_core.recording.cycle_index import SCHEMA as FACTS
 from scheduler_core.recording.cycle_index import (
@@ -556,23 +555,12 @@ def _decode(data: bytes) -> Any:
     return msgspec.msgpack.decode(zlib.decompress(data))
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise InputError for any error inside: the bytes are not what was written."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ValueError, TypeError, LookupError, AttributeError, StopIteration, zlib.error) as problem:
-        raise InputError("recording", "", f"is damaged ({type(problem).__name__})") from None
-
-
 class Recording:
     """The `moves` of a run in columns: node names, the tables of TABLES, and `end`, the last known timepoint."""
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
         """Decode all blocks of a run, the opening first. Raises InputError if one is damaged or has another version."""
-        with _reading():
+        with damaged("recording"):
             self._read([_decode(block) for block in blocks])
 
     def _read(self, blocks: Sequence[dict[str, Any]]) -> None:
@@ -620,11 +608,11 @@ class Recording:
 
 def facts_from(blocks: Iterable[bytes]) -> Facts:
     """Decode the facts of a run's cycles. Raises InputError if they are damaged."""
-    with _reading():
+    with damaged("recording"):
         return Facts([_decode(block) for block in blocks])
 
 
 def objects_from(data: bytes) -> list[tuple[str, bytes]]:
     """Return (kind, JSON) of each object of a block, in order of number. Raises InputError if the block is damaged."""
-    with _reading():
+    with damaged("recording"):
         return _OBJECTS.decode(zlib.decompress(data))
