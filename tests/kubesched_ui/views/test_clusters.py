@@ -159,6 +159,17 @@ def test_the_page_of_a_pod_shows_the_whole_answer(client: Client, cluster: Clust
     assert page.index("The history begins here") < page.index("First known")
 
 
+@pytest.mark.parametrize(("agrees", "compared"), [(None, False), (True, False), (False, True)])
+def test_the_condition_of_a_gated_pod_is_not_compared(
+    client: Client, cluster: Cluster, agrees: bool | None, compared: bool
+) -> None:
+    message = {"reason": "SchedulingGated", "message": "Scheduling is blocked", "ours": "", "agrees": agrees}
+    PendingPod.objects.filter(cluster=cluster, key="default/waiting-1").update(details={"scheduler_message": message})
+    page = source(client, address(cluster, "pods/default/waiting-1/"))
+    assert "Scheduling is blocked" in page
+    assert ("KubeSched finds a node" in page) == compared
+
+
 def stored_changes(cluster: Cluster, *changes: ClusterChange) -> None:
     """Append a block of changes to the history."""
     times = [datetime.fromtimestamp(change.time, UTC) for change in (changes[0], changes[-1])]
