@@ -240,11 +240,12 @@ class Simulation:
             if state.to_activate:
                 self.activated[pod.key] = state.to_activate
         else:
+            alone = not self._waiting
             if trace.result == "scheduled":
-                if self._waiting:  # the pods that it releases are bound before it
+                if not alone:  # the pods that it releases are bound before it
                     yield from self._decided()
                 self.scheduler.binding_cycle(framework, state, pod, trace)
-            self._settle(pod, trace)
+            self._settle(pod, trace, logged=alone)
             yield trace
         if self._waiting:
             yield from self._decided()
@@ -338,11 +339,11 @@ class Simulation:
             yield from self._decided()
         self.timing_out = False
 
-    def _settle(self, pod: PodInfo, trace: CycleTrace) -> None:
+    def _settle(self, pod: PodInfo, trace: CycleTrace, logged: bool = False) -> None:
         nominator = self.cluster.nominator
         if trace.result == "scheduled":
             self.placed += 1
-            self._start(pod)
+            self._start(pod, logged)
             return
         if trace.postfilter is None:
             ends = (
@@ -374,9 +375,11 @@ class Simulation:
             pod.nominated_node = ""
             nominator.forget(pod)
 
-    def _start(self, pod: PodInfo) -> None:
+    def _start(self, pod: PodInfo, logged: bool = False) -> None:
+        """Set the start time. `logged`: nothing has read which nodes changed since the pod was added to its node."""
         pod.start_time = START_TIME_BASE + self.placed
-        self.cluster.nodes.started(pod)
+        if not logged:
+            self.cluster.nodes.started(pod)
 
     def _clear_nomination(self, key: str) -> None:
         pod = next((pod for pod in self.pending if pod.key == key), None)

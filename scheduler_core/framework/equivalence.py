@@ -111,7 +111,7 @@ class UsageColumns:
         if self._position == log.position:
             return
         size, since, self._position = len(self._nodes), self._position, log.position
-        if since < 0 or log.position - since > _FEW_CHANGED + size // 4:  # changes, not rows
+        if since < 0 or log.position - since > _FEW_CHANGED // 2 + size // 8:  # changes, not rows
             self._recurs = False
             self._forget_scores()
             before, self.codes = self.codes, self._compute_codes(state, pod, slice(None), size)
