@@ -488,12 +488,14 @@ def crumbs(*steps: Any) -> SafeString:
 
 
 def _link_to(step: Any) -> tuple[str, str]:
-    """Return the address and name of a section, a scenario, a run or, for a cycle, its pod."""
+    """Return the address and name of a section, a scenario, a run, a written lesson or, for a cycle, its pod."""
     if isinstance(step, str):
         return reverse(step), SECTIONS[step]
     if step._meta.model_name == "cycle":
         pod = reverse("pod", args=[step.run_id, step.namespace, step.name])
         return f"{pod}?cycle={step.number}", f"{step.namespace}/{step.name}"
+    if step._meta.model_name == "writtenlesson":
+        return reverse("written-edit", args=[step.pk]), step.name
     return reverse(step._meta.model_name, args=[step.pk]), getattr(step, "title", "") or step.name
 
 
