@@ -238,10 +238,10 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         self, pod: PodInfo, rows: npt.NDArray[np.intp]
     ) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
         """Return the rejections when no pod on any node can be evicted."""
-        if self.cluster.release.no_victims_message_reworded:
+        if self.in_tree and self.cluster.release.no_victims_message_reworded:
             return [(victims.NO_VICTIMS, rows)] if len(rows) else []
         names = self.cluster.nodes.names
-        return [(victims.no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
+        return [(victims.old_no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
 
     # ---- explanations
 

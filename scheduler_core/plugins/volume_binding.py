@@ -552,9 +552,7 @@ class VolumeBinding(
         """Return the tree of `explain_reserve`."""
         return self.explain_reserve(state, view)
 
-    @classmethod
-    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
-        return claim_obstacle(context, status)
+    pod_obstacle = staticmethod(claim_obstacle)
 
     @classmethod
     def obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:

@@ -16,7 +16,6 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cluster.volume_users import disk_key
 from scheduler_core.framework import causes, events, signers
 from scheduler_core.framework import interface as fwk
-from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.volumes import (
     claim_missing,
@@ -216,9 +215,7 @@ class VolumeRestrictions(fwk.PreFilterPlugin, fwk.FilterPlugin):
         text = next((part.label for part in parts if part.value), "its claims exist")
         return some(parts).with_text(f"The pod as a whole: {text}")
 
-    @classmethod
-    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
-        return claim_obstacle(context, status)
+    pod_obstacle = staticmethod(claim_obstacle)
 
     @staticmethod
     def rejection_detail(context: RejectionContext, row: int, status: fwk.Status) -> str:

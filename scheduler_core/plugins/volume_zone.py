@@ -159,9 +159,7 @@ class VolumeZone(fwk.PreFilterPlugin, fwk.FilterPlugin):
         text = next((part.label for part in parts if part.value), "nothing is wrong with its claims")
         return some(parts).with_text(f"The pod as a whole: {text}")
 
-    @classmethod
-    def pod_obstacle(cls, context: RejectionContext | None, status: fwk.Status) -> Obstacle:
-        return claim_obstacle(context, status)
+    pod_obstacle = staticmethod(claim_obstacle)
 
     @classmethod
     def obstacles(

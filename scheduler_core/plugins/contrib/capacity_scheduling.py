@@ -27,13 +27,7 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework.causes import Obstacle
 from scheduler_core.framework.rejection_context import RejectionContext
 from scheduler_core.plugins.default_preemption import DefaultPreemption
-from scheduler_core.preemption.victims import (
-    OLD_NO_VICTIMS,
-    Budgets,
-    Candidate,
-    Fits,
-    by_importance,
-)
+from scheduler_core.preemption.victims import Budgets, Candidate, Fits, by_importance, old_no_victims
 from scheduler_core.provenance.context import BYTES, MILLI, View
 from scheduler_core.provenance.tree import Tree, constant, less, some, total
 
@@ -364,16 +358,6 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
     def may_evict(self, pod: PodInfo) -> bool:
         return bool(self.cluster.pods)
 
-    def _without_victims(
-        self, pod: PodInfo, rows: npt.NDArray[np.intp]
-    ) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
-        names = self.cluster.nodes.names
-        return [(self._no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
-
-    @staticmethod
-    def _no_victims(pod: PodInfo, node: str) -> fwk.Status:
-        return fwk.unresolvable(OLD_NO_VICTIMS.format(node=node, pod=pod.name))
-
     def select_victims(
         self, state: fwk.CycleState, pod: PodInfo, row: int, budgets: Budgets, fits: Fits
     ) -> Candidate | fwk.Status:
@@ -384,7 +368,7 @@ class CapacityScheduling(DefaultPreemption, fwk.PreFilterPlugin, fwk.ReservePlug
         with_quota = own in snapshot.quotas
         potential = by_importance(self._potential_victims(pod, row, needs, snapshot))
         if not potential:
-            return self._no_victims(pod, node)
+            return old_no_victims(pod, node)
         gone = {victim.key: victim for victim in potential}
         history = [(victim, -1) for victim in potential]
         status = fits(fwk.NodePodsChange(row, removed=potential, history=history))

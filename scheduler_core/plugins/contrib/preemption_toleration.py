@@ -5,15 +5,12 @@ Source: sigs.k8s.io/scheduler-plugins, pkg/preemptiontoleration.
 
 import re
 
-import numpy as np
-import numpy.typing as npt
-
 from scheduler_core.api.objects import INT32_MAX, INT64_MAX, PriorityClass, timestamp
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.preemption import victims
-from scheduler_core.preemption.victims import OLD_NO_VICTIMS, Budgets, Candidate, Fits
+from scheduler_core.preemption.victims import Budgets, Candidate, Fits
 
 PREFIX = "preemption-toleration.scheduling.x-k8s.io/"
 MINIMUM = f"{PREFIX}minimum-preemptable-priority"
@@ -51,18 +48,8 @@ class PreemptionToleration(DefaultPreemption):
             if found is None or not tolerates(other, found, pod, now):
                 evictable.append(other)
         if not evictable:
-            return self._no_victims(pod, node)
+            return victims.old_no_victims(pod, node)
         return victims.select_victims(pod, node, row, evictable, budgets, fits)
-
-    @staticmethod
-    def _no_victims(pod: PodInfo, node: str) -> fwk.Status:
-        return fwk.unresolvable(OLD_NO_VICTIMS.format(node=node, pod=pod.name))
-
-    def _without_victims(
-        self, pod: PodInfo, rows: npt.NDArray[np.intp]
-    ) -> list[tuple[fwk.Status, npt.NDArray[np.intp]]]:
-        names = self.cluster.nodes.names
-        return [(self._no_victims(pod, names[row]), np.array([row], np.intp)) for row in rows.tolist()]
 
 
 def tolerates(victim: PodInfo, its_class: PriorityClass, preemptor: PodInfo, now: float) -> bool:
