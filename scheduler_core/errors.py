@@ -22,6 +22,12 @@ class InputError(ValueError):
         return ": ".join(part for part in (self.where, self.field, self.problem) if part)
 
 
+def refuse(wrong: bool, path: str, problem: str) -> None:
+    """Raise InputError for a field of a document if it is wrong."""
+    if wrong:
+        raise InputError("", path, problem)
+
+
 @contextmanager
 def damaged(what: str) -> Iterator[None]:
     """Raise InputError that `what` is damaged for any error of reading inside: the bytes are not what was written."""

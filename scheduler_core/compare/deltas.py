@@ -34,9 +34,6 @@ class Delta(NamedTuple):
     expect: str = ""
     link: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        return self._asdict()
-
 
 def deltas_of(a: Inputs, b: Inputs) -> list[Delta]:
     """Return the differences, each of which can be applied to `a` separately."""

@@ -45,7 +45,7 @@ class RootCause:
         sides: dict[str, Any] = {}
         for name, outcome, t in zip(("a", "b"), (self.a, self.b), self.settled, strict=True):
             sides[name] = dict(zip(("result", "node"), outcome, strict=True)) | ({} if t is None else {"t": t})
-        causes = None if self.units is None else [unit.as_dict() for unit in self.units]
+        causes = None if self.units is None else [unit._asdict() for unit in self.units]
         return sides | {"causes": causes, "minimal": self.minimal, "runs": self.runs, "note": self.note}
 
 

@@ -123,7 +123,7 @@ class UpgradeStep:
         return sorted(found.values(), key=lambda group: (group.cause is None, -group.decisions, -group.messages))
 
     def as_dict(self) -> dict[str, Any]:
-        units = [unit.as_dict() | {"pods": 0, WORDS: 0} for unit in self.units]
+        units = [unit._asdict() | {"pods": 0, WORDS: 0} for unit in self.units]
         for one in self.changed:
             for number in one.cause or ():
                 units[number]["pods" if one.change in DECISIONS else WORDS] += 1

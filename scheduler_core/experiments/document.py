@@ -13,9 +13,9 @@ import msgspec
 
 from scheduler_core.config.loader import load
 from scheduler_core.config.unknown_plugins import Unknown, UnknownPlugins
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, refuse
 from scheduler_core.experiments.cell import Cell
-from scheduler_core.experiments.parameters import Section, refuse, seconds_of
+from scheduler_core.experiments.parameters import Section, seconds_of
 from scheduler_core.forks.mutations import read_changes
 from scheduler_core.releases import NEWEST, get_release
 from scheduler_core.virtual_time.scenario import Duration, Meta, StrictStruct

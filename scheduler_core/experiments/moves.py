@@ -19,9 +19,9 @@ from scheduler_core.experiments.parameters import MAX_TARGETS, MovesParameters
 from scheduler_core.experiments.question import ExperimentQuestion, not_answered
 from scheduler_core.experiments.scenario_input import ScenarioInput
 from scheduler_core.explain.summary import reason_text
-from scheduler_core.plugins.contrib.coscheduling import Coscheduling
 from scheduler_core.plugins.volumes import BIND_COMPLETED, claim_name
 from scheduler_core.simulation import Simulation
+from scheduler_core.suggestions.group_waits import group_of
 
 NODES_LISTED = 24
 """Nodes whose pods are in a result."""
@@ -133,11 +133,6 @@ def _prepared(
     for _ in simulation.run():
         check()
     return simulation, targets, pending
-
-
-def group_of(pod: PodInfo) -> str:
-    """Return the pod group of a pod as namespace/name, also that of the coscheduling plugin; "" for none."""
-    return pod.group or Coscheduling.group_of(pod)
 
 
 # ---- which pods may move

@@ -7,7 +7,7 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.api.duration import seconds
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, refuse
 from scheduler_core.metrics.catalog import PENDING_BY, metric_of
 from scheduler_core.metrics.pareto import Direction
 from scheduler_core.plugins import PLUGINS
@@ -38,12 +38,6 @@ PendingPods = Literal["first", "ignore"]
 
 
 Measure = Literal["compaction", "replicas", "requests"]
-
-
-def refuse(wrong: bool, path: str, problem: str) -> None:
-    """Raise InputError for a field of the document if it is wrong."""
-    if wrong:
-        raise InputError("", path, problem)
 
 
 def refuse_outside(path: str, value: float, least: float, most: float) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from scheduler_core.cluster.formatting import listing
 from scheduler_core.config.document import load_document
+from scheduler_core.errors import refuse
 from scheduler_core.experiments.buy import Buy
 from scheduler_core.experiments.capacity import Capacity
 from scheduler_core.experiments.compare import Compare
@@ -17,7 +18,6 @@ from scheduler_core.experiments.loss import Loss
 from scheduler_core.experiments.moves import Moves
 from scheduler_core.experiments.noise import Noise
 from scheduler_core.experiments.packing import PackingQuestion
-from scheduler_core.experiments.parameters import refuse
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.tune import Tune
 

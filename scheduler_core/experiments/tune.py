@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scheduler_core.cluster.formatting import amount, listing
+from scheduler_core.errors import refuse
 from scheduler_core.experiments.cell import Cell, Check, Done, Result
 from scheduler_core.experiments.compare import Metrics, metrics_of
 from scheduler_core.experiments.document import MAX_CELLS, Experiment, ExperimentSpec, cells_of
-from scheduler_core.experiments.parameters import TuneAim, TuneParameters, refuse
+from scheduler_core.experiments.parameters import TuneAim, TuneParameters
 from scheduler_core.experiments.question import ExperimentQuestion
 from scheduler_core.experiments.run_cell import result_of, run_of
 from scheduler_core.experiments.scenario_input import ScenarioInput

@@ -11,7 +11,7 @@ import msgspec
 
 from scheduler_core.api.duration import seconds
 from scheduler_core.config.document import load_document, located
-from scheduler_core.errors import InputError
+from scheduler_core.errors import InputError, refuse
 from scheduler_core.releases.remarks import default_release
 from scheduler_core.snapshot.files import each_object, is_list, kubelet_version
 
@@ -214,18 +214,13 @@ def export(scenario: Scenario) -> dict[str, Any]:
 # ---- checks
 
 
-def _refuse(wrong: bool, path: str, problem: str) -> None:
-    if wrong:
-        raise InputError("", path, problem)
-
-
 def _check(scenario: Scenario) -> None:
     spec = scenario.spec
     _duration(spec.until, "spec.until")
     _duration(spec.binding.seconds, "spec.binding.seconds")
     for i, failure in enumerate(spec.binding.failures):
         problem = "needs pod (namespace/name) and times of 1 or more"
-        _refuse("/" not in failure.pod or failure.times < 1, f"spec.binding.failures[{i}]", problem)
+        refuse("/" not in failure.pod or failure.times < 1, f"spec.binding.failures[{i}]", problem)
     for _ in spec.each_object():
         pass
     for i, entry in enumerate(spec.timeline):
@@ -233,41 +228,41 @@ def _check(scenario: Scenario) -> None:
         _duration(entry.at, f"{path}.at")
         given = [name for name in OPERATIONS if getattr(entry, name) is not None]
         problem = f"must have exactly one of {', '.join(OPERATIONS)}; got {', '.join(given) or 'none'}"
-        _refuse(len(given) != 1, path, problem)
+        refuse(len(given) != 1, path, problem)
         for name, made in (("create", entry.create), ("update", entry.update)):
             problem = "must be one object: write an entry for each item of the List"
-            _refuse(made is not None and is_list(made), f"{path}.{name}.kind", problem)
-        _refuse(entry.taint is not None and not entry.taint.effect, f"{path}.taint.effect", "is missing")
+            refuse(made is not None and is_list(made), f"{path}.{name}.kind", problem)
+        refuse(entry.taint is not None and not entry.taint.effect, f"{path}.taint.effect", "is missing")
     for i, arrivals in enumerate(spec.arrivals):
         for field in ("every", "mean", "start", "end"):
             _duration(getattr(arrivals, field), f"spec.arrivals[{i}].{field}")
     names: set[str] = set()
     for i, arrivals in enumerate(spec.arrivals):
-        _refuse(arrivals.name in names, f"spec.arrivals[{i}].name", "occurs twice")
+        refuse(arrivals.name in names, f"spec.arrivals[{i}].name", "occurs twice")
         names.add(arrivals.name)
         _check_arrivals(arrivals, f"spec.arrivals[{i}]", scenario)
 
 
 def _check_arrivals(arrivals: Arrivals, path: str, scenario: Scenario) -> None:
-    _refuse((arrivals.every is None) == (arrivals.mean is None), path, "must have exactly one of every, mean")
+    refuse((arrivals.every is None) == (arrivals.mean is None), path, "must have exactly one of every, mean")
     name = re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", arrivals.name)
-    _refuse(name is None, f"{path}.name", "must consist of lower case letters, digits and -, like pod names")
+    refuse(name is None, f"{path}.name", "must consist of lower case letters, digits and -, like pod names")
     kind = "every" if arrivals.every is not None else "mean"
     period = seconds(getattr(arrivals, kind))
-    _refuse(period <= 0, f"{path}.{kind}", "must be more than 0")
-    _refuse(arrivals.count is not None and arrivals.count < 1, f"{path}.count", "must be 1 or more")
+    refuse(period <= 0, f"{path}.{kind}", "must be more than 0")
+    refuse(arrivals.count is not None and arrivals.count < 1, f"{path}.count", "must be 1 or more")
     end = seconds(arrivals.end) if arrivals.end is not None else scenario.until()
     too_many = arrivals.count is None and (end - seconds(arrivals.start)) / period > MAX_ARRIVALS
-    _refuse(too_many, path, f"would be more than {MAX_ARRIVALS} pods")
-    _refuse(arrivals.template.get("kind", "Pod") != "Pod", f"{path}.template.kind", "must be Pod")
+    refuse(too_many, path, f"would be more than {MAX_ARRIVALS} pods")
+    refuse(arrivals.template.get("kind", "Pod") != "Pod", f"{path}.template.kind", "must be Pod")
     metadata = arrivals.template.get("metadata") or {}
-    _refuse(not isinstance(metadata, dict), f"{path}.template.metadata", "must be a mapping")
+    refuse(not isinstance(metadata, dict), f"{path}.template.metadata", "must be a mapping")
     duration = arrivals.duration
     if isinstance(duration, RandomDuration):
         for field in ("min", "max", "mean"):
             _duration(getattr(duration, field), f"{path}.duration.{field}")
         ranged = duration.min is not None and duration.max is not None
-        _refuse(ranged == (duration.mean is not None), f"{path}.duration", "must have either min and max, or mean")
+        refuse(ranged == (duration.mean is not None), f"{path}.duration", "must have either min and max, or mean")
     else:
         _duration(duration, f"{path}.duration")
 

@@ -17,7 +17,7 @@ from scheduler_core.cluster.formatting import count
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.controllers.pod_template import KINDS
 from scheduler_core.errors import InputError
-from scheduler_core.experiments.moves import group_of
+from scheduler_core.suggestions.group_waits import group_of
 
 SHOWN = 200  # options of a list
 SUGGESTED = 500
