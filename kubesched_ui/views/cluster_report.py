@@ -4,7 +4,7 @@ from typing import Any
 
 from kubesched_ui.clusters import queries
 from kubesched_ui.clusters.models import Cluster
-from kubesched_ui.presenters.charts import Figure
+from kubesched_ui.presenters.charts import Figure, axes_figure, bar_trace
 from kubesched_ui.views import cluster_context
 from scheduler_core.cluster.formatting import agree, count
 from scheduler_core.shadow import judgement
@@ -153,25 +153,12 @@ def chart(cluster: Cluster, key: str) -> Figure | None:
     times = [line.hour.isoformat() for line in hours]
     per_hour = [line.outcomes if key == BINDINGS else line.messages for line in hours]
     names = [name for name in LOOKS if any(name in counts for counts in per_hour)]
-    data = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": times,
-            "y": [counts.get(name, 0) for counts in per_hour],
-            "marker": {"color": LOOKS[name][0], "pattern": {"shape": LOOKS[name][1]}},
-            "hovertemplate": "%{x|%d %b %H:%M}: %{y}",
-        }
-        for name in names
-    ]
-    axis = {"fixedrange": True, "automargin": True}
-    layout: Figure = {
-        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
-        "barmode": "stack",
-        "dragmode": False,
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": axis | {"type": "date"},
-        "yaxis": axis | {"title": {"text": key}, "rangemode": "tozero"},
-    }
-    return {"data": data, "layout": layout}
+    data = []
+    for name in names:
+        color, shape = LOOKS[name]
+        trace = bar_trace(0, name, times, [counts.get(name, 0) for counts in per_hour], "%{x|%d %b %H:%M}: %{y}")
+        data.append(trace | {"marker": {"color": color, "pattern": {"shape": shape}}})
+    figure = axes_figure(data, "", key)
+    figure["layout"] |= {"barmode": "stack", "showlegend": True}
+    figure["layout"]["xaxis"]["type"] = "date"
+    return figure
