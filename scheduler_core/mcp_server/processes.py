@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -34,29 +34,38 @@ async def run_command(command: Sequence[str], seconds: float, given: bytes = b""
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
     )
-    try:
-        async with asyncio.timeout(seconds):
-            output, remarks, _ = await asyncio.gather(
-                _read(process.stdout), _read(process.stderr), _write(process.stdin, given)
-            )
-            code = await process.wait()
-    except TimeoutError:
-        raise InputError("", "", f"takes more than {seconds:g} s; ask for one pod, or with a smaller file") from None
-    finally:
+
+    def kill() -> None:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+
+    # Process.wait() waits until both streams are read to their end, also those of a killed process.
+    whole = asyncio.gather(
+        _read(process.stdout, kill), _read(process.stderr, kill), _write(process.stdin, given), process.wait()
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            output, remarks, _, code = await asyncio.shield(whole)
+    except TimeoutError:
+        raise InputError("", "", f"takes more than {seconds:g} s; ask for one pod, or with a smaller file") from None
+    finally:
+        kill()
+        await whole
+    if max(len(output), len(remarks)) > MOST_BYTES:
+        raise InputError("", "", f"prints more than {MOST_BYTES // 10**6} MB; ask for one pod")
     return CommandOutput(code, output.decode("utf-8", "replace"), remarks.decode("utf-8", "replace"))
 
 
-async def _read(stream: asyncio.StreamReader | None) -> bytes:
+async def _read(stream: asyncio.StreamReader | None, kill: Callable[[], None]) -> bytes:
+    """Return the output up to one chunk after MOST_BYTES. A further chunk kills the process and is not kept."""
     assert stream is not None
     found = bytearray()
     while chunk := await stream.read(_CHUNK):
-        found += chunk
-        if len(found) > MOST_BYTES:
-            raise InputError("", "", f"prints more than {MOST_BYTES // 10**6} MB; ask for one pod")
+        if len(found) <= MOST_BYTES:
+            found += chunk
+        else:
+            kill()
     return bytes(found)
 
 

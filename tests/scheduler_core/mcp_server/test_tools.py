@@ -64,10 +64,13 @@ def test_a_cancelled_call_ends_its_process(tmp_path: Path) -> None:
     assert not Path(f"/proc/{ended.read_text()}").exists()
 
 
-def test_too_much_output_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("length", [1_000, 10_000_000])  # less and more than a StreamReader holds
+def test_too_much_output_is_refused(monkeypatch: pytest.MonkeyPatch, stream: str, length: int) -> None:
     monkeypatch.setattr(processes, "MOST_BYTES", 1_000)
+    code = f"import sys\nwhile True: sys.{stream}.write('x' * {length})"
     with pytest.raises(InputError, match="prints more than"):
-        asyncio.run(run_command([sys.executable, "-c", "while True: print('x' * 1000)"], 60))
+        asyncio.run(run_command([sys.executable, "-c", code], 60))
 
 
 def test_tools_of_a_cluster_need_permission(tmp_path: Path) -> None:
