@@ -6,7 +6,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing import Pipe, Process, parent_process
 from multiprocessing.connection import Connection, wait
@@ -85,10 +85,11 @@ class _Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.terminate()
-        for process in self._processes.values():
-            process.join()
+        with _interrupted_later():
+            for process in self._processes.values():
+                process.terminate()
+            for process in self._processes.values():
+                process.join()
 
     def compute(self, cells: Sequence[Cell]) -> Iterator[tuple[Done, float]]:
         """Yield the results of cells in this order, each with the seconds that it took. Raises InputError if a process
@@ -121,16 +122,23 @@ class _Workers:
             yield result
 
     def _start(self) -> None:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it: Ctrl-C is for this one
-        try:
+        with _interrupted_later():  # the processes inherit this: Ctrl-C is for the parent
             for _ in range(self._number):
                 connection, other_end = Pipe()
                 process = Process(target=_compute_for_parent, args=(other_end, *self._work), daemon=True)
                 process.start()
                 self._processes[connection] = process
                 other_end.close()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Postpone Ctrl-C until the end of a block, so that no process is forgotten."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _received(connection: Connection, cell: Cell) -> tuple[Done, float] | Exception:

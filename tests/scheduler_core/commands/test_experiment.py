@@ -207,6 +207,7 @@ def interrupt_at_every_point(file: str) -> None:
         sys.settrace(trace)
         code = main(["experiment", file, "--workers", "2"])
         sys.settrace(None)
+        assert not active_children(), point
         if code == 0:
             return
         assert code == 130
