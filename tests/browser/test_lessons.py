@@ -349,11 +349,12 @@ def test_no_moving_part_lies_over_a_text(page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_learner_finishes_the_first_part(page: Page) -> None:
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_learner_finishes_the_first_part(page: Page, width: int) -> None:
     """Each question is answered right, in the order of the course; the course counts each lesson, then the part."""
     lessons = catalog.lessons()[0]
     part = catalog.chapters(lessons)[0]
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size({"width": width, "height": 844})
     page.goto("/learn/")
     page.locator("[data-continue]").click()
     for lesson in part.lessons:
@@ -367,7 +368,7 @@ def test_a_learner_finishes_the_first_part(page: Page) -> None:
                     look_through(page.locator("moving-picture"))
                 ink = page.locator(".lesson-way .primary").evaluate("(one) => getComputedStyle(one).color")
                 expect(page.locator(".lesson-steps [aria-current]")).to_have_css("color", ink)
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, (lesson.name, step)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (lesson.name, step)
             page.locator(".lesson-way [rel=next]").click()
     page.goto("/learn/")
     expect(page.locator("[data-progress]")).to_have_text(
