@@ -39,6 +39,7 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.score_columns import ClassScores, Score
+from scheduler_core.framework.tie_break import place_of
 
 MIN_FEASIBLE_NODES = 100  # upstream always looks for at least this number
 MIN_FEASIBLE_PERCENTAGE = 5
@@ -375,22 +376,35 @@ class Scheduler:
 
     def select_host(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Choose the node with the highest total score. The seed or the name decides among several."""
-        rows: Rows | None = trace.feasible
         if not trace.made_scores:
-            best = trace.feasible_rows()
-            if len(best) > 1 and not framework.score and self.cluster.release.stops_at_first_feasible:
-                best = best[:1]
-        else:
-            ranking = state.ranking  # numbers over the feasible nodes in the order of the total scores
-            total = trace.total() if ranking is None else ranking
-            first = total.argmax()
-            best = (total == total[first]).nonzero()[0]
-            if rows is not None:
-                best = rows[best]
-            if ranking is not None:
-                trace.rank(ranking, state.ranking_offset, best, first)
-                self._ranked = trace
-        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
+            only_first = not framework.score and self.cluster.release.stops_at_first_feasible
+            self.select_of_equals(framework, trace, 1 if only_first else None)
+            return
+        ranking = state.ranking  # numbers over the feasible nodes in the order of the total scores
+        total = trace.total() if ranking is None else ranking
+        first = int(total.argmax())
+        tied = total == total[first]
+        ties = int(np.count_nonzero(tied))
+        rows: Rows | None = trace.feasible
+
+        def ranks() -> npt.NDArray[np.intp]:
+            places: Rows = tied.nonzero()[0]
+            return self.cluster.nodes.name_rank()[places if rows is None else rows[places]]
+
+        index = framework.picker.pick_index(ties, ranks)
+        place = place_of(tied, index) if index else first
+        if ranking is not None:
+            other = first if index or ties == 1 else first + 1 + int(tied[first + 1 :].argmax())
+            trace.rank(ranking, state.ranking_offset, first, ties, other)
+            self._ranked = trace
+        trace.selected_row = place if rows is None else int(rows[place])
+        trace.node = self.cluster.nodes.names[trace.selected_row]
+
+    def select_of_equals(self, framework: Framework, trace: CycleTrace, size: int | None = None) -> None:
+        """Choose one of the first `size` feasible nodes; None: of all."""
+        equals = trace.feasible_rows()[:size]
+        index = framework.picker.pick_index(len(equals), lambda: self.cluster.nodes.name_rank()[equals])
+        trace.selected_row = int(equals[index])
         trace.node = self.cluster.nodes.names[trace.selected_row]
 
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:

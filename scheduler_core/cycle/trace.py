@@ -258,8 +258,8 @@ class CycleTrace(msgspec.Struct, eq=False):
     _merged: fwk.Verdict | None = None
     _statuses: list[tuple[fwk.Status, Rows]] | None = None
     _total: fwk.Int64 | None = None
-    _ranking: tuple[fwk.Int64, int, np.intp] | None = None
-    _tied: tuple[np.int64, int, Rows] | None = None
+    _ranking: tuple[fwk.Int64, int, int] | None = None
+    _tied: tuple[int, int, int] | None = None
     _selection: Selection | bool | None = False  # False: not computed
 
     # ---- values computed from the columns
@@ -541,15 +541,16 @@ class CycleTrace(msgspec.Struct, eq=False):
             self._total = np.zeros(len(self.feasible_rows()), np.int64) if result is None else result
         return self._total
 
-    def rank(self, ranking: fwk.Int64, offset: int, best: Rows, place: np.intp) -> None:
-        """Keep what `selection` is made of: `ranking` and `ranking_offset` of CycleState, the rows with the highest
-        score, and the index of the first of them in `ranking`.
+    def rank(self, ranking: fwk.Int64, offset: int, place: int, ties: int, other: int) -> None:
+        """Keep what `selection` is made of: `ranking` and `ranking_offset` of CycleState, the index of the first node
+        with the highest score in `ranking`, the number of nodes with that score, and the index of the first of them
+        that was not selected.
 
         Only a single best node is compared with the others. Then the next cycle calls `unrank`, because it changes
         `ranking`.
         """
-        if len(best) > 1:
-            self._tied = ranking[place], offset, best
+        if ties > 1:
+            self._tied = int(ranking[place]) + offset, ties, other
         else:
             self._ranking = ranking, offset, place
 
@@ -575,12 +576,11 @@ class CycleTrace(msgspec.Struct, eq=False):
         if row < 0 or not self.made_scores or (self.nodes if rows is None else len(rows)) < 2:
             return None
         if self._tied is not None:
-            top, offset, best = self._tied
-            other = int(best[0])
-            return Selection(int(top) + offset, len(best), other if other != row else int(best[1]), 0)
+            score, ties, other = self._tied
+            return Selection(score, ties, other if rows is None else int(rows[other]), 0)
         if self._ranking is not None:
-            total, offset, first = self._ranking
-            place, ties = int(first), 1
+            total, offset, place = self._ranking
+            ties = 1
         else:
             place = row if rows is None else int(rows.searchsorted(row))
             if rows is not None and (place == len(rows) or rows[place] != row):

@@ -6,6 +6,21 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+_FEW = 1024  # values among which `nonzero` is faster than halving
+
+
+def place_of(tied: npt.NDArray[np.bool_], number: int) -> int:
+    """Return the place of the true value that so many others precede. Of many, `nonzero` takes ten times as long."""
+    begin, end = 0, len(tied)
+    while end - begin > _FEW:
+        middle = (begin + end) // 2
+        before = int(np.count_nonzero(tied[begin:middle]))
+        if number < before:
+            end = middle
+        else:
+            begin, number = middle, number - before
+    return begin + int(tied[begin:end].nonzero()[0][number])
+
 
 class Picker:
     """Picks among equally good nodes: by seed (`seed` an int) or the first by name (`seed` None).
@@ -39,11 +54,11 @@ class Picker:
             return names[0]
         return min(names) if self._seed is None else names[self._below(len(names))]
 
-    def pick_row(self, rows: npt.NDArray[np.intp], rank: Callable[[], npt.NDArray[np.intp]]) -> int:
-        """Return one of the rows. `rank`: returns the rank of each node by name."""
-        if self._seed is None:
-            return int(rows[np.argmin(rank()[rows])])
-        return int(rows[self._below(len(rows))]) if len(rows) > 1 else int(rows[0])
+    def pick_index(self, size: int, ranks: Callable[[], npt.NDArray[np.intp]]) -> int:
+        """Return the index of one of so many equals. `ranks`: returns the rank of each by name."""
+        if size == 1:
+            return 0
+        return int(ranks().argmin()) if self._seed is None else self._below(size)
 
     def offset(self, size: int) -> int:
         """Return a start offset in a ring of `size`."""

@@ -100,9 +100,7 @@ class GenericScheduler(Scheduler):
         if trace.scores:
             super().select_host(framework, state, trace)
             return
-        best = trace.feasible_rows()
-        trace.selected_row = framework.picker.pick_row(best, self.cluster.nodes.name_rank)
-        trace.node = self.cluster.nodes.names[trace.selected_row]
+        self.select_of_equals(framework, trace)
 
 
 def merged_errors(trace: CycleTrace) -> str:

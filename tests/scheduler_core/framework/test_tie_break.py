@@ -2,7 +2,10 @@
 
 from collections import Counter
 
-from scheduler_core.framework.tie_break import Picker
+import numpy as np
+import pytest
+
+from scheduler_core.framework.tie_break import Picker, place_of
 from scheduler_core.simulation import Simulation
 from tests.scheduler_core.build import node, pod
 
@@ -29,6 +32,14 @@ def test_a_seed_is_reproducible_and_selects_every_name() -> None:
 def test_offsets_stay_in_the_ring() -> None:
     picker = Picker(3)
     assert {picker.offset(3) for _ in range(100)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("size", [1, 1024, 1025, 5000])
+def test_a_place_has_so_many_true_values_before_it(size: int) -> None:
+    tied = np.random.default_rng(size).random(size) < 0.3
+    tied[-1] = True
+    places = tied.nonzero()[0].tolist()
+    assert [place_of(tied, number) for number in range(len(places))] == places
 
 
 def nodes_of(seed: int, **options: str) -> list[str]:
