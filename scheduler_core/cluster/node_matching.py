@@ -78,24 +78,24 @@ def untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16],
 
     uint16 over nodes: 0 for none, k for the k-th of the returned taints.
     """
+    return nodes.memo(("untolerated", pod.tolerations), lambda: _untolerated(nodes, pod))
 
-    def make() -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:
-        ids, examples = nodes.taint_sets()
-        found: dict[tuple[str, str], int] = {}
-        taints: list[Taint] = []
-        codes = np.zeros(len(examples), np.uint16)
-        for i, node in enumerate(examples):
-            taint = selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, selectors.NO_SCHEDULE)
-            if taint is None:
-                continue
-            key = (taint.key, taint.value)
-            if key not in found:
-                taints.append(taint)
-                found[key] = len(taints)
-            codes[i] = found[key]
-        return (codes[ids] if len(ids) else np.zeros(0, np.uint16)), tuple(taints)
 
-    return nodes.memo(("untolerated", pod.tolerations), make)
+def _untolerated(nodes: NodeTable, pod: PodInfo) -> tuple[npt.NDArray[np.uint16], tuple[Taint, ...]]:
+    ids, examples = nodes.taint_sets()
+    found: dict[tuple[str, str], int] = {}
+    taints: list[Taint] = []
+    codes = np.zeros(len(examples), np.uint16)
+    for i, node in enumerate(examples):
+        taint = selectors.first_untolerated(node.spec.taints, pod.pod.spec.tolerations, selectors.NO_SCHEDULE)
+        if taint is None:
+            continue
+        key = (taint.key, taint.value)
+        if key not in found:
+            taints.append(taint)
+            found[key] = len(taints)
+        codes[i] = found[key]
+    return (codes[ids] if len(ids) else np.zeros(0, np.uint16)), tuple(taints)
 
 
 def unpreferred_taints(nodes: NodeTable, pod: PodInfo) -> Int64:

@@ -386,12 +386,10 @@ class Scheduler:
         tied = total == total[first]
         ties = int(np.count_nonzero(tied))
         rows: Rows | None = trace.feasible
-
-        def ranks() -> npt.NDArray[np.intp]:
-            places: Rows = tied.nonzero()[0]
-            return self.cluster.nodes.name_rank()[places if rows is None else rows[places]]
-
-        index = framework.picker.pick_index(ties, ranks)
+        # A nested function with annotations would evaluate them in every cycle.
+        index = framework.picker.pick_index(
+            ties, lambda: self.cluster.nodes.name_rank()[tied.nonzero()[0] if rows is None else rows[tied]]
+        )
         place = place_of(tied, index) if index else first
         if ranking is not None:
             other = first if index or ties == 1 else first + 1 + int(tied[first + 1 :].argmax())
