@@ -18,15 +18,18 @@ _NO_INTS, _NO_FLOATS = np.zeros(0, np.int64), np.zeros(0, np.float64)
 _TYPE_OF_SIZE = {np.dtype(kind).itemsize: kind for kind in _TYPES}
 
 
-def pack(schema: Schema, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Pack the rows column by column into plain data."""
-    if not rows:
+def pack(schema: Schema, rows: Sequence[tuple[Any, ...]], before: Sequence[Sequence[Any]] | None = None) -> list[Any]:
+    """Pack the rows column by column into plain data. `before`: columns of earlier rows."""
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True)
+    if before and before[0]:
+        columns = [(*one, *more) for one, more in zip(before, columns, strict=True)] if rows else before
+    elif not rows:
         return []
-    return [_PACK[kind](column) for kind, column in zip(schema.values(), zip(*rows, strict=True), strict=True)]
+    return [_PACK[kind](column) for kind, column in zip(schema.values(), columns, strict=True)]
 
 
-def _pack_ints(column: Iterable[int]) -> tuple[int, bytes]:
-    numbers = np.array(column, np.int64)
+def _pack_ints(column: Sequence[int]) -> tuple[int, bytes]:
+    numbers = np.fromiter(column, np.int64, len(column))
     lowest, highest = int(numbers.min()), int(numbers.max())
     kind = next(kind for kind in _TYPES if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max)
     return np.dtype(kind).itemsize, numbers.astype(kind).tobytes()
@@ -36,17 +39,20 @@ def _pack_floats(column: Iterable[float]) -> bytes:
     return np.array(column, np.float64).tobytes()
 
 
-def _pack_texts(column: Iterable[str]) -> tuple[list[str], tuple[int, bytes]]:
-    index: dict[str, int] = {}
-    ids = [index.setdefault(text, len(index)) for text in column]
-    return list(index), _pack_ints(ids)
+def _pack_texts(column: Sequence[str]) -> tuple[list[str], tuple[int, bytes]]:
+    distinct = dict.fromkeys(column)
+    if len(distinct) == len(column):
+        return list(distinct), _pack_ints(range(len(column)))
+    index = dict(zip(distinct, range(len(distinct)), strict=True))
+    return list(distinct), _pack_ints([index[text] for text in column])
 
 
 def _pack_json(column: Sequence[Any]) -> tuple[list[str], tuple[int, bytes]]:
     index: dict[str, int] = {}
-    values = {id(value): value for value in column}  # rows often have the same object
+    ids = list(map(id, column))
+    values = dict(zip(ids, column, strict=True))  # rows often have the same object
     numbers = {key: index.setdefault(msgspec.json.encode(one).decode(), len(index)) for key, one in values.items()}
-    return list(index), _pack_ints([numbers[id(value)] for value in column])
+    return list(index), _pack_ints([numbers[one] for one in ids])
 
 
 _PACK: dict[str, Any] = {INT: _pack_ints, FLOAT: _pack_floats, TEXT: _pack_texts, JSON: _pack_json}

@@ -19,13 +19,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from isal import isal_zlib
 
-from scheduler_core.api.objects import Metadata, Namespace, Node, Object, kind_of
+from scheduler_core.api.objects import Metadata, Namespace, Node, Object, OwnerReference, kind_of
 from scheduler_core.api.selector_text import taint_text
 from scheduler_core.cluster import change_log, resources
 from scheduler_core.cluster.change_log import LoggedChange
@@ -113,8 +114,7 @@ class Block(NamedTuple):
     data: bytes
 
 
-@dataclass(slots=True)
-class PodState:
+class PodState(msgspec.Struct):
     """The recorder's knowledge of the pod with a certain key.
 
     `stored` is the pod's row as it exists in the cluster, and `placed` its row as it counts on a node; both are -1 if
@@ -132,6 +132,30 @@ class PodState:
     written_place: tuple[int, int] = (-1, GONE)
 
 
+class PodStates(dict[str, PodState]):
+    """Key -> the state of a pod, made for a new pod. That of a pod bound at the opening is made when it is first read:
+    most never move."""
+
+    def add_bound(self, pods: Sequence[PodInfo], rows: Sequence[int], nodes: Sequence[int]) -> None:
+        """Add pods on nodes. `rows`: those in which they count there."""
+        self._infos, self._rows, self._nodes = pods, rows, nodes
+        self._bound = dict(zip([pod.key for pod in pods], range(len(pods)), strict=True))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_bound((), (), ())
+
+    def __missing__(self, key: str) -> PodState:
+        index = self._bound.pop(key, None)
+        if index is None:
+            state = PodState()
+        else:
+            info, row, node = self._infos[index], self._rows[index], self._nodes[index]
+            state = PodState(row - (info.held != info.requests), info, row, info, node, False, row, (node, BOUND))
+        self[key] = state
+        return state
+
+
 class Recorder:
     """Records a run from its beginning.
 
@@ -146,6 +170,7 @@ class Recorder:
         self._cluster = simulation.cluster
         self._fresh = stored < 0
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._columns: dict[str, list[Sequence[Any]]] = {}  # table -> its columns before the rows
         self._names: dict[str, int] = {}
         self._new_names: list[str] = []
         self._facts: list[Row] = []
@@ -159,7 +184,7 @@ class Recorder:
         self._counts = {"pods": 0, "nodes": 0, "objects": 0}
         self._cycles = 0
         self._drained = {"moves": stored + 1, "cycles": 0, "objects": 0}
-        self._pods: dict[str, PodState] = {}
+        self._pods = PodStates()
         self._t = -1.0
         self._open(simulation)
         self._cluster.journal.entries = []
@@ -299,20 +324,39 @@ class Recorder:
             self._object(0, Namespace(Metadata(name, labels=labels)))
         for obj in cluster.others():
             self._object(0, obj)
-        for pod in cluster.pods.values():
-            stored = placed = self._add_version(pod)
-            if pod.held != pod.requests:
-                placed = self._add_version(pod)
-            node = self._name(pod.node)
-            self._pods[pod.key] = PodState(stored, pod, placed, pod, node, False, placed, (node, BOUND))
-            self._row("places", 0, placed, node, BOUND, 1, pod.start_time)
-        for pod in simulation.pending:
-            stored = self._add_version(pod)
-            self._pods[pod.key] = PodState(stored, pod, -1, None, -1, False, stored, (-1, PENDING))
-            self._row("places", 0, stored, -1, PENDING, 0, 0.0)
+        self._open_pods(list(cluster.pods.values()), simulation.pending)
         for name in cluster.nominator.nodes():
             for pod in cluster.nominator.on(name):
                 self._row("nominated", 0, pod.key, self._name(name))
+
+    def _open_pods(self, bound: list[PodInfo], pending: list[PodInfo]) -> None:
+        """Record the pods in columns: a large cluster has many, and most never move."""
+        twice = [pod.held is not pod.requests and pod.held != pod.requests for pod in bound]
+        rows, versions = list(range(len(bound))), bound
+        if any(twice):
+            rows = [number - 1 for number in accumulate(1 + one for one in twice)]
+            versions = [pod for pod, one in zip(bound, twice, strict=True) for _ in range(1 + one)]
+        number_of = {node: self._name(node) for node in dict.fromkeys([pod.node for pod in bound])}
+        nodes = [number_of[pod.node] for pod in bound]
+        self._pods.add_bound(bound, rows, nodes)
+        first, size, waiting = len(versions), len(bound), len(pending)
+        for row, pod in enumerate(pending, first):
+            self._pods[pod.key] = PodState(row, pod, -1, None, -1, False, row, (-1, PENDING))
+        self._add_columns("pods", self._versions([*versions, *pending]))
+        self._counts["pods"] += first + waiting
+        places = {
+            "at": [0] * (size + waiting),
+            "pod": [*rows, *range(first, first + waiting)],
+            "node": nodes + [-1] * waiting,
+            "state": [BOUND] * size + [PENDING] * waiting,
+            "arrived": [1] * size + [0] * waiting,
+            "start": [pod.start_time for pod in bound] + [0.0] * waiting,
+        }
+        self._add_columns("places", [*places.values()])
+
+    def _add_columns(self, table: str, columns: list[Sequence[Any]]) -> None:
+        if self._fresh:
+            self._columns[table] = columns
 
     # ---- changes
 
@@ -340,9 +384,7 @@ class Recorder:
             self._row("nominated", at, key, self._name(node) if node else -1)
 
     def _move(self, kind: str, key: str, subject: Any, node: str) -> None:
-        pod = self._pods.get(key)
-        if pod is None:
-            pod = self._pods[key] = PodState()
+        pod = self._pods[key]
         match kind:
             case change_log.POD:
                 pod.stored, pod.stored_info = self._version(pod, subject), subject
@@ -365,26 +407,30 @@ class Recorder:
             return pod.stored
         if info is pod.placed_info:
             return pod.placed
-        return self._add_version(info)
-
-    def _add_version(self, info: PodInfo) -> int:
-        owners, spec = info.pod.metadata.owner_references, info.pod.spec
-        self._row(
-            "pods",
-            info.key,
-            info.held if info.node else info.requests,
-            *info.nonzero,
-            info.priority,
-            info.labels,
-            next((f"{o.kind} {o.name}" for o in owners if o.controller), "") if owners else "",
-            spec.scheduler_name,
-            int(bool(spec.scheduling_gates)),
-            self._keep("Pod", info.pod),
-            int(_plain(info)),
-            int(info.terminating),
-        )
+        self._row("pods", *[column[0] for column in self._versions([info])])
         self._counts["pods"] += 1
         return self._counts["pods"] - 1
+
+    def _versions(self, infos: Sequence[PodInfo]) -> list[Sequence[Any]]:
+        """Return the columns of the table `pods` for these pods, whose objects are stored."""
+        pods = [info.pod for info in infos]
+        owners = [pod.metadata.owner_references for pod in pods]
+        first = self._keep("Pod", pods)
+        columns: dict[str, Sequence[Any]] = {
+            "key": [info.key for info in infos],
+            "requests": [info.held if info.node else info.requests for info in infos],
+            "nonzero_cpu": [info.nonzero[0] for info in infos],
+            "nonzero_memory": [info.nonzero[1] for info in infos],
+            "priority": [info.priority for info in infos],
+            "labels": [info.labels for info in infos],
+            "owner": [_controller(some) if some else "" for some in owners],
+            "scheduler": [pod.spec.scheduler_name for pod in pods],
+            "gated": [1 if pod.spec.scheduling_gates else 0 for pod in pods],
+            "object": range(first, first + len(pods)),
+            "plain": [1 if _plain(info) else 0 for info in infos],
+            "deleting": [1 if info.terminating else 0 for info in infos],
+        }
+        return [*columns.values()]
 
     def _show(self, at: int, key: str, arrived: bool) -> None:
         """Write where a pod is, unless that was written last."""
@@ -404,7 +450,7 @@ class Recorder:
 
     def _object(self, at: int, obj: Object | dict[str, Any]) -> None:
         kind, key = _kind_and_key(obj)
-        number = self._keep(kind, obj)
+        number = self._keep(kind, [obj])
         if not isinstance(obj, Node):
             self._row("others", at, kind, key, number)
             return
@@ -423,14 +469,14 @@ class Recorder:
         else:
             self._row("others", at, *_kind_and_key(obj), -1)
 
-    def _keep(self, kind: str, obj: Object | dict[str, Any]) -> int:
-        """Store an object unchanged and return its number."""
+    def _keep(self, kind: str, objects: Sequence[Object | dict[str, Any]]) -> int:
+        """Store objects of a kind unchanged and return the number of the first; those of the others follow."""
         if self._fresh:
-            self._objects.append((kind, _ENCODE_JSON(obj)))
-        self._counts["objects"] += 1
+            self._objects += [(kind, _ENCODE_JSON(obj)) for obj in objects]
+        self._counts["objects"] += len(objects)
         if not self._fresh:
             self._drained["objects"] = self._counts["objects"]
-        return self._counts["objects"] - 1
+        return self._counts["objects"] - len(objects)
 
     def _name(self, node: str) -> int:
         number = self._names.get(node)
@@ -458,8 +504,9 @@ class Recorder:
         """Return everything recorded since the last call, for `blocks_of`, which another process may call."""
         found = Unpacked()
         if any(self._rows.values()):
-            tables = {name: rows for name, rows in self._rows.items() if rows}
+            tables = {name: rows for name, rows in self._rows.items() if rows or name in self._columns}
             found.moves = self._drained["moves"], self._step, self._new_names, tables
+            found.columns, self._columns = self._columns, {}
             self._drained["moves"] = self._step + 1
             self._rows = {name: [] for name in TABLES}
             self._new_names = []
@@ -494,11 +541,13 @@ def only_places(trace: CycleTrace, changes: Sequence[LoggedChange]) -> bool:
 class Unpacked:
     """What a recorder has recorded: the range of each part and its rows.
 
-    `plain`: encoded lists of the facts of cycles that only placed their pods. Such a cycle has a None among the rows of
-    `places` and `cycles` and among the facts. `refusals`: what they refused.
+    `columns`: table of `moves` -> its columns before the rows. `plain`: encoded lists of the facts of cycles that only
+    placed their pods. Such a cycle has a None among the rows of `places` and `cycles` and among the facts. `refusals`:
+    what they refused.
     """
 
     moves: tuple[int, int, list[str], dict[str, list[Row]]] | None = None
+    columns: dict[str, list[Sequence[Any]]] = field(default_factory=dict)
     facts: tuple[int, int, list[Row], list[bytes]] | None = None
     objects: tuple[int, list[tuple[str, bytes]]] = (0, [])
     plain: list[bytes] = field(default_factory=list)
@@ -516,7 +565,10 @@ def blocks_of(unpacked: Unpacked) -> list[Block]:
         first, last, names, tables = unpacked.moves
         places = ((one.moment, one.row, one.place, BOUND, 1, one.start) for one, _ in plain)
         made = {"places": places, "cycles": ((one.number,) for one, _ in plain)}
-        packed = {name: pack(TABLES[name], _filled(rows, made.get(name, iter(())))) for name, rows in tables.items()}
+        packed = {
+            name: pack(TABLES[name], _filled(rows, made.get(name, iter(()))), unpacked.columns.get(name))
+            for name, rows in tables.items()
+        }
         blocks.append(Block(MOVES_PART, first, last, encode({"version": VERSION, "names": names, **packed})))
     if unpacked.facts is not None:
         first, last, facts, bits = unpacked.facts
@@ -532,6 +584,11 @@ def blocks_of(unpacked: Unpacked) -> list[Block]:
 def _filled(rows: Iterable[Row], plain: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the rows with those of plain cycles."""
     return [next(plain) if row is None else row for row in rows]
+
+
+def _controller(owners: Iterable[OwnerReference]) -> str:
+    """Return the kind and the name of the controller; "" if none of the owners is it."""
+    return next((f"{owner.kind} {owner.name}" for owner in owners if owner.controller), "")
 
 
 def _plain(pod: PodInfo) -> bool:

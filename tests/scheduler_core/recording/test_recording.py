@@ -127,6 +127,32 @@ def test_sums_wrap_like_the_columns_of_the_core() -> None:
     assert recorded_state["nodes"][0]["requested"]["cpu"] < 0
 
 
+@pytest.mark.parametrize("release", ["1.16", "1.34"])
+def test_an_opening_with_cycles_in_its_block(release: str) -> None:
+    """In 1.16, init containers do not count on the node, so a pod there has two versions."""
+    init = [{"name": "init", "resources": {"requests": {"cpu": "3"}}}]
+    placed = [pod(f"p{i}", on="n1", requests={"cpu": "1"}, initContainers=init) for i in range(3)]
+    objects = [node("n1", cpu="4"), *placed, pod("high", priority=9, requests={"cpu": "2"}), pod("wide", cpu="64")]
+
+    def blocks(often: bool) -> list[Block]:
+        simulation = Simulation(objects, release=release, retry_preemptors=True)
+        recorder, found = Recorder(simulation), list[Block]()
+        for trace in simulation.run():
+            found += recorder.drain() if often else []
+            recorder.cycle(trace)
+        return found + recorder.drain()
+
+    whole = blocks(often=False)
+    assert_same(blocks(often=True), whole)
+    recording = RecordedRun([], whole).recording
+    assert len(recording.tables["pods"]) == (8 if release == "1.16" else 5)
+    state = StateAtTimepoint(recording, recording.end)
+    gone = {"default/p0", "default/p1", "default/p2"} - {
+        name for one in state.as_dict()["nodes"] for name in one["pods"]
+    }
+    assert gone, "high preempts some"
+
+
 def test_pods_on_missing_nodes_are_orphans() -> None:
     simulation = Simulation([node("n1"), pod("lost", on="gone"), pod("a", on="n1")])
     recorded_state = StateAtTimepoint(opening(simulation).recording, 0).as_dict()
