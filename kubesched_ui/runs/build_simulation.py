@@ -1,7 +1,7 @@
 """Builds the input of a run: the scenario's objects according to the run's settings, and the core's simulation."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.preflight import Choices
 from scheduler_core.snapshot.prepare import Prepared, prepare_decoded
-from scheduler_core.snapshot.stored_objects import StoredObjects, without_repetition
+from scheduler_core.snapshot.stored_objects import StoredObjects, refuse_repetition
 from scheduler_core.snapshot.workload_pods import title
 from scheduler_core.virtual_time.scenario_run import ScenarioRun
 
@@ -112,20 +112,19 @@ def decoded_cluster_of(
     added, workloads = pod_template.objects_of(run.template, run.copies) if run.template else ([], [])
     titles = {title(obj) for obj in added}
 
-    def read() -> Iterator[Object | None]:
-        for text in map(unpack, packed):
-            if chosen or titles:
-                head = _decode_head(text)
-                key = f"{head.metadata.namespace or 'default'}/{head.metadata.name}"
-                if f"{head.kind} {key}" in titles:
-                    raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {head.kind} {key}")
-                if head.kind == "Pod" and key in chosen and has_node(raw := msgspec.json.decode(text)):
-                    yield stored.object(without_placement(raw))
-                    continue
-            yield stored.decoded(text)
-        yield from map(stored.object, added)
+    def decoded(text: bytes) -> Object | None:
+        head = _decode_head(text)
+        key = f"{head.metadata.namespace or 'default'}/{head.metadata.name}"
+        if f"{head.kind} {key}" in titles:
+            raise InputError(pod_template.WHERE, "metadata.name", f"the cluster already has {head.kind} {key}")
+        if head.kind == "Pod" and key in chosen and has_node(raw := msgspec.json.decode(text)):
+            return stored.object(without_placement(raw))
+        return stored.decoded(text)
 
-    objects = list(without_repetition(obj for obj in read() if obj is not None))
+    decode = decoded if chosen or titles else stored.decoded
+    objects = [obj for data in packed if (obj := decode(unpack(data))) is not None]
+    objects += [obj for raw in added if (obj := stored.object(raw)) is not None]
+    refuse_repetition(objects)
     return objects, *_pods_of(run, added, workloads)
 
 

@@ -12,6 +12,11 @@ from scheduler_core.api.objects import Node
 
 _T = TypeVar("_T")
 MAX_SHARED = 100_000
+_LONG = 64  # bytes, from which on the key has a digest of them
+
+
+def _digest(encoded: bytes) -> bytes:
+    return hashlib.blake2b(encoded, digest_size=20).digest()
 
 
 class SharedParts:
@@ -29,7 +34,7 @@ class SharedParts:
     def key(self, field: bytes, part: Any) -> bytes:
         """Return the key of a part. `field`: where it occurs, because parts of two types can be encoded alike."""
         encoded = self.encode(part)
-        return field + (encoded if len(encoded) < 64 else hashlib.blake2b(encoded, digest_size=20).digest())
+        return field + (encoded if len(encoded) < _LONG else _digest(encoded))
 
     def get(self, key: bytes) -> Any:
         """Return the part with this key, or None."""
@@ -46,8 +51,9 @@ class SharedParts:
 
     def shared(self, field: bytes, part: _T) -> _T:
         """Return an equal part that is kept; the part itself if it is the first one."""
-        key = self.key(field, part)
-        found: _T | None = self.get(key)
+        encoded = self.encode(part)
+        key = field + (encoded if len(encoded) < _LONG else _digest(encoded))
+        found: _T | None = self._recent.get(key) or self.get(key)
         if found is None:
             self.add(key, part)
             return part

@@ -12,7 +12,7 @@ from scheduler_core.api.objects import Object, decode
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
 from scheduler_core.snapshot import defaults
-from scheduler_core.snapshot.stored_objects import StoredObjects, without_repetition
+from scheduler_core.snapshot.stored_objects import StoredObjects, refuse_repetition
 
 Raw = dict[str, Any]
 RELEASE = get_release("1.34")
@@ -115,4 +115,4 @@ def test_two_objects_with_a_name_are_refused() -> None:
     one = decode(pod("a"))
     assert one is not None
     with pytest.raises(InputError, match="occurs twice"):
-        list(without_repetition([one, one]))
+        refuse_repetition([one, one])
