@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from kubesched_ui.management.commands.run import Command
 from kubesched_ui.runtime import env
 from scheduler_core.errors import InputError
 from scheduler_core.live.discovery import AKS_CONFIGURATION, OPENSHIFT_SCHEDULER
-from scheduler_core.live.kinds import KINDS
+from scheduler_core.live.kinds import KINDS, WatchedKind
 from tests import kubernetes_tools
 from tests.strict_files import yaml_document, yaml_documents
 
@@ -204,8 +204,13 @@ def check_pod(deployment: Mapping[str, Any]) -> None:
 
 def test_the_role_of_the_manifests_has_the_kinds_that_are_read() -> None:
     role = of_kind(base(), "ClusterRole")
-    assert granted(role) == {(kind.group, kind.resource): READ for kind in KINDS.values() if kind.kind != "ConfigMap"}
+    assert granted(role) == read_by(kind for kind in KINDS.values() if kind.kind != "ConfigMap")
     assert named(role) == {tuple_of(path) for path in (OPENSHIFT_SCHEDULER, AKS_CONFIGURATION)}
+
+
+def read_by(kinds: Iterable[WatchedKind]) -> dict[tuple[str, str], set[str]]:
+    """Return what a role must grant, as of `granted`."""
+    return {(group, kind.resource): READ for kind in kinds for group in kind.groups}
 
 
 def tuple_of(path: str) -> tuple[str, str, str, tuple[str, ...]]:
@@ -256,7 +261,7 @@ def test_rights_on_namespaces_alone(tmp_path: Path, settings: Any) -> None:
     assert [role["metadata"]["namespace"] for role in roles] == ["team-a", "team-b"]
     assert not [obj for obj in objects if obj["kind"].startswith("ClusterRole")]
     for role in roles:
-        assert granted(role) == {(kind.group, kind.resource): READ for kind in KINDS.values() if kind.namespaced}
+        assert granted(role) == read_by(kind for kind in KINDS.values() if kind.namespaced)
     settings.CLUSTERS_FILE = str(tmp_path / "clusters.yaml")
     Path(settings.CLUSTERS_FILE).write_text(of_kind(objects, "ConfigMap")["data"]["clusters.yaml"])
     found = connections.configured()

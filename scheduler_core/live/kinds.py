@@ -41,7 +41,7 @@ class WatchedKind(NamedTuple):
     `kind`: as in `scheduler_core.api.objects.KINDS`. `path`: of its newest served version, over all namespaces.
     `consequence`: what answers lack if the server refuses the kind. `field_selector`: sent with each request.
     `optional`: a cluster can lack the kind, and answers are complete without it. `older_paths`: those of older
-    versions, newest first; the first one that the server knows is used.
+    versions and groups, newest first; the first one that the server knows is used.
     """
 
     kind: str
@@ -64,25 +64,34 @@ class WatchedKind(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The API group; "" for the core group."""
-        parts = self.path.split("/")
-        return parts[2] if parts[1] == "apis" else ""
+        """The newest API group; "" for the core group."""
+        return self.groups[0]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The API groups that have served the kind, newest first; "" for the core group."""
+        parts = (path.split("/") for path in self.paths)
+        return tuple(dict.fromkeys(part[2] if part[1] == "apis" else "" for part in parts))
 
 
 def _watched(kind: str, api: str, consequence: str, *, selector: str = "", optional: bool = False) -> WatchedKind:
-    """`api`: the newest `apiVersion`, and after it the older versions of the group, newest first."""
-    group, _, versions = api.rpartition("/")
+    """`api`: the newest `apiVersion`, and after it the older versions, newest first; each with its group if it
+    differs from the one before."""
     name = kind.partition(".")[0].lower()
     resource = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
-    path, *older = (
-        f"/apis/{group}/{one}/{resource}" if group else f"/api/{one}/{resource}" for one in versions.split()
-    )
+    group, paths = "", []
+    for one in api.split():
+        newer, _, version = one.rpartition("/")
+        group = newer or group
+        paths.append(f"/apis/{group}/{version}/{resource}" if group else f"/api/{version}/{resource}")
+    path, *older = paths
     return WatchedKind(kind, path, is_namespaced(TYPES[kind]), consequence, selector, optional, tuple(older))
 
 
 _optional = partial(_watched, optional=True)
 _VOLUMES = "Answers about pods with volumes can be wrong"
 _DEVICES = "Answers about pods that request devices are missing"
+_SCHEDULER_PLUGINS = "scheduling.x-k8s.io/v1alpha1 scheduling.sigs.k8s.io/v1alpha1"
 _SPREAD = "Default topology spread does not count the pods of"
 
 _TABLE = (
@@ -137,9 +146,9 @@ _TABLE = (
     _optional(
         "Workload", "scheduling.k8s.io/v1beta1 v1alpha3 v1alpha2 v1alpha1", "The workload of a pod group is not named."
     ),
-    # Of plugins of scheduler-plugins.
-    _optional("PodGroup", "scheduling.x-k8s.io/v1alpha1", "Coscheduling counts no pod group."),
-    _optional("ElasticQuota", "scheduling.x-k8s.io/v1alpha1", "CapacityScheduling limits no namespace."),
+    # Of plugins of scheduler-plugins, whose group was scheduling.sigs.k8s.io before 0.25, and still is in koordinator.
+    _optional("PodGroup", _SCHEDULER_PLUGINS, "Coscheduling counts no pod group."),
+    _optional("ElasticQuota", _SCHEDULER_PLUGINS, "CapacityScheduling limits no namespace."),
     _optional(
         "NodeResourceTopology",
         "topology.node.k8s.io/v1alpha2 v1alpha1",
@@ -192,7 +201,7 @@ _TABLE = (
     ),
 )
 KINDS: dict[str, WatchedKind] = {kind.kind: kind for kind in _TABLE}
-_BY_GROUP = {(kind.kind.partition(".")[0], kind.group): kind.kind for kind in _TABLE}
+_BY_GROUP = {(kind.kind.partition(".")[0], group): kind.kind for kind in _TABLE for group in kind.groups}
 
 
 def is_autoscaler_status(raw: Mapping[str, Any]) -> bool:

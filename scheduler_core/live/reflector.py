@@ -311,7 +311,9 @@ class Reflector:
     def _refused(self, error: _Refused) -> float:
         """Try an older version of the kind, or wait. What was served before stays known for some minutes."""
         forbidden = error.status == HTTPStatus.FORBIDDEN
-        if not forbidden:
+        if forbidden:
+            self._path = 0  # an older group may be refused where a newer one is served later
+        else:
             self._path = (self._path + 1) % len(self._kind.paths)
             self._partial = _PartialList()
             if self._path:

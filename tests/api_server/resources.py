@@ -96,8 +96,11 @@ RESOURCES = (
         b'"spec":{"driver":"","pool":{"name":"","generation":0,"resourceSliceCount":0}}',
     ),
     Resource(_RESOURCE, ("v1alpha3",), "devicetaintrules", "DeviceTaintRule", False, (), b'"spec":{"taint":{}}'),
-    Resource("scheduling.x-k8s.io", ("v1alpha1",), "podgroups", "PodGroup", True),
-    Resource("scheduling.x-k8s.io", ("v1alpha1",), "elasticquotas", "ElasticQuota", True),
+    *(
+        Resource(group, ("v1alpha1",), plural, kind, True)
+        for group in ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
+        for plural, kind in (("podgroups", "PodGroup"), ("elasticquotas", "ElasticQuota"))
+    ),
     Resource("topology.node.k8s.io", ("v1alpha2",), "noderesourcetopologies", "NodeResourceTopology", False, (), b""),
     Resource("appgroup.diktyo.x-k8s.io", ("v1alpha1",), "appgroups", "AppGroup", True),
     Resource("networktopology.diktyo.x-k8s.io", ("v1alpha1",), "networktopologies", "NetworkTopology", True),

@@ -67,7 +67,7 @@ subjects:
   resources: [csistoragecapacities]
   verbs: [get, list, watch]
 # Of plugins of scheduler-plugins. A cluster without these kinds is not affected.
-- apiGroups: [scheduling.x-k8s.io]
+- apiGroups: [scheduling.sigs.k8s.io, scheduling.x-k8s.io]
   resources: [elasticquotas, podgroups]
   verbs: [get, list, watch]
 - apiGroups: [appgroup.diktyo.x-k8s.io]

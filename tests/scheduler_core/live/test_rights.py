@@ -11,14 +11,21 @@ from typing import Any
 import pytest
 import yaml
 
+from scheduler_core.api.objects import Pod, decode_all
 from scheduler_core.api.scheduler_plugins import NodeResourceTopology
+from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.live.aiohttp_transport import AiohttpTransport, Endpoint
 from scheduler_core.live.discovery import Discovered, discover, fetch, fetch_version
-from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace
+from scheduler_core.live.kinds import KINDS, WatchedKind, in_namespace, recorded_kind
 from scheduler_core.live.reflector import KindHealth
 from scheduler_core.live.source import LiveSource
 from scheduler_core.live.store import Store
+from scheduler_core.releases import get_release
+from scheduler_core.stations.engine import wait_of
+from scheduler_core.stations.snapshots import surroundings_of
+from scheduler_core.stations.surroundings import Surroundings
 from tests.api_server.server import ApiServer
+from tests.scheduler_core.build import pod
 from tests.scheduler_core.live.test_discovery import PACKING, config_map, mounted
 
 MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "rbac.yaml"
@@ -67,7 +74,7 @@ def refused(health: Mapping[str, KindHealth]) -> set[str]:
 def without(group: str, resource: str) -> list[dict[str, Any]]:
     """Return the rules without one resource."""
     return [
-        {**rule, "resources": [name for name in rule["resources"] if (name, rule["apiGroups"]) != (resource, [group])]}
+        {**rule, "resources": [one for one in rule["resources"] if group not in rule["apiGroups"] or one != resource]}
         for rule in RULES
     ]
 
@@ -109,6 +116,38 @@ def test_kinds_of_plugins_are_read_where_they_are_served() -> None:
     assert isinstance(found, NodeResourceTopology)
     assert found.zones[0].resources[0].available == "3"
     assert store.get("ElasticQuota", "team-a/team") is not None
+
+
+@pytest.mark.parametrize("group", KINDS["PodGroup"].groups)
+def test_groups_of_pods_are_read_in_each_group_that_serves_them(group: str) -> None:
+    made = {"apiVersion": f"{group}/v1alpha1", "kind": "PodGroup", "metadata": {"namespace": "default", "name": "pg"}}
+    made["spec"] = {"minMember": 3}
+    member = pod("web", schedulerName="gang-scheduler")
+    member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "pg"}
+    known = recorded_kind(made)
+
+    async def run() -> tuple[Store, set[str]]:
+        async with ApiServer() as server, connected(server) as transport:
+            name = f"podgroups.{group}"
+            server.rules, server.storage.unserved = RULES, server.storage.unserved - {name}
+            server.storage.create(name, made)
+            server.storage.create("pods", member)
+            health, store = await read(server, transport)
+            return store, {kind for kind, one in health.items() if one.state == "watching"}
+
+    store, watched = asyncio.run(run())
+    assert {known, "Pod"} <= watched
+    of_snapshot, of_cluster = (
+        wait_of(found, None, around, None)
+        for around in (
+            surroundings_of(decode_all([made, member]), (), Cluster(get_release("1.36")), ("default-scheduler",)),
+            Surroundings(store, Cluster(get_release("1.36")), frozenset(("default-scheduler",))),
+        )
+        if isinstance(found := around.store.get("Pod", "default/web"), Pod)
+    )
+    assert of_cluster == of_snapshot
+    assert of_cluster is not None
+    assert (of_cluster.station, "it needs 3 pods, and 1 exists" in of_cluster.sentence) == ("group", True)
 
 
 def test_the_configuration_is_found_with_a_role_for_its_config_map() -> None:

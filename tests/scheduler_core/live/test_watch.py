@@ -462,6 +462,22 @@ def test_an_older_version_of_a_kind_is_used(run: Run) -> None:
     run(main)
 
 
+def test_a_newer_group_is_found_where_an_older_one_is_refused(run: Run) -> None:
+    async def main() -> None:
+        raw = {"metadata": {"name": "b", "namespace": "d", "resourceVersion": "1"}}
+        one, items, transport = await reflect(404, 403, 404, page(3, raw), kind="PodGroup", seconds=7200)
+        groups = [path.split("/")[2] for path, _, _ in transport.requests]
+        newest, older = KINDS["PodGroup"].groups
+        assert groups[:4] == [newest, older, newest, older]
+        assert summary(items) == [("LISTED", ["b"], 3)]
+        one, items, transport = await reflect(404, 403, page(3, raw), kind="PodGroup", seconds=7200)
+        assert [path.split("/")[2] for path, _, _ in transport.requests][:3] == [newest, older, newest]
+        assert summary(items) == [("LISTED", ["b"], 3)]
+        assert one.health.state == "watching"
+
+    run(main)
+
+
 def test_failures_back_off_and_a_success_ends_that(run: Run) -> None:
     async def main() -> None:
         _, _, transport = await reflect(page(1), *[500] * 9, [bookmark(5)], 500, seconds=7200)
