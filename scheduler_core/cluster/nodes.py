@@ -374,7 +374,7 @@ class NodeTable:
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Add a pod to a node, which may not exist yet."""
-        self._enter(pod, node)
+        self._enter([pod], [node])
         row = self.rows.get(node)  # a node without a row is counted when it gets one
         if row is not None:
             self._count(pod, row, 1)
@@ -382,27 +382,36 @@ class NodeTable:
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Add each pod to its own node, as `add_pod` does."""
+        self._enter(pods, [pod.node for pod in pods])
         known: dict[
             tuple[str, int, bool], LabelClass
         ] = {}  # pods of a template in a snapshot have the same labels object
         for pod in pods:
-            self._enter(pod, pod.node)
             key = pod.namespace, id(pod.labels), pod.terminating
             pod.label_class = known.get(key) or known.setdefault(key, self.pods.label_class(pod))
-            self.pods.know(pod, pod.node, 1)
+            counts = pod.label_class.nodes
+            counts[pod.node] = counts.get(pod.node, 0) + 1
         self._tally_all([(row, pod) for pod in pods if (row := self.rows.get(pod.node)) is not None])
 
-    def _enter(self, pod: PodInfo, node: str) -> None:
-        entry = self.entries.get(node)
-        if entry is None:
-            entry = self.entries[node] = NodeEntry()
-        entry.pods[pod.key] = pod
+    def _enter(self, pods: Sequence[PodInfo], nodes: Sequence[str]) -> None:
+        """Add pods to nodes, but not to the columns."""
+        entries = self.entries
+        for pod, node in zip(pods, nodes, strict=True):
+            entry = entries.get(node)
+            if entry is None:
+                entry = entries[node] = NodeEntry()
+            entry.pods[pod.key] = pod
+            if pod.host_ports:
+                self._add_ports(pod, node)
         if self._touched is not None:
-            self._touched.add(node)
-        for name in pod.held:
-            if name not in self.allocatable:
-                self._resource(name)
-        if pod.host_ports and self._saved is not None:
+            self._touched.update(nodes)
+        for held in {id(pod.held): pod.held for pod in pods}.values():
+            for name in held:
+                if name not in self.allocatable:
+                    self._resource(name)
+
+    def _add_ports(self, pod: PodInfo, node: str) -> None:
+        if self._saved is not None:
             self._save_ports(pod, node)
         for ip, protocol, port in pod.host_ports:
             self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
