@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 
@@ -192,9 +193,8 @@ class Explainer:
 
     def closest(self) -> list[NodeObjections]:
         """Return the nearest nodes of the ladder, with all objections to each."""
-        names = [name for one in self.nowhere.classes for name in one.names][:CLOSEST]
-        rows = {name: row for row, name in enumerate(self.names)}
-        return [NodeObjections(name, self.objections(rows[name])) for name in names]
+        names = islice(chain.from_iterable(one.names for one in self.nowhere.classes), CLOSEST)
+        return [NodeObjections(name, self.objections(self.names.index(name))) for name in names]
 
     def objections(self, row: int) -> list[Objection]:
         """Return all objections to a node: the decisive one first, then further ones."""

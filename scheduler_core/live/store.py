@@ -32,6 +32,10 @@ class Store:
         """Return key -> object of a kind."""
         return self._objects.get(kind, {})
 
+    def put(self, kind: str, objects: Mapping[str, Object]) -> None:
+        """Set the objects of a kind that no source lists, by key."""
+        self._objects[kind] = dict(objects)
+
     def apply(self, item: Item) -> None:
         """Apply an item of a source. Items of a kind are in the order of their resourceVersion."""
         if isinstance(item, Gap):

@@ -82,9 +82,14 @@ def _core_event(raw: Raw) -> Raw:
 
 
 def surroundings_of(
-    objects: Iterable[Object], extra: Iterable[tuple[str, Object]], cluster: Cluster, schedulers: Iterable[str]
+    objects: Iterable[Object],
+    extra: Iterable[tuple[str, Object]],
+    cluster: Cluster,
+    schedulers: Iterable[str],
+    keyed: Mapping[str, Mapping[str, Object]] | None = None,
 ) -> Surroundings:
-    """Return the surroundings of the pods of a snapshot. `objects`: those of a run. `extra`: as of `read_extra`."""
+    """Return the surroundings of the pods of a snapshot. `objects`: those of a run. `extra`: as of `read_extra`.
+    `keyed`: objects of other kinds, by kind and key."""
     kinds: dict[str, list[Object]] = defaultdict(list)
     for obj in objects:
         kinds[kind_of(type(obj))].append(obj)
@@ -93,6 +98,8 @@ def surroundings_of(
     store = Store()
     for kind, listed in kinds.items():
         store.apply(Listed(kind, 1, tuple(listed), 0.0))
+    for kind, by_key in (keyed or {}).items():
+        store.put(kind, by_key)
     return Surroundings(store, cluster, frozenset(schedulers))
 
 
@@ -157,8 +164,9 @@ def waits_of_run(
     cluster = simulation.cluster
     infos = {info.key: info for info in simulation.pending}
     pods = {key: info.pod for key, info in (cluster.pods | infos).items()}
-    nodes = (entry.node for entry in cluster.nodes.entries.values() if entry.node is not None)
+    nodes = {name: entry.node for name, entry in cluster.nodes.entries.items() if entry.node is not None}
     owners = (*cluster.replica_sets.values(), *cluster.stateful_sets.values())
-    around = surroundings_of((*pods.values(), *nodes, *owners), extra, cluster, simulation.scheduler.profiles)
+    keyed: dict[str, Mapping[str, Object]] = {"Pod": pods, "Node": nodes}
+    around = surroundings_of(owners, extra, cluster, simulation.scheduler.profiles, keyed)
     parts = with_waits(found, pods, infos, around, NodePools(simulation, around), wanted)
     return [AlikePods(alike.answer, [alike.answer.pod, *alike.pods], alike.unfixable) for alike in parts]
