@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/types.go (AffinityTerm).
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -99,10 +99,6 @@ class PodCounts:
             counts[list(self._by_row)] = list(self._by_row.values())
         return counts
 
-    def at(self, row: int) -> int:
-        """Return the number of pods on a row."""
-        return self._by_row.get(row, 0) if self._counts is None else self._counts.item(row)
-
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.total += step
@@ -131,22 +127,30 @@ class PodCounts:
             self._rows = set((self._counts > 0).nonzero()[0].tolist())
         return self._rows
 
-    def sums(self, key: str, topology: Topology) -> Counts:
-        """Return the number of pods by value of a topology key: int64 over values. Do not change it; it may change with
-        the pods."""
+    def items(self) -> Collection[tuple[int, int]]:
+        """Return the rows with such pods and their numbers. It may change with the pods."""
+        if self._counts is None:
+            return self._by_row.items()
+        return [(row, self._counts.item(row)) for row in self.rows()]
+
+    def sums(self, key: str, topology: Topology, eligible: npt.NDArray[np.bool_] | None = None) -> Counts:
+        """Return the number of pods on eligible nodes (None: all) by value of a topology key: int64 over values. Do not
+        change it; it may change with the pods."""
+        if eligible is not None:
+            return self._sums_of(topology, eligible)
         if topology.unique:
             return self.counts
         known = self._sums.get(key)
         if known is None or known[0] is not topology:
-            known = self._sums[key] = topology, self._sums_of(topology)
+            known = self._sums[key] = topology, self._sums_of(topology, None)
         return known[1]
 
-    def _sums_of(self, topology: Topology) -> Counts:
-        if self._counts is not None:
-            return topology.sums(self._counts)
+    def _sums_of(self, topology: Topology, eligible: npt.NDArray[np.bool_] | None) -> Counts:
+        if self._counts is not None or topology.unique:
+            return topology.sums(self.counts, eligible)
         sums = [0] * len(topology.values)
         for row, count in self._by_row.items():
-            if (value := topology.ids.item(row)) >= 0:
+            if (value := topology.ids.item(row)) >= 0 and (eligible is None or eligible.item(row)):
                 sums[value] += count
         return np.array(sums, np.int64)
 

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filterin
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -110,61 +110,112 @@ class HardConstraint:
     minimum: int
 
 
-Float64 = npt.NDArray[np.float64]
-
 # a constraint, the column of the pods that it counts, and the nodes that count (None: all)
 _Counted = tuple[CompiledConstraint, SelectorColumn, fwk.Bool | None]
-# of a ScheduleAnyway constraint: its topology, the numbers of pods by domain (None: by node), the column that counts
-# them, the weight of its topology key, and what is added
-_Part = tuple[Topology, fwk.Int64 | None, SelectorColumn, float, float]
 
 
 class _Places:
-    """The domains of rows: intp over them, -1 without the label. `counts`: how many rows each domain has, last
-    those without the label. `number`: of the domains; upstream counts a missing label as another (empty) value."""
+    """The domains of `rows`, of which there are `size`: intp over them in `domains`, -1 without the label. `present`:
+    the domains that have rows, -1 among them for rows without the label. `fewest`: the smallest number of rows of one
+    of these. `weight`: of the topology key; upstream counts a missing label as another (empty) value. `topology`: None
+    if all rows are one domain."""
 
-    def __init__(self, topology: Topology, rows: fwk.Rows) -> None:
-        self._keys = topology, rows  # so that they keep their ids
-        self.domains: npt.NDArray[np.intp] = topology.ids[rows]
-        missing, *counts = np.bincount(self.domains + 1, minlength=len(topology.values) + 1).tolist()
-        self.counts = [*counts, missing]
-        self.number = sum(map(bool, self.counts))
+    def __init__(self, topology: Topology | None, rows: fwk.Rows, size: int) -> None:
+        self._rows = rows  # so that it keeps its id
+        self.size = size
+        self.domains: npt.NDArray[np.intp] | None = None
+        counts = [0, self.size]
+        if topology is not None:
+            self.domains = topology.ids[rows]
+            counts = np.bincount(self.domains + 1, minlength=len(topology.values) + 1).tolist()
+        self.counts = [*counts[1:], counts[0]]
+        self.present = [domain for domain, count in enumerate(self.counts[:-1]) if count] + [-1] * bool(counts[0])
+        self.fewest = min([count for count in counts if count], default=0)
+        self.weight = math.log(len(self.present) + 2)
+
+
+class _Soft:
+    """The ScheduleAnyway constraints of a class of equal pods.
+
+    `counted`: each constraint with the column of counted pods and the nodes that count (None: all). `base`: the nodes
+    that have every topology key, None for all. `few`: whether at most one constraint counts the pods of each node, all
+    of which have a hostname, and at most one those of few domains; these are `host` and `spread`. `least`, `more`: what
+    these add to the weighted numbers. `topology`: of `spread`.
+    """
+
+    __slots__ = ("_places", "base", "counted", "few", "host", "least", "more", "spread", "topology")
+
+    def __init__(self, counted: list[_Counted], base: fwk.Bool | None, plugin: PodTopologySpread) -> None:
+        self.counted, self.base = counted, base
+        hosts = [one for one in counted if plugin.counts_by_node(one[0])]
+        others = [one for one in counted if not plugin.counts_by_node(one[0])]
+        self.host, self.spread = hosts[0] if hosts else None, others[0] if others else None
+        self.few = base is None and len(hosts) <= 1 and len(others) <= 1 and bool(counted)
+        self.least = self.more = 0.0
+        self.topology: Topology | None = None
+        key = ""
+        if self.host is not None:
+            self.least = float(self.host[0].max_skew - 1)
+            self.few = self.few and self.host[0].topology.missing is None
+        if self.spread is not None:
+            key, self.topology = self.spread[0].topology_key, self.spread[0].topology
+            self.more = float(self.spread[0].max_skew - 1)
+            self.few = self.few and key != HOSTNAME and len(self.topology.values) <= _FEW_DOMAINS
+        self._places: dict[int, _Places] = plugin.cluster.nodes.memo((plugin.name, "places", key), dict)
+
+    def places_of(self, rows: fwk.Rows, size: int) -> _Places:
+        """Return the domains of `spread` of these rows. Cycles with the same verdicts have the same array of rows."""
+        key = 0 if isinstance(rows, slice) else id(rows)
+        found = self._places.get(key)
+        if found is None:
+            if len(self._places) >= _MAX_ROWS:
+                self._places.clear()
+            found = self._places[key] = _Places(self.topology, rows, size)
+        return found
 
 
 class _ByDomain:
-    """Raw scores of `size` rows, int64 once they are read: `values` of their domains in `places` (None: one value),
-    except for `others`, place among the rows -> its score."""
+    """Raw scores of rows, int64 once they are read: `values` of their domains in `places`, the last for rows without
+    the label, except for `others`, place among the rows -> its score."""
 
-    __slots__ = ("_others", "_places", "_size", "_values")
+    __slots__ = ("_others", "_places", "_values")
 
-    def __init__(self, values: list[int], places: _Places | None, others: dict[int, int], size: int) -> None:
-        self._values, self._places, self._others, self._size = values, places, others, size
+    def __init__(self, values: list[int], places: _Places, others: dict[int, int]) -> None:
+        self._values, self._places, self._others = values, places, others
 
     def read(self) -> fwk.Int64:
         """Return the scores."""
         return self._column(self._values, self._others)
 
     def _column(self, values: list[int], others: dict[int, int]) -> fwk.Int64:
-        places = self._places
-        column = np.full(self._size, values[0]) if places is None else np.array(values).take(places.domains)
+        domains = self._places.domains
+        column = np.full(self._places.size, values[0]) if domains is None else np.array(values).take(domains)
         for place, one in others.items():
             column[place] = one
         return column
 
     def normalized(self) -> fwk.Int64:
         """Return `PodTopologySpread.normalize` of the scores."""
-        domains = None if self._places is None else self._places.domains
-        left = [self._size] if self._places is None else [*self._places.counts]
-        for place in self._others:
-            left[0 if domains is None else domains.item(place)] -= 1
-        scores = [value for value, count in zip(self._values, left, strict=True) if count] + [*self._others.values()]
+        values, places, others = self._values, self._places, self._others
+        present = places.present if len(others) < places.fewest else self._left()
+        scores = [values[domain] for domain in present]
+        if others:
+            scores += others.values()
         lowest, highest = min(scores, default=0), max(scores, default=0)
         most = fwk.MAX_NODE_SCORE
         if highest <= 0:
-            return np.full(self._size, most)
+            return np.full(places.size, most)
         span = highest + lowest
-        others = {place: most * (span - one) // highest for place, one in self._others.items()}
-        return self._column([most * (span - one) // highest for one in self._values], others)
+        if others:
+            others = {place: most * (span - one) // highest for place, one in others.items()}
+        return self._column([most * (span - one) // highest for one in values], others)
+
+    def _left(self) -> list[int]:
+        """Return the domains that have rows besides `others`."""
+        left, domains = [*self._places.counts], self._places.domains
+        for place in self._others:
+            left[0 if domains is None else domains.item(place)] -= 1
+        return [domain for domain, count in enumerate(left) if count]
 
 
 class DefaultConstraint(Strict, frozen=True, kw_only=True):
@@ -351,9 +402,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         """Return the number of matching pods on eligible nodes of each domain; int64 over domains."""
         if self._counts_no_pods(constraint):
             return np.zeros(len(constraint.topology.values), np.int64)
-        if eligible is None:
-            return column.sums(constraint.topology_key, constraint.topology)
-        return constraint.topology.sums(column.counts, eligible)
+        return column.sums(constraint.topology_key, constraint.topology, eligible)
 
     # ---- filter
 
@@ -472,89 +521,75 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Count matching pods for each domain of the feasible nodes; skip if there are no ScheduleAnyway
         constraints."""
-        counted, base = state.of_class((self.name, "soft"), lambda: self._scored(pod))
-        if not counted and self.cluster.release.prescore_skips:
+        soft = state.of_class((self.name, "soft"), lambda: self._scored(pod))
+        if not soft.counted and self.cluster.release.prescore_skips:
             return fwk.SKIPPED
-        scored = None if base is None else base[rows]
+        scored = None if soft.base is None else soft.base[rows]
         shares = self.cluster.release.spread_scores_by_share
-        raw = self._matching_around(counted, rows) if shares else self._weighted(counted, rows, base)
+        raw = self._matching_around(soft.counted, rows) if shares else self._weighted(soft, rows)
         if scored is not None:
-            raw = raw.read() if isinstance(raw, _ByDomain) else raw
+            assert not isinstance(raw, _ByDomain), "without `base`"
             raw[~scored] = 0
         state[f"{self.name}/score"] = (raw, scored)
         return None
 
-    def _scored(self, pod: PodInfo) -> tuple[list[_Counted], fwk.Bool | None]:
-        """Return each ScheduleAnyway constraint with the column of counted pods and the nodes that count (None: all),
-        and the nodes that have every topology key, None for all."""
+    def _scored(self, pod: PodInfo) -> _Soft:
+        """Return the pod's ScheduleAnyway constraints."""
         constraints = self._constraints(pod, "ScheduleAnyway")
         # System defaults still spread by hostname over nodes without a zone.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self.system_defaulted
         base = self._with_all_keys(constraints) if require_all and constraints else None
-        return [(one, self._column(one, pod), self._eligible(one, pod, base)) for one in constraints], base
+        return _Soft([(one, self._column(one, pod), self._eligible(one, pod, base)) for one in constraints], base, self)
 
-    def _weighted(self, counted: list[_Counted], rows: fwk.Rows, base: fwk.Bool | None) -> fwk.Int64 | _ByDomain:
-        """Return the weighted numbers of matching pods in each feasible node's domains. `base`: the nodes that have
-        every topology key, None for all."""
-        nodes = self.cluster.nodes
-        size = len(nodes.pod_count[rows]) if isinstance(rows, slice) else len(rows)
-        if not counted:
-            return np.zeros(size, np.int64)
-        parts: list[_Part] = []
-        spread: Topology | None = None
-        places: _Places | None = None  # of `spread`
-        for constraint, column, eligible in counted:
+    def counts_by_node(self, constraint: CompiledConstraint) -> bool:
+        """Return whether a ScheduleAnyway constraint counts the pods of each node."""
+        by_host = constraint.topology_key == HOSTNAME
+        return by_host and not (self._counts_no_pods(constraint) or self.cluster.nodes.is_bare)
+
+    def _weighted(self, soft: _Soft, rows: fwk.Rows) -> fwk.Int64 | _ByDomain:
+        """Return the weighted numbers of matching pods in each feasible node's domains."""
+        nodes, base = self.cluster.nodes, soft.base
+        size = len(nodes) if isinstance(rows, slice) else len(rows)
+        if soft.few:
+            numbers = () if soft.host is None else soft.host[1].items()
+            if len(numbers) <= _FEW_ROWS:
+                return self._by_domain(soft, soft.places_of(rows, size), rows, numbers)
+        total = np.zeros(size, np.float64)
+        for constraint, column, eligible in soft.counted:
             topology = constraint.topology
-            sums: fwk.Int64 | None = None
-            there: _Places | None = None
-            if constraint.topology_key == HOSTNAME:
-                found = size if base is None else int(np.count_nonzero(base[rows]))
-                if self._counts_no_pods(constraint) or nodes.is_bare:
-                    sums = np.zeros(len(topology.values), np.int64)
+            if constraint.topology_key != HOSTNAME:
+                number = _distinct(topology, rows, base)
+                counts = topology.on_rows(self._domain_counts(constraint, column, eligible), rows)
             else:
-                there = self._domains(topology, rows)
-                found = there.number if base is None else _distinct(topology, rows, base)
-                sums = self._domain_counts(constraint, column, eligible)
-            if spread is None and sums is not None:
-                spread, places = topology, there
-            parts.append((topology, sums, column, math.log(found + 2), float(constraint.max_skew - 1)))
-        points = _points_of_domains(parts, size)
-        if points is None:
-            return self._rounded(_points(parts, rows, size))
-        half = BELOW_HALF if self.cluster.release.spread_scores_rounded else 0.0
-        values = [int(one + half) for one in points]  # `_rounded`: no number is negative
-        if spread is not None and places is None:
-            places = self._domains(spread, rows)
-        occupied = {row for _, sums, column, *_ in parts if sums is None for row in column.rows()}
-        if len(occupied) > _FEW_ROWS:
-            place = at = np.fromiter(occupied, np.intp, len(occupied))
-            if not isinstance(rows, slice):
-                place = np.minimum(rows.searchsorted(at), size - 1)
-                feasible = rows.take(place) == at
-                place, at = place[feasible], at[feasible]
-            raw = _ByDomain(values, places, {}, size).read()
-            raw[place] = self._rounded(_points(parts, at, len(at)))
-            return raw
-        others: dict[int, int] = {}  # numbers take less time than arrays
-        found_at = occupied if isinstance(rows, slice) else rows.searchsorted([*occupied]).tolist() if occupied else ()
-        for row, place in zip(occupied, found_at, strict=True):
-            if isinstance(rows, slice) or (place < size and rows.item(place) == row):
-                others[place] = int(_points_of_row(parts, row) + half)
-        return _ByDomain(values, places, others, size)
+                number = size if base is None else int(np.count_nonzero(base[rows]))
+                counts = column.counts[rows] if self.counts_by_node(constraint) else np.zeros(size, np.int64)
+            points = counts * math.log(number + 2) + float(constraint.max_skew - 1)
+            total += points if topology.missing is None else np.where(topology.ids[rows] >= 0, points, 0.0)
+        return round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
 
-    def _domains(self, topology: Topology, rows: fwk.Rows) -> _Places:
-        """Return the domains of these rows. Cycles with the same verdicts have the same array of rows."""
-        known: dict[Hashable, _Places] = self.cluster.nodes.memo((self.name, "domains"), dict)
-        key = id(topology), 0 if isinstance(rows, slice) else id(rows)
-        found = known.get(key)
-        if found is None:
-            if len(known) >= _MAX_ROWS:
-                known.clear()
-            found = known[key] = _Places(topology, rows)
-        return found
-
-    def _rounded(self, points: Float64) -> fwk.Int64:
-        return round_half_away(points) if self.cluster.release.spread_scores_rounded else points.astype(np.int64)
+    def _by_domain(
+        self, soft: _Soft, places: _Places, rows: fwk.Rows, numbers: Collection[tuple[int, int]]
+    ) -> fwk.Int64 | _ByDomain:
+        """Return `_weighted` with few domains. `numbers`: the rows with pods that `soft.host` counts, and how many.
+        All other rows of a domain have the same score."""
+        half = BELOW_HALF if self.cluster.release.spread_scores_rounded else 0.0  # no number is negative
+        least, points = soft.least, [0.0]  # by domain; the last without the label
+        if soft.spread is not None:
+            weight, more = places.weight, soft.more
+            points = [count * weight + more for count in self._domain_counts(*soft.spread).tolist()]
+            points.append(0.0)
+        values = [int(least + one + half) for one in points]
+        others: dict[int, int] = {}
+        if numbers:  # each apart takes less time than arrays
+            size, weight = places.size, math.log(places.size + 2)
+            ids = None if soft.topology is None else soft.topology.ids
+            at = [row for row, _ in numbers]
+            found = at if isinstance(rows, slice) else rows.searchsorted(at).tolist()
+            for (row, number), place in zip(numbers, found, strict=True):
+                if isinstance(rows, slice) or (place < size and rows.item(place) == row):
+                    domain = 0 if ids is None else ids.item(row)
+                    others[place] = int(number * weight + least + points[domain] + half)
+        return _ByDomain(values, places, others)
 
     def _matching_around(self, counted: list[_Counted], rows: fwk.Rows) -> fwk.Int64:
         """Return the raw scores of 1.18: the numbers of matching pods, without weights and the same for all topology
@@ -819,56 +854,12 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return has and (moved or old.spec.taints != new.spec.taints)
 
 
-def _distinct(topology: Topology, rows: fwk.Rows, base: fwk.Bool) -> int:
-    """Return the number of domains of the rows that are in `base`, as `_Places.number`."""
-    seen = np.zeros(len(topology.values) + 1, np.bool_)
-    seen[topology.ids[rows][base[rows]]] = True
+def _distinct(topology: Topology, rows: fwk.Rows, base: fwk.Bool | None) -> int:
+    """Return the number of domains of the rows that are in `base` (None: all). As upstream, a missing label counts as
+    another (empty) value."""
+    seen, ids = np.zeros(len(topology.values) + 1, np.bool_), topology.ids[rows]
+    seen[ids if base is None else ids[base[rows]]] = True
     return int(np.count_nonzero(seen))
-
-
-def _points_of_domains(parts: list[_Part], size: int) -> list[float] | None:
-    """Return the points of each domain as if no node had a matching pod itself; the last are those of nodes without
-    the label. `size`: the number of nodes.
-
-    None if many nodes have one, or if several topologies or many domains take part.
-    """
-    spread: Topology | None = None
-    for topology, sums, column, _, _ in parts:
-        if sums is None:
-            if topology.missing is not None or len(column.rows()) * 4 > size:
-                return None
-        elif spread is None and len(topology.values) <= _FEW_DOMAINS:
-            spread = topology
-        else:
-            return None
-    points = [0.0] * (1 if spread is None else len(spread.values) + 1)  # the last for a missing label
-    for _, sums, _, weight, least in parts:
-        if sums is None:
-            points = [one + least for one in points]
-        else:
-            for domain, count in enumerate(sums.tolist()):
-                points[domain] += count * weight + least
-    return points
-
-
-def _points(parts: list[_Part], rows: fwk.Rows, size: int) -> Float64:
-    """Return the points of the rows, of which there are `size`."""
-    total = np.zeros(size, np.float64)
-    for topology, sums, column, weight, least in parts:
-        counts = column.counts[rows] if sums is None else topology.on_rows(sums, rows)
-        points = counts * weight + least
-        total += points if topology.missing is None else np.where(topology.ids[rows] >= 0, points, 0.0)
-    return total
-
-
-def _points_of_row(parts: list[_Part], row: int) -> float:
-    """Return `_points` of one row."""
-    total = 0.0
-    for topology, sums, column, weight, least in parts:
-        domain = topology.ids.item(row)
-        if domain >= 0:
-            total += (column.at(row) if sums is None else sums.item(domain)) * weight + least
-    return total
 
 
 def _matching(spread: HardConstraint, pod: PodInfo, others: Sequence[PodInfo]) -> int:
