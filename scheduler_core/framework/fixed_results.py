@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 
 _MAX_RESULTS = 1024  # that are kept of a group of plugins, and of all groups together
+_RUNS, _FINAL, _RAW = "runs", "final", "raw"  # outcomes of a plugin, besides SKIP and None
 _DIFFERING = ("images", "amounts")  # properties that pods of different templates rarely have in common
 # The methods whose results `varies_with` describes.
 _METHODS = ("pre_filter", "filter", "usage_codes", "verdict", "pre_score", "score", "normalize")
@@ -43,6 +44,8 @@ class ProfilePlugins(Protocol):
     pre_score: list[fwk.PreScorePlugin]
     score: list[fwk.ScorePlugin]
     weights: dict[str, int]
+    reserve: list[fwk.ReservePlugin]
+    pre_bind: list[fwk.PreBindPlugin]
 
 
 class PluginGroup:
@@ -50,13 +53,13 @@ class PluginGroup:
 
     def __init__(self, framework: ProfilePlugins, plugins: Iterable[fwk.Plugin]) -> None:
         self._plugins = [(plugin, bool(declaration(plugin))) for plugin in plugins]
+        self.can_skip = {plugin.name for plugin, _ in self._plugins if "always_skips" in declaration(plugin)}
         self.names = [plugin.name for plugin, _ in self._plugins]
         self.pre_filter = [plugin for plugin in framework.pre_filter if plugin.name in self.names]
         self.filter = [plugin for plugin in framework.filter if plugin.name in self.names]
         self.pre_score = [plugin for plugin in framework.pre_score if plugin.name in self.names]
         self.score = [plugin for plugin in framework.score if plugin.name in self.names]
         self.weights = dict(framework.weights)  # a trial that skips a plugin changes them in place
-        self._forms: dict[Hashable, tuple[Form]] = {}
         self._plans: dict[tuple[str, ...], Plan] = {}
 
     def varies_with(self, pod: PodInfo) -> tuple[str, ...]:
@@ -71,22 +74,19 @@ class PluginGroup:
             found = self._plans[varies] = Plan(self, dict(zip(self.names, varies, strict=True)))
         return found
 
-    def forms_of(self, *properties: tuple[str, ...]) -> tuple[Form]:
-        """Return a tuple of the form with these properties; equal ones are the same."""
-        found = self._forms.get(properties)
-        if found is None:
-            found = self._forms[properties] = (Form(*properties),)
-        return found
-
 
 class Plan:
     """Which plugins of a group run once for pods whose results depend on the same, by extension point.
 
     `by_usage`: the plugins whose results depend on usage. `run_filter`, `run_score`: those whose PreFilter or PreScore
-    has to run in each cycle in any case. `score`: with their weights.
+    has to run in each cycle in any case. `can_skip`: the plugins of which one or both may be skipped nevertheless.
+    `score`: with their weights.
     """
 
-    __slots__ = ("by_usage", "filter", "pre_filter", "pre_score", "run_filter", "run_score", "score")
+    __slots__ = (
+        *("_forms", "by_usage", "can_skip", "filter", "pre_filter", "pre_score", "run_filter", "run_score"),
+        "score",
+    )
 
     def __init__(self, group: PluginGroup, varies: dict[str, str]) -> None:
         self.by_usage = tuple([name for name, one in varies.items() if one == fwk.USAGE])
@@ -100,6 +100,40 @@ class Plan:
         self.pre_score = [plugin for plugin in group.pre_score if plugin.name in stays]
         self.run_score = [plugin.name for plugin in group.pre_score if plugin.name not in stays]
         self.score = [(p, group.weights[p.name]) for p in group.score if varies[p.name] == fwk.OBJECTS]
+        names = group.can_skip - stays
+        both: dict[str, fwk.Plugin] = {p.name: p for p in (*group.pre_filter, *group.pre_score) if p.name in names}
+        self.can_skip = list(both.values())
+        self._forms: dict[tuple[str | None, ...], tuple[Form]] = {}
+
+    def forms_of(self, outcomes: tuple[str | None, ...]) -> tuple[Form]:
+        """Return a tuple of the form for these outcomes of the plugins in `can_skip`, `pre_filter`, `pre_score` and
+        `score`, in order; equal ones are the same."""
+        found = self._forms.get(outcomes)
+        if found is None:
+            found = self._forms[outcomes] = (self._form(iter(outcomes)),)
+        return found
+
+    def _form(self, outcomes: Iterator[str | None]) -> Form:
+        before_filter: dict[str, str | None] = dict.fromkeys(self.run_filter, _RUNS)
+        before_score: dict[str, str | None] = dict.fromkeys(self.run_score, _RUNS)
+        for plugin in self.can_skip:
+            for before in (before_filter, before_score):
+                outcome = next(outcomes)
+                if plugin.name in before:
+                    before[plugin.name] = outcome
+        before_filter.update([(preparing.name, next(outcomes)) for preparing in self.pre_filter])
+        before_score.update([(scoring.name, next(outcomes)) for scoring in self.pre_score])
+        scores = {scorer.name: next(outcomes) for scorer, _ in self.score}
+        return Form(
+            self.by_usage,
+            _having(before_filter, _RUNS),
+            _having(before_filter, fwk.SKIP),
+            tuple([plugin.name for plugin in self.filter if before_filter.get(plugin.name) != fwk.SKIP]),
+            _having(before_score, _RUNS),
+            _having(before_score, fwk.SKIP),
+            _having(scores, _FINAL),
+            _having(scores, _RAW),
+        )
 
 
 @dataclass(slots=True, eq=False, frozen=True)
@@ -145,27 +179,27 @@ class FixedResults:
         `PluginGroup.plan`."""
         made, plan = FixedResults(), group.plan(varies)
         state, every = fwk.CycleState(), slice(None)
-        run_filter, run_score = plan.run_filter.copy(), plan.run_score.copy()
-        skip_filter: list[str] = []
-        skip_score: list[str] = []
+        outcomes: list[str | None] = []  # of each plugin
+        skipped: list[str] = []
+        for one in plan.can_skip:
+            outcomes += [fwk.SKIP if always else _RUNS for always in one.always_skips(pod)]
         for preparing in plan.pre_filter:
-            _note_outcome(preparing, preparing.pre_filter(state, pod), run_filter, skip_filter)
+            outcome = preparing.pre_filter(state, pod)
+            outcomes.append(None if outcome is None else _outcome(preparing, outcome, skipped))
         for plugin in plan.filter:
-            if plugin.name not in skip_filter:
+            if plugin.name not in skipped:
                 made.verdicts[plugin.name] = plugin.filter(state, pod)
-        made.filter_state.update(state)
+        if state:
+            made.filter_state.update(state)
+        skipped = []
         for scoring in plan.pre_score:
-            _note_outcome(scoring, scoring.pre_score(state, pod, every), run_score, skip_score)
+            status = scoring.pre_score(state, pod, every)
+            outcomes.append(None if status is None else _outcome(scoring, status, skipped))
         if len(state) > len(made.filter_state):
             made.score_state = {name: value for name, value in state.items() if name not in made.filter_state}
         for scorer, weight in plan.score:
-            if scorer.name not in skip_score:
-                made._add_scores(scorer, weight, state, pod)
-        raw = tuple([name for name, (_, normalized) in made.columns.items() if normalized is None])
-        made.forms = group.forms_of(
-            *(plan.by_usage, tuple(run_filter), tuple(skip_filter), tuple(made.verdicts)),
-            *(tuple(run_score), tuple(skip_score), tuple([name for name in made.columns if name not in raw]), raw),
-        )
+            outcomes.append(None if scorer.name in skipped else made._add_scores(scorer, weight, state, pod))
+        made.forms = plan.forms_of(tuple(outcomes))
         return made
 
     def add(self, other: FixedResults) -> None:
@@ -183,7 +217,8 @@ class FixedResults:
         if other.total is not None:
             self._add_total(other.total)
 
-    def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> None:
+    def _add_scores(self, scorer: fwk.ScorePlugin, weight: int, state: fwk.CycleState, pod: PodInfo) -> str:
+        """Add the scores of a plugin. Return whether they are _FINAL."""
         every = slice(None)
         raw = scorer.score(state, pod, every)
         if not len(raw) or not np.count_nonzero(raw != raw[0]):  # faster than `all`
@@ -194,10 +229,12 @@ class FixedResults:
             self.constant += int(normalized[0]) * weight if len(normalized) else 0
         elif scorer.normalize is not None:
             self.columns[scorer.name] = raw, None
+            return _RAW
         else:
             self.columns[scorer.name] = raw, raw
             small = raw.dtype == np.uint8 and 0 <= weight < 128
             self._add_total(np.multiply(raw, weight, dtype=np.int16 if small else np.int64))
+        return _FINAL
 
     def _add_total(self, more: fwk.Integers) -> None:
         total = more if self.total is None else np.add(self.total, more, dtype=np.int64)
@@ -255,18 +292,24 @@ def _known_results(
     return results
 
 
-def _note_outcome(plugin: fwk.Plugin, outcome: object, run: list[str], skipped: list[str]) -> None:
-    """Add a plugin to those that run or are skipped, if its result of PreFilter or PreScore requires this."""
-    if isinstance(outcome, fwk.Status) and outcome.code == fwk.SKIP:
+def _outcome(plugin: fwk.Plugin, result: object, skipped: list[str]) -> str:
+    """Return what a result of PreFilter or PreScore requires, and add the plugin to those that are skipped."""
+    if isinstance(result, fwk.Status) and result.code == fwk.SKIP:
         skipped.append(plugin.name)
-    elif outcome is not None:
-        run.append(plugin.name)
+        return fwk.SKIP
+    return _RUNS
+
+
+def _having(outcomes: Mapping[str, str | None], outcome: str) -> tuple[str, ...]:
+    """Return the plugins with this outcome."""
+    return tuple([name for name, one in outcomes.items() if one == outcome])
 
 
 def _uniform(column: fwk.Integers) -> fwk.Int64:
     """Return a column with one value as a view of that value: thousands of classes keep such columns."""
     first = column[:1].astype(np.int64)
-    return np.broadcast_to(first, column.shape) if len(column) else first
+    first.flags.writeable = False
+    return np.ndarray(column.shape, np.int64, first, 0, (0,)) if len(column) else first  # faster than `broadcast_to`
 
 
 def _narrowed(column: fwk.Integers) -> fwk.Integers:

@@ -355,6 +355,12 @@ class Handle(Protocol):
 # ------------------------------------------------------------------------------------------------ plugins
 
 
+def without_skipped(method: _T) -> _T:
+    """Mark Reserve or PreBind of a plugin that does nothing for a pod if the plugin's PreFilter returns SKIPPED."""
+    method.without_skipped = True  # type: ignore[attr-defined]
+    return method
+
+
 class Plugin:
     """Base class of plugins. It is instantiated once per profile with its arguments and keeps no state but `memory`."""
 
@@ -429,6 +435,11 @@ class Plugin:
         filter is UsageFilter. See also `reads`.
         """
         return ANYTHING
+
+    def always_skips(self, pod: PodInfo) -> tuple[bool, bool]:
+        """Return whether PreFilter, and PreScore, return SKIPPED for equal pods until an object other than a pod
+        changes, although `varies_with` is ANYTHING. Define it in the class that defines `varies_with`."""
+        return False, False
 
     # Plugins that can compare pods replace this by a method (upstream SignPlugin). It returns the values to compare, or
     # None for a pod that cannot be compared. None here means that the plugin never signs.

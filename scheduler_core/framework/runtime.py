@@ -385,7 +385,7 @@ class Framework:
     # ---- Reserve to PostBind
 
     def run_reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
-        for plugin in self.reserve:
+        for plugin in self.reserve if state.equivalent is None else state.equivalent.plugins.reserve:
             status = plugin.reserve(state, pod, node)
             if status is not None:
                 return status.by(plugin.name)
@@ -409,7 +409,7 @@ class Framework:
         return (fwk.WAITING if waits else None), waits
 
     def run_pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
-        for plugin in self.pre_bind:
+        for plugin in self.pre_bind if state.equivalent is None else state.equivalent.plugins.pre_bind:
             status = plugin.pre_bind(state, pod, node)
             if status is not None:
                 return status.by(plugin.name)

@@ -213,6 +213,7 @@ class DynamicResources(
 
     # ---- Reserve to PreBind
 
+    @fwk.without_skipped
     def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Reserve the allocated devices in memory for the pod's claims."""
         cycle: ClaimCycle | None = state.get(self.name)
@@ -246,6 +247,7 @@ class DynamicResources(
             else:
                 self.cluster.device_claims[claim.key] = claims.released(known, pod)
 
+    @fwk.without_skipped
     def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Write the allocations and reserve the claims for the pod. Waiting for devices that are not ready always times
         out, because no driver is simulated."""

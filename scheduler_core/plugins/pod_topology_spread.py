@@ -146,11 +146,13 @@ class _Soft:
     __slots__ = ("_places", "base", "counted", "few", "host", "least", "more", "spread", "topology")
 
     def __init__(self, counted: list[_Counted], base: fwk.Bool | None, plugin: PodTopologySpread) -> None:
-        self.counted, self.base = counted, base
+        self.counted, self.base, self.few = counted, base, False
+        if not counted:
+            return
         hosts = [one for one in counted if plugin.counts_by_node(one[0])]
         others = [one for one in counted if not plugin.counts_by_node(one[0])]
         self.host, self.spread = hosts[0] if hosts else None, others[0] if others else None
-        self.few = base is None and len(hosts) <= 1 and len(others) <= 1 and bool(counted)
+        self.few = base is None and len(hosts) <= 1 and len(others) <= 1
         self.least = self.more = 0.0
         self.topology: Topology | None = None
         key = ""
@@ -436,6 +438,11 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
             return fwk.ANYTHING
         defaulted = self.defaults and default_selector(self.cluster, pod).key != ()
         return fwk.ANYTHING if defaulted else fwk.OBJECTS
+
+    def always_skips(self, pod: PodInfo) -> tuple[bool, bool]:
+        actions = [one.when_unsatisfiable for one in pod.pod.spec.topology_spread_constraints or self.defaults]
+        hard, soft = "DoNotSchedule" in actions, "ScheduleAnyway" in actions
+        return not hard and self.cluster.release.prefilter_skips, not soft and self.cluster.release.prescore_skips
 
     def _spread(
         self,

@@ -438,6 +438,7 @@ class VolumeBinding(
 
     # ---- Reserve, PreBind
 
+    @fwk.without_skipped
     def reserve(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Reserve the volumes picked on the node, and set the selected node on claims to be provisioned."""
         cycle: VolumeBindingState | None = state.get(self.name)
@@ -478,6 +479,7 @@ class VolumeBinding(
                 table[key] = old
         cycle.undo, cycle.static = [], []
 
+    @fwk.without_skipped
     def pre_bind(self, state: fwk.CycleState, pod: PodInfo, node: str) -> fwk.Status | None:
         """Bind the volumes. This includes the work of the volume controller, which binds claims to the reserved
         volumes.

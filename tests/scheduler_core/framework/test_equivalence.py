@@ -12,10 +12,12 @@ from scheduler_core.cluster.pod_info import NO_TERMS, PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.framework import equivalence
 from scheduler_core.framework.equivalence import EquivalenceClass
-from scheduler_core.framework.interface import OBJECTS, CycleState, Status, Verdict
+from scheduler_core.framework.interface import OBJECTS, CycleState, Plugin, Status, Verdict
 from scheduler_core.plugins import PLUGINS
 from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.simulation import Simulation
 from tests.examples import selection
 from tests.scheduler_core.build import HOSTNAME, PREFERRED, REQUIRED, ZONE, Raw, info, node, pod, selector
@@ -192,11 +194,11 @@ def test_releases_that_skip_no_plugin_keep_the_results_for_pods_without_terms(re
     assert not running & {"PodTopologySpread", "InterPodAffinity"}
 
 
-def _enabling(plugin: str) -> Raw:
+def _enabling(plugin: str, point: str = "filter") -> Raw:
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"filter": {"enabled": [{"name": plugin}]}}}],
+        "profiles": [{"plugins": {point: {"enabled": [{"name": plugin}]}}}],
     }
 
 
@@ -217,6 +219,37 @@ def test_a_plugin_outside_the_tree_runs_for_every_pod() -> None:
     simulation = Simulation([node("n1"), node("n2")], release="1.36", config=_enabling("Odd"), registry=registry)
     results = [cycle(simulation, pod(f"p{i}")).result for i in range(6)]
     assert results == ["unschedulable", "scheduled"] * 3
+
+
+class Reserving(VolumeBinding):
+    """A plugin outside the tree whose Reserve refuses pods without volumes, for which the plugin that it extends does
+    nothing."""
+
+    name = "Reserving"
+    in_tree = False
+
+    def reserve(self, state: CycleState, pod: PodInfo, node: str) -> Status | None:
+        return Status("Unschedulable", ("reserved",))
+
+
+class Counting(PodTopologySpread):
+    """A plugin outside the tree whose PreFilter refuses pods for which the plugin that it extends skips it."""
+
+    name = "Counting"
+    in_tree = False
+
+    def pre_filter(self, state: CycleState, pod: PodInfo) -> Status | None:
+        return Status("Unschedulable", ("counted",))
+
+
+@pytest.mark.parametrize("plugin", [Reserving, Counting])
+def test_what_a_plugin_outside_the_tree_changes_is_not_skipped(plugin: type[Plugin]) -> None:
+    config = _enabling(plugin.name, "multiPoint")
+    simulation = Simulation([node("n1")], release="1.36", config=config, registry={**PLUGINS, plugin.name: plugin})
+    assert [cycle(simulation, pod(f"p{i}", labels={"a": "b"})).unschedulable_plugins for i in range(2)] == [
+        [plugin.name],
+        [plugin.name],
+    ]
 
 
 class ByLabel(NodeName):
