@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ _MEMO_LIMIT = 4096
 _EXTREME = 1 << 42  # an amount
 _PERCENT = 100
 _INT64 = 1 << 64  # the number of values of an int64
+_ADD, _SUBTRACT = np.add, np.subtract
 _OF_PODS = (
     *("is_bare", "_memo", "images", "used", "free", "nonzero", "numerators"),
     *("requested", "nonzero_cpu", "nonzero_memory", "pod_count"),
@@ -202,11 +204,12 @@ class NodeTable:
         As upstream: a snapshot takes the number of nodes from the cache when it copies a node, and copies a node only
         if the node or its pods changed. Source: pkg/scheduler/framework/types.go (ImageStateSummary.Snapshot).
         """
+        entries, version = self.entries, self._images_version
         for name in self._touched or ():
-            entry = self.entries.get(name)
-            if entry is None or not entry.image_spread or entry.counted == self._images_version:
+            entry = entries.get(name)
+            if entry is None or entry.counted == version or not entry.image_spread:
                 continue
-            entry.counted = self._images_version
+            entry.counted = version
             spread = {image: len(self.images[image][1]) for image in entry.image_spread}
             if spread != entry.image_spread:
                 if self._saved is not None:
@@ -374,15 +377,34 @@ class NodeTable:
 
     def add_pod(self, pod: PodInfo, node: str) -> None:
         """Add a pod to a node, which may not exist yet."""
-        self._enter([pod], [node])
+        entry = self.entries.get(node)
+        if entry is None:
+            entry = self.entries[node] = NodeEntry()
+        entry.pods[pod.key] = pod
+        if pod.host_ports:
+            self._add_ports(pod, node)
+        if self._touched is not None:
+            self._touched.add(node)
+        self._add_resources(pod.held)
         row = self.rows.get(node)  # a node without a row is counted when it gets one
         if row is not None:
             self._count(pod, row, 1)
-        self.pods.count(pod, node, 1)
+        self.pods.count(pod, node, row, 1)
 
     def add_pods(self, pods: Sequence[PodInfo]) -> None:
         """Add each pod to its own node, as `add_pod` does."""
-        self._enter(pods, [pod.node for pod in pods])
+        entries = self.entries
+        for pod in pods:
+            entry = entries.get(pod.node)
+            if entry is None:
+                entry = entries[pod.node] = NodeEntry()
+            entry.pods[pod.key] = pod
+            if pod.host_ports:
+                self._add_ports(pod, pod.node)
+        if self._touched is not None:
+            self._touched.update([pod.node for pod in pods])
+        for held in {id(pod.held): pod.held for pod in pods}.values():
+            self._add_resources(held)
         known: dict[
             tuple[str, int, bool], LabelClass
         ] = {}  # pods of a template in a snapshot have the same labels object
@@ -393,22 +415,11 @@ class NodeTable:
             counts[pod.node] = counts.get(pod.node, 0) + 1
         self._tally_all([(row, pod) for pod in pods if (row := self.rows.get(pod.node)) is not None])
 
-    def _enter(self, pods: Sequence[PodInfo], nodes: Sequence[str]) -> None:
-        """Add pods to nodes, but not to the columns."""
-        entries = self.entries
-        for pod, node in zip(pods, nodes, strict=True):
-            entry = entries.get(node)
-            if entry is None:
-                entry = entries[node] = NodeEntry()
-            entry.pods[pod.key] = pod
-            if pod.host_ports:
-                self._add_ports(pod, node)
-        if self._touched is not None:
-            self._touched.update(nodes)
-        for held in {id(pod.held): pod.held for pod in pods}.values():
-            for name in held:
-                if name not in self.allocatable:
-                    self._resource(name)
+    def _add_resources(self, names: Mapping[str, int]) -> None:
+        """Create the columns of these resources if they are missing."""
+        if not names.keys() <= self.allocatable.keys():
+            for name in names:
+                self._resource(name)
 
     def _add_ports(self, pod: PodInfo, node: str) -> None:
         if self._saved is not None:
@@ -436,7 +447,7 @@ class NodeTable:
         row = self.rows.get(node)
         if row is not None:
             self._count(pod, row, -1)
-        self.pods.count(pod, node, -1)
+        self.pods.count(pod, node, row, -1)
         if entry.node is None and not entry.pods:
             del self.entries[node]
 
@@ -447,8 +458,8 @@ class NodeTable:
                 self.host_ports.setdefault((protocol, port), {}).setdefault(node, set()).add(ip)
 
     def _count(self, pod: PodInfo, row: int, step: int) -> None:
-        values, added = self._columns[:, row], self._added_by(pod)
-        (np.add if step > 0 else np.subtract)(values, added, out=values)
+        values = self._columns[:, row]
+        (_ADD if step > 0 else _SUBTRACT)(values, self._added_by(pod), values)
         self.usage.add(row)
 
     def _added_by(self, pod: PodInfo) -> Int64:
@@ -458,9 +469,9 @@ class NodeTable:
         if known is None:
             if len(self._added) >= _MEMO_LIMIT:
                 self._added.clear()
-            amounts = [1, *[pod.held.get(name, 0) for name in self._resources]]
+            amounts = [1, *map(pod.held.get, self._resources, repeat(0))]
             changes = [*amounts, *[-one for one in amounts], *pod.nonzero, *[-_PERCENT * one for one in pod.nonzero]]
-            if not all(0 <= amount < _EXTREME for amount in (*amounts, *pod.nonzero)):
+            if min(*amounts, *pod.nonzero) < 0 or max(*amounts, *pod.nonzero) >= _EXTREME:
                 self.has_extreme_amounts = True
                 changes = [(one + _INT64 // 2) % _INT64 - _INT64 // 2 for one in changes]
             added = np.array([*[0] * len(amounts), *changes, *amounts[1:3]], np.int64)

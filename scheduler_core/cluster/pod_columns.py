@@ -110,10 +110,9 @@ class PodColumns:
         cls.matched_terms = [c for c in candidates if c.term.matches(cls.namespace, own, cls.labels)]
         cls.namespaces_version = self._namespaces_version
 
-    def count(self, pod: PodInfo, node: str, step: int) -> None:
-        """Add (step 1) or remove (step -1) a pod on a node, which may not exist yet."""
+    def count(self, pod: PodInfo, node: str, row: int | None, step: int) -> None:
+        """Add (step 1) or remove (step -1) a pod on a node. `row`: None if the node does not exist yet."""
         self.know(pod, node, step)
-        row = self.rows.get(node)
         if row is not None:
             self._count_row(pod, row, step)
 

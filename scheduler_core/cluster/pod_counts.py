@@ -103,14 +103,15 @@ class PodCounts:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.total += step
         if self._counts is None:
-            count = self._by_row.get(row, 0) + step
+            by_row = self._by_row
+            count = by_row.get(row, 0) + step
             if count:
-                self._by_row[row] = count
-                if len(self._by_row) * _FEW > self._size:
+                by_row[row] = count
+                if len(by_row) * _FEW > self._size:
                     self._counts = self.counts
-                    self._by_row.clear()
+                    by_row.clear()
             else:
-                del self._by_row[row]
+                del by_row[row]
         else:
             count = self._counts[row] = self._counts.item(row) + step
             if self._rows is not None:

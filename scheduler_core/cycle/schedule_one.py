@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
@@ -100,7 +99,9 @@ class Scheduler:
         return framework, state, trace
 
     def framework_of(self, pod: PodInfo) -> Framework:
-        framework = self.own_frameworks.get(pod.key) or self.profiles.get(pod.pod.spec.scheduler_name)
+        framework = self.profiles.get(pod.pod.spec.scheduler_name)
+        if self.own_frameworks:
+            framework = self.own_frameworks.get(pod.key, framework)
         if framework is None:
             problem = f"no profile of that name; there are {', '.join(self.profiles)}"
             raise InputError(f"Pod {pod.key}", "spec.schedulerName", problem)
@@ -116,7 +117,7 @@ class Scheduler:
             pod.key,
             number=self.cycles,
             attempt=attempt,
-            nodes=len(self.cluster.nodes),
+            nodes=len(self.cluster.nodes.names),
             profile=pod.pod.spec.scheduler_name,
             start_index=self.next_start_index,
         )
@@ -137,7 +138,7 @@ class Scheduler:
             trace.result = "error"
             return
         fits = trace.feasible is None or bool(len(trace.feasible))
-        place = self.cluster.nodes.rows.get(self.places[pod.key]) if pod.key in self.places else None
+        place = self.cluster.nodes.rows.get(self.places.get(pod.key, "")) if self.places else None
         if not fits and place is None:
             self.post_filter(framework, state, pod, trace)
             return
@@ -169,7 +170,8 @@ class Scheduler:
         trace.durations["prefilter"] = self.timer() - start
         if not release.prefilter_reports_narrowing_plugins:
             narrowing = []
-        trace.unschedulable_plugins = sorted(narrowing)
+        if narrowing:
+            trace.unschedulable_plugins = sorted(narrowing)
         if release.supports_skip_status and (status is None or release.skips_kept_after_rejection):
             trace.skipped_filter = state.skipped_filter()
         if status is not None and status.code == ERROR:
@@ -204,16 +206,16 @@ class Scheduler:
         if not self.collects_rejectors and len(trace.feasible_rows()) and not trace.has_filter_error():
             return
         found = trace.rejectors()
-        rejectors = set(found or ())
+        rejectors = found or frozenset()
         for status, _ in trace.decisive_statuses() if found is None else ():
             if status.code == ERROR:
                 of_pod = f' for pod "{pod.name}"' if release.filter_errors_name_pod else ""
                 begin = "running" if release.filter_error_reworded else "error while running"
                 trace.error = f'{begin} "{status.plugin}" filter plugin{of_pod}: {status.message}'
             if status.rejected:
-                rejectors.add(status.plugin)
-        if not release.extender_rejections_requeue:
-            rejectors.discard(EXTENDER)
+                rejectors |= {status.plugin}
+        if not release.extender_rejections_requeue and EXTENDER in rejectors:
+            rejectors -= {EXTENDER}
         if trace.error or not release.reports_unschedulable_plugins:
             trace.unschedulable_plugins = []
         elif rejectors:
@@ -251,11 +253,11 @@ class Scheduler:
 
         Then call the extenders with the feasible nodes.
         """
-        passing, again = trace.passing(), 0
+        again = 0
         nominated_node = pod.nominated_node if self.cluster.release.evaluates_nominated_node_first else ""
         first = nominated_node or trace.batch_hint
         nominated = self.cluster.nodes.rows.get(first, -1) if first else -1
-        if nominated >= 0 and (passing is None or passing[nominated]):
+        if nominated >= 0 and ((passing := trace.passing()) is None or passing[nominated]):
             # The pod's nominated node, or the one that batching proposes, is tried first, alone.
             trace.looked = np.zeros(trace.nodes, np.bool_)
             trace.looked[nominated] = True
@@ -271,9 +273,9 @@ class Scheduler:
         choosy = scored or not self.cluster.release.stops_at_first_feasible
         wanted = nodes_to_find(framework.percentage, count) if choosy else 1
         if wanted >= count:
-            processed = self._find_all_feasible(trace, passing)
+            processed = self._find_all_feasible(trace)
         else:
-            processed = self._find_enough_feasible(trace, passing, wanted, count)
+            processed = self._find_enough_feasible(trace, wanted, count)
             if nominated >= 0 and not trace.has_looked(nominated):
                 trace.looked = trace.looked_mask()
                 trace.looked[nominated] = True
@@ -287,27 +289,27 @@ class Scheduler:
             state.rebuilt = self.extenders.filter(pod, trace)
 
     @staticmethod
-    def _find_all_feasible(trace: CycleTrace, passing: npt.NDArray[np.bool_] | None) -> int:
+    def _find_all_feasible(trace: CycleTrace) -> int:
         if trace.subset is None:
             trace.feasible = trace.passing_rows()
             return trace.nodes
+        passing = trace.passing()
         trace.feasible = trace.subset if passing is None else trace.subset[passing[trace.subset]]
         return len(trace.subset)
 
-    def _find_enough_feasible(
-        self, trace: CycleTrace, passing: npt.NDArray[np.bool_] | None, wanted: int, count: int
-    ) -> int:
+    def _find_enough_feasible(self, trace: CycleTrace, wanted: int, count: int) -> int:
         """Find the first `wanted` feasible nodes from `next_start_index` on, in a ring. Return how many nodes the
         search evaluated: it ends at the first feasible node beyond those wanted, which is not counted."""
         first = self.next_start_index % count
         if trace.subset is None:
             found = trace.passing_rows()
         else:
+            passing = trace.passing()
             found = None if passing is None else np.flatnonzero(passing[trace.subset])
         if found is None:  # all fit
             begin, feasible, processed = first, count, wanted
         elif len(found) <= wanted:
-            return self._find_all_feasible(trace, passing)
+            return self._find_all_feasible(trace)
         else:
             begin, feasible = int(found.searchsorted(first)), len(found)
             processed = (int(found[(begin + wanted) % feasible]) - first) % count
@@ -345,11 +347,10 @@ class Scheduler:
 
     def prioritize(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run PreScore, Score and normalization. A single feasible node is not scored."""
-        if trace.feasible is not None and len(trace.feasible) == 1:
+        feasible = trace.feasible
+        if (trace.nodes if feasible is None else len(feasible)) == 1:
             return
-        if trace.feasible is None and trace.nodes == 1:
-            return
-        rows: Any = slice(None) if trace.feasible is None else trace.feasible
+        rows: Any = slice(None) if feasible is None else feasible
         start = self.timer()
         bare = state.rebuilt and self.cluster.release.extender_nodes_scored_without_pods
         try:

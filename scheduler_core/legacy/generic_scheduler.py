@@ -73,9 +73,9 @@ class GenericScheduler(Scheduler):
         passing, count = trace.passing(), trace.nodes
         wanted = nodes_to_find(framework.percentage, count)
         if wanted >= count:
-            self.next_start_index = (self.next_start_index + self._find_all_feasible(trace, passing)) % count
+            self.next_start_index = (self.next_start_index + self._find_all_feasible(trace)) % count
         else:
-            processed = self._find_enough_feasible(trace, passing, wanted, count)
+            processed = self._find_enough_feasible(trace, wanted, count)
             one_more = int(passing is None or np.count_nonzero(passing) > wanted)
             self.next_start_index = (self.next_start_index + processed + one_more) % count
         if self.extenders and not merged_errors(trace):

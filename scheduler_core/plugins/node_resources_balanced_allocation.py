@@ -78,6 +78,8 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
     def __init__(self, args: Any, cluster: Cluster) -> None:
         super().__init__(args, cluster)
         self.resources = [spec.name for spec in args.resources]
+        old = cluster.release.balanced_uses_default_requests or cluster.release.two_resource_balance
+        self._of_pair = self.resources == _PAIR and not old
 
     def pre_score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Status | None:
         """Skip pods that request none of the resources, because they do not change the balance."""
@@ -92,8 +94,7 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
 
         With `balanced_allocation_scores_change`: 50 + (50 + score with the pod - score without the pod) / 2.
         """
-        default_requests = self.cluster.release.balanced_uses_default_requests
-        if self.resources == _PAIR and not (default_requests or self.cluster.release.two_resource_balance):
+        if self._of_pair:
             shares = shares_of_pair(self.cluster, state, pod, rows, REQUESTED)
             if shares is not None:
                 return self._score_of_pair(pod, shares, rows)

@@ -43,8 +43,11 @@ _FEW_ROWS = 512  # for which a matrix product is the fastest way to codes
 _NEVER = np.iinfo(np.int64).min  # every node has this amount
 _MOST = np.iinfo(np.int64).max
 
+_COMMON = (resources.CPU, resources.MEMORY, resources.EPHEMERAL)
+
 _Wanted = Sequence[tuple[str, int]]  # see `resources_needed`
 _Limits = tuple[fwk.Int64, fwk.Integers, int, bool]  # see `_limits`
+_Needs = tuple[_Wanted, _Limits | None]  # None if more resources are wanted than a code has bits
 
 SIDECARS = fwk.unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
@@ -122,7 +125,7 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     def pre_filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Status | fwk.PreFilterResult | None:
         if self.cluster.release.rejects_sidecars and _sidecars(pod):
             return SIDECARS
-        state[self.name] = self.resources_needed(pod)
+        state[self.name] = self._needs(pod)
         return None
 
     def explain_pre_filter(self, state: fwk.CycleState, view: View) -> Tree:
@@ -132,23 +135,29 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
 
     def _wanted(self, state: fwk.CycleState, pod: PodInfo) -> _Wanted:
         """Return `resources_needed`; computed here if the profile disables PreFilter."""
-        wanted: _Wanted | None = state.get(self.name)
-        return self.resources_needed(pod) if wanted is None else wanted
+        needs: _Needs | None = state.get(self.name)
+        return self.resources_needed(pod) if needs is None else needs[0]
+
+    def _needs(self, pod: PodInfo) -> _Needs:
+        wanted = self.resources_needed(pod)
+        return wanted, self._limits(wanted) if len(wanted) <= _MOST_BITS else None
 
     def resources_needed(self, pod: PodInfo) -> _Wanted:
         """Return the (resource, amount) pairs that a node must have free."""
         requests = pod.requests
-        if not any(requests.values()) and not any(map(resources.is_scalar, requests)):
+        others = [name for name in requests if name not in _COMMON and resources.is_scalar(name)]
+        if not others and not any(requests.values()):
             return ()
         wanted: list[tuple[str, int]] = []
         zero_counts = not self.cluster.release.fit_skips_zero_requests
-        for name in (resources.CPU, resources.MEMORY, resources.EPHEMERAL):
+        for name in _COMMON:
             amount = requests.get(name, 0)
             if amount or zero_counts:
                 wanted.append((name, amount))
         zero_counts = not self.cluster.release.fit_skips_zero_extended_requests
-        for name, amount in requests.items():
-            if not (amount or zero_counts) or not resources.is_scalar(name):
+        for name in others:
+            amount = requests[name]
+            if not (amount or zero_counts):
                 continue
             if resources.is_extended(name) and (name in self.ignored or name.split("/")[0] in self.ignored_groups):
                 continue
@@ -158,23 +167,26 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
     def filter(self, state: fwk.CycleState, pod: PodInfo) -> fwk.Verdict:
         """Report every resource that is insufficient. The status is unresolvable if the request exceeds the allocatable
         amount."""
-        wanted, every = self._wanted(state, pod), slice(None)
-        if len(wanted) > _MOST_BITS:
+        (wanted, limits), every = state.get(self.name) or self._needs(pod), slice(None)
+        if limits is None:
             wanted = [
                 one
                 for one in wanted
                 if self._codes([one], self._limits([one]), every).max(initial=0) >= _FIRST_RESOURCE
             ]
-        return self._verdict(wanted, self._codes(wanted, self._limits(wanted), every))
+            limits = self._limits(wanted)
+        return self._verdict(wanted, self._codes(wanted, limits, every))
 
     def varies_with(self, pod: PodInfo) -> str:
-        return fwk.USAGE if len(pod.requests) <= _MOST_BITS else fwk.ANYTHING
+        # old releases want cpu, memory and ephemeral-storage of pods without them
+        return fwk.USAGE if len(pod.requests) + 3 <= _MOST_BITS else fwk.ANYTHING
 
     def usage_codes(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, freed: fwk.Int64 | None = None
     ) -> fwk.Integers:
-        wanted = self._wanted(state, pod)
-        return self._codes(wanted, state.of_class((self.name, "limits"), lambda: self._limits(wanted)), rows, freed)
+        wanted, limits = state.get(self.name) or self._needs(pod)
+        assert limits is not None, "USAGE"
+        return self._codes(wanted, limits, rows, freed)
 
     def additive_needs(self, pod: PodInfo) -> _Wanted | None:
         wanted = self.resources_needed(pod)

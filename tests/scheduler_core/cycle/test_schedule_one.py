@@ -71,7 +71,7 @@ def test_the_search_for_enough_nodes_equals_one_that_visits_one_node_after_the_o
         if not codes[row]:
             feasible.append(row)
 
-    assert scheduler._find_enough_feasible(trace, trace.passing(), wanted, len(ring)) == processed
+    assert scheduler._find_enough_feasible(trace, wanted, len(ring)) == processed
     assert trace.feasible_rows().tolist() == sorted(feasible)
     assert np.flatnonzero(trace.looked_mask()).tolist() == sorted(looked)
 
