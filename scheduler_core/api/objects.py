@@ -362,6 +362,9 @@ class PodStatus(Struct):
     resource_claim_statuses: list[PodResourceClaimStatus] = []
 
 
+_NO_STATUS = PodStatus()
+
+
 class Object(Struct):
     """Base class of objects: metadata, and a key that is unique within its kind."""
 
@@ -400,7 +403,7 @@ class Pod(Object):
     @property
     def typed(self) -> bool:
         """Whether a user wrote the pod. A pod with a status comes from a cluster, even if its uid was removed."""
-        return not self.metadata.uid and self.status == PodStatus()
+        return not self.metadata.uid and self.status == _NO_STATUS
 
     @property
     def terminated(self) -> bool:
