@@ -1,5 +1,6 @@
 """Converts uploaded files to objects. `ingest_files` is the entry point; the steps follow from top to bottom."""
 
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -171,7 +172,8 @@ class _Reading:
                 raise IngestError(where, SIMKUBE)
             self._recording(where, data)
             return
-        text = to_utf8(data, where)
+        # of an audit log, each line is checked
+        text = data.removeprefix(BOM_UTF8) if is_audit_log(data) else to_utf8(data, where)
         if not member and (is_audit_log(text) or is_kwok_recording(text) or is_json_trace(text)):
             self._recording(where, text)
             return

@@ -16,6 +16,6 @@ def run(args: argparse.Namespace, out: IO[str]) -> int:
     if document is None:
         problem = "is neither a database of etcd, an audit log, a trace of SimKube nor a recording of kwok"
         raise InputError(args.recording, "", problem)
-    print_notes(notes)
+    print_notes(f"{args.recording}: {note}" for note in notes)
     print_json(document, out)
     return 0

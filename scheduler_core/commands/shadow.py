@@ -67,12 +67,14 @@ def recorded_items(path: str, notes: list[str]) -> list[Item] | None:
     InputError."""
     if Path(path).is_dir():
         return list(recorded_folder.read(path, notes))
-    data = read_bytes(path)
+    data, about = read_bytes(path), list[str]()
+    items: list[Item] | None = None
     if is_database(data):
-        return recorded_database.read(data, path, notes)
-    if recorded_audit_log.is_audit_log(data):
-        return recorded_audit_log.read(data, path)
-    return None
+        items = recorded_database.read(data, path, about)
+    elif recorded_audit_log.is_audit_log(data):
+        items = recorded_audit_log.read(data, path, about)
+    notes += (f"{path}: {note}" for note in about)
+    return items
 
 
 def missing_kinds(recorded: Collection[str]) -> Iterator[str]:

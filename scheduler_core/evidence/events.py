@@ -6,6 +6,7 @@ An event of a component that is not a scheduler is never taken for a message of 
 Upstream: pkg/printers/internalversion/printers.go (printEvent), kubectl/pkg/cmd/events/event_printer.go.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from scheduler_core.cluster.formatting import agree, count, some
 from scheduler_core.config.document import read_documents
 from scheduler_core.errors import InputError
 from scheduler_core.explain.answer import Part
+from scheduler_core.live.lines import LeftOut
 from scheduler_core.messages.message import MessageAnswer, explain_message, is_known_error
 from scheduler_core.messages.text import HEAD
 from scheduler_core.snapshot.files import each_object
@@ -26,6 +28,7 @@ from scheduler_core.snapshot.wrong_input_hints import KUBECTL
 MAX_EVENTS = 500_000
 MAX_TABLE = 20_000_000  # bytes of a table
 MAX_YAML = 20_000_000  # bytes
+MAX_LEFT_OUT = 1_000  # lines that cannot be read
 MAX_MESSAGES = 100  # different messages that are explained
 MAX_MESSAGE = 32_768  # characters of a message
 
@@ -93,12 +96,16 @@ def read(data: bytes, path: str) -> EventReport | None:
     nothing about scheduling. Raises InputError."""
     if is_table(data):
         return _with_content(report(_of_table(data)))
-    objects = _objects(data, path)
+    left_out = LeftOut()
+    objects = _objects(data, path, left_out)
     if not objects or any(obj.get("kind") != "Event" or _is_audit(obj) for obj in objects):
         return None
     if len(objects) > MAX_EVENTS:
         raise InputError(path, "", f"has more than {MAX_EVENTS:,} events")
-    return report_of(objects)
+    answer = report_of(objects)
+    if answer is not None and left_out.number:
+        answer.notes.append(f"{path}: {left_out.note('not readable')}.")
+    return answer
 
 
 def report_of(objects: Iterable[dict[str, Any]]) -> EventReport | None:
@@ -185,8 +192,9 @@ def _is_audit(obj: dict[str, Any]) -> bool:
     return str(obj.get("apiVersion") or "").startswith("audit.")
 
 
-def _objects(data: bytes, path: str) -> list[dict[str, Any]]:
-    """Return the objects of a text that looks as if it holds events; [] if it does not."""
+def _objects(data: bytes, path: str, left_out: LeftOut) -> list[dict[str, Any]]:
+    """Return the objects of a text that looks as if it holds events; [] if it does not. `left_out` takes the lines of
+    JSON lines that cannot be read."""
     if not _EVENT_KIND.search(data[:100_000]) or not _REASON.search(data):
         return []
     try:
@@ -195,7 +203,7 @@ def _objects(data: bytes, path: str) -> list[dict[str, Any]]:
             try:
                 documents = [msgspec.json.decode(text)]
             except msgspec.DecodeError:
-                documents = msgspec.json.Decoder().decode_lines(text)
+                documents = list(_in_lines(text, left_out))
         elif len(data) > MAX_YAML:
             return []
         else:
@@ -203,6 +211,19 @@ def _objects(data: bytes, path: str) -> list[dict[str, Any]]:
         return [obj for document in documents for _, obj in each_object(document, path, "")]
     except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
+
+
+def _in_lines(text: bytes, left_out: LeftOut) -> Iterator[Any]:
+    """Yield the values of JSON lines. Raises DecodeError if too many lines have none: these are no JSON lines."""
+    for number, line in enumerate(io.BytesIO(text), 1):
+        if line.isspace():
+            continue
+        try:
+            yield msgspec.json.decode(line.rstrip())
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            left_out.add(f"line {number}", str(problem))
+            if left_out.number > MAX_LEFT_OUT:
+                raise
 
 
 def _event(obj: dict[str, Any]) -> PodEvent | None:

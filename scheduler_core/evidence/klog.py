@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from scheduler_core.live.lines import LeftOut
+
 MAX_LINE = 1_000_000  # bytes; longer lines are left out
 MAX_VALUE = 1_000_000  # bytes of a value of several lines
 _LEAP_YEAR = 2000  # klog's text has no year: any year with all days
@@ -54,11 +56,12 @@ class LogRecord(NamedTuple):
 
 
 class Klog:
-    """The lines with given messages. `lines`, `cut`, `secret`: numbers of all lines, of incomplete ones and of lines
-    with a token or a certificate, which are left out."""
+    """The lines with given messages. `lines`, `secret`: numbers of all lines, and of lines with a token or a
+    certificate, which are left out. `cut`: incomplete ones, which are left out as well."""
 
     def __init__(self, data: bytes, messages: Collection[str]) -> None:
-        self.lines = self.cut = self.secret = 0
+        self.lines = self.secret = 0
+        self.cut = LeftOut()
         self._data = data
         self._wanted = {name.encode(): name for name in messages}
         self._open: dict[str, tuple[LogRecord, str, list[str]]] = {}  # source -> record, key, lines of its value
@@ -71,7 +74,7 @@ class Klog:
         for number, whole in enumerate(io.BytesIO(self._data), 1):
             self.lines = number
             if len(whole) > MAX_LINE:
-                self.cut += 1
+                self.cut.add(f"line {number}")
                 continue
             ended = whole.endswith(b"\n")
             before = _BEFORE.match(whole)
@@ -108,7 +111,8 @@ class Klog:
             rest = line[header.end() :]
             if rest.startswith(b"FLAG: ") and b"FLAG" in self._wanted:
                 return self._record(header, number, source, "FLAG", {"flag": rest[6:].decode(errors="replace")})
-            self.cut += rest.startswith(b'"')
+            if rest.startswith(b'"'):
+                self.cut.add(f"line {number}")
             return None
         wanted = self._wanted.get(message[1])
         if wanted is None and b"\\" in message[1]:
@@ -118,7 +122,7 @@ class Klog:
         text = line[message.end() :].decode(errors="replace")
         values, opened, complete = _values(text)
         if not complete or not (ended or text.endswith(('"', "}", "]"))):
-            self.cut += 1
+            self.cut.add(f"line {number}")
             return None
         record = self._record(header, number, source, wanted, values)
         if opened:
@@ -149,24 +153,27 @@ class Klog:
             lines.append(text[1:])
             if sum(map(len, lines)) > MAX_VALUE:
                 del self._open[source]
-                self.cut += 1
+                self.cut.add(f"line {record.number}")
             return None
         del self._open[source]
         if not text.startswith(" >"):
-            self.cut += 1
+            self.cut.add(f"line {record.number}")
             return None
         values, opened, complete = _values(text[2:])
         record = record._replace(values=record.values | {key: "\n".join(lines)} | values)
         if opened and complete:
             self._open[source] = record, opened, []
             return None
-        self.cut += not complete
-        return record if complete else None
+        if not complete:
+            self.cut.add(f"line {record.number}")
+            return None
+        return record
 
     def _of_json(self, line: bytes, number: int, source: str) -> LogRecord | None:
         message = _JSON_MESSAGE.search(line)
         if message is None:
-            self.cut += not line.endswith(b"}")
+            if not line.endswith(b"}"):
+                self.cut.add(f"line {number}")
             return None
         found = _unquoted(message[1].decode(errors="replace"))
         if found.startswith("FLAG: ") and b"FLAG" in self._wanted:
@@ -181,7 +188,7 @@ class Klog:
             seconds = time / 1000 if time > 1e11 else time  # milliseconds since 1970
             at = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self.cut += 1
+            self.cut.add(f"line {number}")
             return None
         except (KeyError, TypeError, ValueError, OverflowError, OSError):
             return None

@@ -57,7 +57,7 @@ def items_of(data: bytes, path: str) -> list[Item]:
     """Return the items of a database of etcd or an audit log; [] for other data. Raises InputError."""
     if is_database(data):
         return recorded_database.read(data, path, [])
-    return recorded_audit_log.read(data, path) if recorded_audit_log.is_audit_log(data) else []
+    return recorded_audit_log.read(data, path, []) if recorded_audit_log.is_audit_log(data) else []
 
 
 def with_lists(items: Sequence[Item], latest: Mapping[str, Sequence[Object]]) -> list[Item]:

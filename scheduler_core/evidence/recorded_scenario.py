@@ -80,7 +80,7 @@ def scenario_of(data: bytes, path: str, notes: list[str], last: float | None = N
     if is_database(data):
         return _document(*_of_items(recorded_database.read(data, path, notes, raw_object)), notes, last, path)
     if recorded_audit_log.is_audit_log(data):
-        items = recorded_audit_log.read(data, path, raw_object)
+        items = recorded_audit_log.read(data, path, notes, raw_object)
         if not items:
             raise InputError(path, "", _NO_ANSWERS)
         return _document(*_of_items(items), notes, last, path)

@@ -150,8 +150,8 @@ def read(data: bytes, path: str) -> SchedulerLog:
 def _notes(klog: Klog, log: SchedulerLog, reader: _TimelineReader) -> Iterator[str]:
     if klog.secret:
         yield f"left out, because of a token or a certificate: {count(klog.secret, 'line')}"
-    if klog.cut:
-        yield f"left out, because not complete: {count(klog.cut, 'line')}"
+    if klog.cut.number:
+        yield klog.cut.note("not complete")
     if reader.more_scores:
         yield f"left out after the first {MAX_SCORES:,}: {count(reader.more_scores, 'score')}"
     if reader.more_entries:

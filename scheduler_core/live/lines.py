@@ -1,8 +1,11 @@
-"""Splits a stream of bytes into lines of any length, with bounded memory."""
+"""Splits a stream of bytes into lines of any length, with bounded memory, and names lines that are left out."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from scheduler_core.cluster.formatting import count
+
+NAMED = 3  # lines that are left out
 MAX_LINE = 64 * 2**20  # bytes; etcd stores no object of more than 1.5 MB
 PREFIX = 4096
 
@@ -12,6 +15,30 @@ class LongLine(NamedTuple):
 
     prefix: bytes
     length: int
+
+
+class LeftOut:
+    """Lines of a file that are left out. `number`: how many; the first ones are named."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._first: list[str] = []
+
+    def add(self, place: str, problem: str = "") -> None:
+        """Add a line. `place`: such as `line 3`."""
+        self.number += 1
+        if len(self._first) < NAMED:
+            self._first.append(f"{place}: {problem}" if problem else place)
+
+    def note(self, why: str) -> str:
+        """Return which lines are left out. `why`: an adjective with "not"."""
+        return f"left out, because {why}: {count(self.number, 'line')} ({self.named})"
+
+    @property
+    def named(self) -> str:
+        """The first lines, and how many more there are."""
+        rest = self.number - len(self._first)
+        return "; ".join([*self._first, *([f"and {rest:,} more"] if rest else [])])
 
 
 class LineSplitter:

@@ -16,6 +16,7 @@ import msgspec
 
 from scheduler_core.api.objects import Object, convert, decode, describe, timestamp
 from scheduler_core.errors import InputError
+from scheduler_core.live.lines import LeftOut
 from scheduler_core.live.watch_events import (
     ADDED,
     DELETED,
@@ -31,6 +32,7 @@ from scheduler_core.live.watch_events import (
 
 LIST, WATCH = ".list.jsonl", ".watch.jsonl"
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_UNREADABLE = "cannot be read: "
 _HEAD = 50  # objects from which the time of the recording is estimated
 
 
@@ -94,7 +96,8 @@ def read(folder: str | Path, notes: list[str] | None = None) -> Iterator[Item]:
     """Yield the items of a recorded folder in the order of arrival: first all lists, then the watches by time.
 
     `notes` takes a sentence for each watch that ends within a line, as one of a recorder that was killed: it is read
-    up to this line. Raises InputError with file, line and field.
+    up to this line; and one for each with other lines that are cut, which are left out. Raises InputError with file,
+    line and field.
     """
     folder = Path(folder)
     notes = [] if notes is None else notes
@@ -120,8 +123,8 @@ def _lines(folder: Path, name: str, notes: list[str] | None = None) -> Iterator[
                 for number, line in enumerate(stream, 1):
                     if number > 1 and name.endswith(WATCH) and _is_cut(line):
                         raise EOFError("the last line is not complete")
-                    if line.strip():
-                        yield f"{path}, line {number}", line
+                    if stripped := line.strip():
+                        yield f"{path}, line {number}", stripped
         except (OSError, EOFError, zlib.error) as problem:
             if isinstance(problem, EOFError) and number and name.endswith(WATCH):
                 if notes is not None:
@@ -142,11 +145,23 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
+class _CutLine(InputError):
+    """A line is not JSON."""
+
+
 def _decode(line: bytes | str, cls: type[Any], where: str) -> Any:
     try:
         return msgspec.json.decode(line, type=cls)
+    except msgspec.ValidationError as problem:
+        raise InputError(where, "", f"{_UNREADABLE}{problem}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise InputError(where, "", f"cannot be read: {problem}") from None
+        raise _CutLine(where, "", f"{_UNREADABLE}{problem}") from None
+
+
+def _changed(line: bytes, where: str) -> tuple[float, _Event]:
+    """Return the seconds and the event of a line of a watch. Raises InputError."""
+    entry = _decode(line, _Line, where)
+    return entry.t, _decode(entry.line, _Event, where)
 
 
 def object_of(raw: dict[str, Any], where: str) -> Object:
@@ -173,11 +188,13 @@ def _start_time(folder: Path, names: list[str]) -> float:
     for name in ("pods", *(other for other in names if other != "pods")):
         found = 0
         for where, line in _lines(folder, name + WATCH):
-            entry = _decode(line, _Line, where)
-            event = _decode(entry.line, _Event, where)
+            try:
+                seconds, event = _changed(line, where)
+            except _CutLine:
+                continue
             created = (event.object.get("metadata") or {}).get("creationTimestamp") if event.type == ADDED else None
             if created:
-                latest = max(latest, timestamp(created, where, "metadata.creationTimestamp") - entry.t)
+                latest = max(latest, timestamp(created, where, "metadata.creationTimestamp") - seconds)
                 found += 1
             if found == _HEAD:
                 break
@@ -209,18 +226,25 @@ def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: 
     """Yield the items of a watch. `listed`: the list before it, None if there is none.
 
     Objects until a bookmark with the annotation k8s.io/initial-events-end are a list, at the beginning and after an
-    error. A change of an object that is not known shows that changes are missing: a gap until the next list.
+    error. A change of an object that is not known shows that changes are missing: a gap until the next list. So does a
+    line that is cut: a gap until the next change.
     """
     ends = _ends_of_lists(folder, name)
     objects = {obj.key: obj for obj in listed.objects} if listed else {}
     initial: dict[str, Object] | None = {} if ends and not listed else None
     known = listed.resource_version if listed else -1
     lost, whole = False, True
-    kind = ""
+    kind, count, left_out = "", 0, LeftOut()
     for count, (where, line) in enumerate(_lines(folder, name + WATCH, notes), 1):
-        entry = _decode(line, _Line, where)
-        event = _decode(entry.line, _Event, where)
-        time = start + entry.t
+        try:
+            seconds, event = _changed(line, where)
+        except _CutLine as problem:
+            if initial is not None:  # it is a line of a list
+                raise
+            left_out.add(where, problem.problem.removeprefix(_UNREADABLE))
+            lost = True
+            continue
+        time = start + seconds
         if event.type == "ERROR":  # the server no longer has the changes after the last one
             lost = True
             initial = {} if any(end > count for end in ends) else None
@@ -237,7 +261,8 @@ def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: 
                 objects, initial, lost, whole = initial, None, False, True
             elif version >= known and initial is None and not lost:
                 yield Bookmark(kind, version, time)
-            known = max(known, version)
+            if not lost:
+                known = max(known, version)
             continue
         if event.type not in (ADDED, MODIFIED, DELETED):
             raise InputError(where, "type", f"{event.type[:63]!r} is not a type of watch event")
@@ -262,6 +287,10 @@ def _watch(folder: Path, name: str, start: float, listed: Listed | None, notes: 
         else:
             objects[obj.key] = obj
         yield WatchEvent(kind, event.type, obj.key, version, obj, time)
+    if left_out.number and left_out.number == count:
+        raise InputError(str(folder), "", f"no line of a watch can be read: {left_out.named}")
+    if left_out.number:
+        notes.append(left_out.note("not readable"))
 
 
 def _ends_of_lists(folder: Path, name: str) -> list[int]:

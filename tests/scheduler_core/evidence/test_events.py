@@ -85,6 +85,18 @@ def test_every_form_says_the_same(form: str) -> None:
     assert "kubectl get nodes,pods" in found.adds
 
 
+def test_a_line_that_is_cut_is_left_out_and_named() -> None:
+    lines = [json.dumps(one) for one in LIFE]
+    whole = report_of("\n".join(lines))
+    for place in range(len(lines) + 1):
+        found = read("\n".join([*lines[:place], lines[0][:50], *lines[place:]]).encode(), "events.jsonl")
+        assert found is not None
+        note = f"left out, because not readable: 1 line (line {place + 1}: Input data was truncated)"
+        assert found.notes == [*whole.notes, f"events.jsonl: {note}."]
+        assert (found.bound, found.waiting) == (whole.bound, whole.waiting)
+    assert read("\n".join([*lines, *["{"] * 1_001]).encode(), "events.jsonl") is None
+
+
 def test_a_table_of_one_namespace_and_counts() -> None:
     found = report_of(TABLE)
     assert found.waiting[0].pods == ["shop/b"]

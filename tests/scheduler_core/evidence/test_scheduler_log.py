@@ -89,7 +89,7 @@ def test_lines_with_secrets_and_cut_lines_are_left_out() -> None:
     assert "s3cr3t" not in repr(log)
     assert log.notes == [
         "left out, because of a token or a certificate: 1 line",
-        "left out, because not complete: 1 line",
+        f"left out, because not complete: 1 line (line {len(cut.splitlines())})",
     ]
     assert "shop/z" not in {one.pod for one in log.attempts}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kubesched_ui.ingest import ingest_files
 from scheduler_core.__main__ import main
 from scheduler_core.errors import InputError
 from scheduler_core.live import recorded_audit_log
@@ -64,7 +66,7 @@ LIFE = [
 
 
 def read(*lines: str) -> tuple[list[Listed], list[WatchEvent]]:
-    found = recorded_audit_log.read("\n".join(lines).encode(), "audit.log")
+    found = recorded_audit_log.read("\n".join(lines).encode(), "audit.log", [])
     lists = [item for item in found if isinstance(item, Listed)]
     return lists, [item for item in found if isinstance(item, WatchEvent)]
 
@@ -101,6 +103,51 @@ def test_the_decisions_of_a_log_are_checked(tmp_path: Path, capsys: pytest.Captu
     assert "services were not recorded" in printed.err
 
 
+CUTS = {
+    "within a line": lambda line: line[:90],
+    "within a character": lambda line: line[:90] + b"\xc3",
+    "a part of a line": lambda line: line[90:],
+    "zeros of a full disk": lambda line: line[:90] + b"\0" * 40,
+    "two entries in one line": lambda line: line[:90] + line,
+}
+
+
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("place", [0, 4, len(LIFE)])
+def test_a_line_that_is_cut_is_left_out_and_named(cut: Callable[[bytes], bytes], place: int) -> None:
+    lines = [line.replace(": ", ":").replace(", ", ",").encode() for line in LIFE]  # as Go writes them
+    damaged = cut(lines[4])
+    data, notes = b"\n".join([*lines[:place], damaged, *lines[place:]]), list[str]()
+    assert recorded_audit_log.is_audit_log(data)
+    found = recorded_audit_log.read(data, "audit.log", notes)
+    assert found == recorded_audit_log.read(b"\n".join(lines), "audit.log", [])
+    (note,) = notes
+    assert note.startswith(f"left out, because not readable: 1 line (line {place + 1}: ")
+    (warning,) = (one for one in ingest_files([("audit.log", data)]).warnings if one.code == "cleaned")
+    assert warning.message == f"audit.log: {note}"
+
+
+def test_of_many_lines_that_are_cut_the_first_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.log"
+    path.write_text("\n".join([*LIFE, *["{"] * 2000]))
+    assert main(["shadow", str(path)]) == 0
+    named = "; ".join(f"line {len(LIFE) + n}: Input data was truncated" for n in (1, 2, 3))
+    text = f"{path}: left out, because not readable: 2,000 lines ({named}; and 1,997 more)"
+    assert text in capsys.readouterr().err
+    path.write_text("\n".join(['{"apiVersion":"audit.k8s.io/v1"', "{"]))
+    assert main(["shadow", str(path)]) == 2
+    assert "no line can be read: line 1: Input data was truncated; line 2: Input" in capsys.readouterr().err
+
+
+def test_entries_that_the_api_server_has_truncated_are_counted() -> None:
+    cut = [json.loads(line) | {"annotations": {"audit.k8s.io/truncated": "true"}} for line in (LIFE[1], LIFE[8])]
+    for one in cut:
+        del one["responseObject"]
+    notes = list[str]()
+    recorded_audit_log.read("\n".join([LIFE[0], *map(json.dumps, cut)]).encode(), "audit.log", notes)
+    assert notes == ["objects are missing, because the API server has truncated 1 entry"]
+
+
 def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pods.json"
     path.write_text(json.dumps(pod(3)))
@@ -111,7 +158,6 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "audit.log, line 2: cannot be read: Input data was truncated"),
         (entry(3, "patch", pod(0) | {"spec": {"priority": "x"}}), "audit.log, line 2: Pod shop/a: spec.priority: "),
         (
             entry(3, "patch", pod(0, resourceVersion="x")),

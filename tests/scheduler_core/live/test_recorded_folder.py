@@ -28,6 +28,7 @@ def bookmark(t, version, **annotations):
 
 
 def folder(path, **files):
+    path.mkdir(exist_ok=True)
     for name, lines in files.items():
         (path / f"{name.replace('_', '.')}.jsonl").write_text("\n".join(lines))
     return path
@@ -124,6 +125,23 @@ def test_a_watch_that_was_cut_is_read_up_to_there(tmp_path):
     whole = gzip.compress("\n".join(watch * 500).encode(), 0)
     (made / "pods.watch.jsonl.gz").write_bytes(whole[: len(whole) // 2])
     assert [item.resource_version for item in recorded_folder.read(made)] == [4, 5, 6]
+
+
+def test_a_line_of_a_watch_that_was_cut_is_left_out_and_is_a_gap(tmp_path):
+    whole = [line(1, "ADDED", pod(5)), line(2, "ADDED", pod(6, "b")), bookmark(2, 7), line(3, "ADDED", pod(8, "c"))]
+    inner = json.dumps({"t": 2, "line": json.loads(whole[1])["line"][:30]})
+    for number, cut in enumerate((whole[1][:40], inner)):
+        made = folder(tmp_path / str(number), pods_list=[page("Pod", 4)], pods_watch=[whole[0], cut, *whole[2:]])
+        notes = []
+        items = list(recorded_folder.read(made, notes))
+        assert items[2] == Gap("Pod", 5, 8, items[3].time)
+        assert [item.key for item in items if isinstance(item, WatchEvent)] == ["default/a", "default/c"]
+        place = f"{made}/pods.watch.jsonl, line 2"
+        assert notes == [f"left out, because not readable: 1 line ({place}: Input data was truncated)"]
+    end = bookmark(1, 8, **{recorded_folder.INITIAL_EVENTS_END: "true"})
+    for number, watch in enumerate(([whole[1][:40], whole[2][:30] + "\n"], [whole[0], whole[1][:40], end])):
+        with pytest.raises(InputError, match="watch"):
+            list(recorded_folder.read(folder(tmp_path / f"no-{number}", pods_list=[], pods_watch=watch)))
 
 
 @pytest.mark.parametrize(
