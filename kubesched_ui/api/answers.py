@@ -25,8 +25,8 @@ class AnswerOut(Answer):
     """Why a pod was placed on its node, or is pending. Fields that are empty are left out.
 
     `ladder`: nodes by the number of changes that they need, fewest first. `fixes`: simulated for all pods of the
-    `workload`. `groups` are decisive reasons, most nodes first; `closest` the nearest nodes with all objections; `top`
-    the best nodes with their scores; `message` is that of the FailedScheduling event.
+    `workload`; `no_fixes` says why none is. `groups` are decisive reasons, most nodes first; `closest` the nearest
+    nodes with all objections; `top` the best nodes with their scores; `message` is that of the FailedScheduling event.
     """
 
     node: str | None = None  # type: ignore[assignment]

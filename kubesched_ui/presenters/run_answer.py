@@ -48,12 +48,14 @@ class ShownFix:
 @dataclass
 class AnsweredPods:
     """Pods of a workload with one answer. `pods`: the first ones. `fixes`: None if the page of a pod searches them;
-    `more_fixes`: the best one, and before it what to find out. `at`: the first cycle of one of them."""
+    `no_fixes`: why none are searched; `more_fixes`: the best one, and before it what to find out. `at`: the first cycle
+    of one of them."""
 
     sentence: str
     count: int
     pods: list[UnplacedPod]
     fixes: list[ShownFix] | None = None
+    no_fixes: str = ""
     at: int = 1
     more_fixes: list[ShownFix] = field(default_factory=list)
 
@@ -176,7 +178,8 @@ def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
     rows = list(WorkloadAnswer.objects.filter(pk__in=groups).only("pods"))
     fixed = WorkloadAnswer.objects.filter(pk__in=groups, fixed=True).values_list("pk", "answer")
     # one at a time: an answer names all nodes
-    fixes = {pk: document.get("fixes", []) for pk, document in fixed.iterator(chunk_size=500)}
+    found = fixed.iterator(chunk_size=500)
+    fixes = {pk: (document.get("fixes", []), document.get("no_fixes", "")) for pk, document in found}
     keys = {row.pk: row.pods[:LOOKED_AT] for row in rows}
     names = {key.partition("/")[2] for found in keys.values() for key in found}
     results = PodResult.objects.filter(run=run).without_node().exclude(nominated_node="")
@@ -189,7 +192,8 @@ def _complete(run: Run, groups: Mapping[int, AnsweredPods]) -> None:
         group.pods = [UnplacedPod(key, nominated.get(key, ""), cycles.get(key, (0, 0))[1]) for key in row.pods[:PODS]]
         group.at = min((cycles[key][0] for key in keys[row.pk] if key in cycles), default=1)
         if row.pk in fixes:
-            group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in enumerate(fixes[row.pk])]
+            suggested, group.no_fixes = fixes[row.pk]
+            group.fixes = [ShownFix(fix, group.at, f"fix-{row.pk}-{n}") for n, fix in enumerate(suggested)]
 
 
 def _sentence(run: Run, answer: RunAnswer) -> str:

@@ -23,7 +23,7 @@ from kubesched_ui.runtime.outages import DATABASE
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import Answer, explain
-from scheduler_core.explain.answer import Fix
+from scheduler_core.explain.answer import Fix, no_fixes
 from scheduler_core.simulation import Simulation
 from scheduler_core.suggestions.answers import answer_now, fixes_for
 from scheduler_core.suggestions.fixes import ranked_over
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 NOMINATED = 1000  # pods whose last cycles are read
 BARE = "Pod"  # the kind of a workload that is a pod without a controller
+NOT_KNOWN = no_fixes("the cluster at the end of the run is not known")
 FIXED = 40  # answers of a run for which fixes are searched, most pods first
 
 
@@ -53,6 +54,8 @@ def answer_of_pod(run: Run, namespace: str, name: str, fixes: bool = False) -> d
         return answer | {"fixes": msgspec.to_builtins(found or [])}
     if fixes and not row.fixed:
         _search_fixes(run, [row])
+        if not row.fixed:
+            return answer | {"no_fixes": NOT_KNOWN}
     return answer | ({"fixes": row.answer["fixes"]} if row.answer.get("fixes") else {})
 
 
@@ -195,8 +198,10 @@ def _from_cycle(run: Run, results: Sequence[PodResult]) -> AnswerRow:
     first, keys = results[0], [f"{row.namespace}/{row.name}" for row in results]
     cycle = Cycle.objects.filter(run=run, namespace=first.namespace, name=first.name).order_by("-number").first()
     if cycle is None:  # a pod that waits for its gates has none in virtual time
-        return pending_answers.row_of(Answer(keys[0], first.result, first.message), keys, fixed=True)
-    return pending_answers.row_of(explain(trace_of(cycle), names=cycle.nodes), keys, fixed=True)
+        return pending_answers.row_of(Answer(keys[0], first.result, first.message, no_fixes=NOT_KNOWN), keys)
+    answer = explain(trace_of(cycle), names=cycle.nodes)
+    answer.no_fixes = NOT_KNOWN
+    return pending_answers.row_of(answer, keys)
 
 
 def _search_fixes(run: Run, rows: Sequence[WorkloadAnswer]) -> None:

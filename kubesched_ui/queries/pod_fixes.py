@@ -16,7 +16,9 @@ from kubesched_ui.queries.recording_cache import NotRecorded, object_at, recordi
 from scheduler_core.api.objects import Pod, decode
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.errors import InputError
+from scheduler_core.explain.answer import no_fixes
 from scheduler_core.releases import get_release
+from scheduler_core.suggestions import fixes
 from scheduler_core.suggestions.owner import PATCHED
 
 TEMPLATES = (*PATCHED, "Job")
@@ -26,16 +28,31 @@ LOOKED_AT = 500  # pods of a workload that are searched for the first cycle
 def fixes_of(run: Run, row: Cycle) -> list[ShownFix]:
     """Return the fixes of an attempt, for its last attempt those at the end of the run. Raises NotRecorded,
     InputError."""
-    if Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__gt=row.number).exists():
+    if _is_earlier(run, row):
         return shown(run, row, msgspec.to_builtins(remedies.fixes_of_attempt(run, row)), row.number)
     found = answers.answer_of_pod(run, row.namespace, row.name, fixes=True)
     return shown(run, row, (found or {}).get("fixes", []))
 
 
-def shown(run: Run, row: Cycle, fixes: Iterable[dict[str, Any]], at: int | None = None) -> list[ShownFix]:
+def _is_earlier(run: Run, row: Cycle) -> bool:
+    return Cycle.objects.filter(run=run, namespace=row.namespace, name=row.name, number__gt=row.number).exists()
+
+
+def why_none(run: Run, row: Cycle) -> str:
+    """Return why no fixes were searched for an attempt, as a sentence; "" if they were. Raises NotRecorded,
+    InputError."""
+    if _is_earlier(run, row):
+        return fixes.why_none(remedies.explained(run, row))
+    if run.active:
+        return no_fixes("the run has not ended")
+    found = answers.answer_of_pod(run, row.namespace, row.name, fixes=True)
+    return answers.NOT_KNOWN if found is None else str(found.get("no_fixes", ""))
+
+
+def shown(run: Run, row: Cycle, found: Iterable[dict[str, Any]], at: int | None = None) -> list[ShownFix]:
     """Return the fixes with their diffs. `at`: the cycle before which a fork makes the changes, by default the first
     cycle of the workload."""
-    listed = [ShownFix(fix, at or 0, f"fix-{number}") for number, fix in enumerate(fixes)]
+    listed = [ShownFix(fix, at or 0, f"fix-{number}") for number, fix in enumerate(found)]
     if listed and at is None:
         stored = answers.row_of_pod(run, row.namespace, row.name)
         names = [key.partition("/")[2] for key in stored.pods[:LOOKED_AT]] if stored else [row.name]

@@ -45,14 +45,14 @@ def explained(
     read = ((kind, decoded(kind, unpack(data))) for kind, data in waits)
     extra = [(kind, obj) for kind, obj in read if obj is not None]
     waiting = waits_of_run(simulation, found, extra, pod)
-    return [row_of(alike.answer, alike.pods, alike.unfixable) for alike in waiting]
+    return [row_of(alike.answer, alike.pods) for alike in waiting]
 
 
-def row_of(answer: Answer, pods: Sequence[str], fixed: bool = False) -> AnswerRow:
-    """Return the row of an answer about these pods. `fixed`: whether it has its fixes."""
+def row_of(answer: Answer, pods: Sequence[str]) -> AnswerRow:
+    """Return the row of an answer about these pods. It is complete if no fixes are searched."""
     namespace, _, name = answer.pod.partition("/")
     workload = answer.workload or PendingWorkload("Pod", namespace, name)
     cause = answer.cause.kind if answer.cause is not None else ""
     of = (workload.kind, workload.namespace, workload.name)
     document = msgspec.json.encode(answer)
-    return AnswerRow(*of, answer.pod, len(pods), list(pods), cause, answer.sentence, document, fixed)
+    return AnswerRow(*of, answer.pod, len(pods), list(pods), cause, answer.sentence, document, bool(answer.no_fixes))

@@ -146,7 +146,8 @@ def remedied(run: Run, row: Cycle, node: str) -> dict[str, Any]:
     if row.result not in ("unschedulable", "gated"):
         return {}
     note, fixes = groups.note_of(run, row), pod_fixes.fixes_of(run, row)
-    return {"pending": True, "note": note, "nominated": nominated, "fixes": fixes}
+    why_none = "" if fixes or note else pod_fixes.why_none(run, row)
+    return {"pending": True, "note": note, "nominated": nominated, "fixes": fixes, "why_none": why_none}
 
 
 @require_GET

@@ -227,8 +227,10 @@ def remedies(args: argparse.Namespace, out: IO[str]) -> int:
     if args.node:
         attempt = int(played.facts.table["attempt"][number - 1])
         return _prefer(prefer_node(simulation, pod, args.node, attempt=attempt), args, out)
-    found = [fix for alike in answers_of(simulation, only={pod}) for fix in alike.answer.fixes]
-    return _write_fixes(found, f"{pod} needs no fix, or no fix was found.", out, args.json)
+    found = [alike.answer for alike in answers_of(simulation, only={pod})]
+    none = found[0].no_fixes if found else ""
+    fixes = [fix for answer in found for fix in answer.fixes]
+    return _write_fixes(fixes, none or f"{pod} needs no fix, or no fix was found.", out, args.json)
 
 
 def _prefer(found: PreferNode, args: argparse.Namespace, out: IO[str]) -> int:

@@ -219,6 +219,11 @@ class Fix(msgspec.Struct):
     remark: str = ""
 
 
+def no_fixes(why: str) -> str:
+    """Return the sentence of `Answer.no_fixes`. `why`: a clause."""
+    return f"No change was simulated, because {why}."
+
+
 class Stop(Part):
     """A station on a pod's way to run.
 
@@ -254,9 +259,9 @@ class Answer(Part):
     `sentence`: the answer in one sentence. `groups`: decisive reasons, most nodes first. `closest`: the first nodes of
     the ladder, each with all objections. `top`: the best nodes with their scores; `duel`: the winner compared with the
     runner-up; `decision`: what singled it out. `message`: of the FailedScheduling event. `cause`, `ladder`: of a pod
-    without a node. `fixes`: for its `workload`; the caller sets both. `station`: where a pod waits that has not
-    started (docs/stations.md), `says`: what is known there, `stations`: its way, `new_node`: whether one of a NodePool
-    takes it; set by `stations`.
+    without a node. `fixes`: for its `workload`; the caller sets both. `no_fixes`: why no fixes are searched, as a
+    sentence, "" if they are. `station`: where a pod waits that has not started (docs/stations.md), `says`: what is
+    known there, `stations`: its way, `new_node`: whether one of a NodePool takes it; set by `stations`.
     """
 
     pod: str
@@ -279,6 +284,7 @@ class Answer(Part):
     cause: Cause | None = None
     ladder: list[Rung] = []
     fixes: list[Fix] = []
+    no_fixes: str = ""
     station: str = ""
     says: list[str] = []
     stations: list[Stop] = []

@@ -178,9 +178,9 @@ class PendingAnswers:
         return [answer_of_missing(one) for one in found]
 
     def _takes_fixes(self, found: PendingAnswer) -> bool:
-        """Whether fixes are suggested: not where only Kueue or an autoscaler ends the wait."""
-        elsewhere = found.cause == causes.KUEUE or found.details.station == NODE_COMING
-        return not elsewhere and "Node" not in self.refused
+        """Whether fixes are suggested."""
+        answer = found.details.answer
+        return answer is not None and not answer.no_fixes and "Node" not in self.refused
 
     def _prepare(self) -> None:
         """Bring the analysis up to date with the mirror."""

@@ -1,5 +1,7 @@
 """Why no node was asked about a pod: what its own fields, its claims, its group and its scheduler say."""
 
+from msgspec.structs import replace
+
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import listing, some
 from scheduler_core.cluster.pod_info import PodInfo
@@ -7,7 +9,7 @@ from scheduler_core.pending_pods import pending_answer as causes
 from scheduler_core.pending_pods.pending_answer import NOT_NOW, UNDECIDED, Category, PendingAnswer, PendingDetails
 from scheduler_core.pending_pods.scheduler_message import scheduler_message
 from scheduler_core.stations.creation import MissingPods
-from scheduler_core.stations.engine import sentence_of, strip_of, strip_without_pod, wait_of
+from scheduler_core.stations.engine import sentence_of, strip_of, strip_without_pod, wait_of, why_no_fixes
 from scheduler_core.stations.surroundings import SCHEDULING_GATED, Surroundings, condition_of
 from scheduler_core.stations.times import clock, seconds
 from scheduler_core.stations.waits import NODE_COMING, ClaimWait, Wait, quoted
@@ -58,6 +60,8 @@ def say_where(found: PendingAnswer, pod: Pod, wait: Wait | None, around: Surroun
         found.details.says = [text for text in wait.says if text != known]  # `scheduler_message` has it
         found.category = NOT_NOW if wait.station == NODE_COMING else found.category
         found.cause = causes.KUEUE if wait.cause == causes.KUEUE else found.cause
+        if found.details.answer is not None and (why := why_no_fixes(wait)):
+            found.details.answer = replace(found.details.answer, no_fixes=why)
     found.details.stations = strip_of(pod, wait, around)
 
 

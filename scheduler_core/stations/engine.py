@@ -6,7 +6,7 @@ from typing import Literal
 
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.pod_info import PodInfo
-from scheduler_core.explain.answer import Answer, Stop
+from scheduler_core.explain.answer import Answer, Stop, no_fixes
 from scheduler_core.framework import causes
 from scheduler_core.stations import (
     claims,
@@ -33,6 +33,12 @@ from scheduler_core.stations.waits import (
 
 PLACED = ("scheduled", "waiting")  # results of cycles
 _ORDER = tuple(dict.fromkeys(STRIP.values()))
+_ENDED_ELSEWHERE = {
+    NODE_COMING: "an autoscaler has promised a node for the pod",
+    kueue.KUEUE_CAUSE: "Kueue holds the pod, and no change for the scheduler ends that",
+    claims.ABSENT_CLAIM: "a device claim of the pod must exist first",
+}
+"""Station or cause of a wait -> why nothing that is changed for the scheduler ends it."""
 _NO_MATTER_OF_NODES = (causes.WAITS, causes.NOMINATED)
 
 
@@ -98,8 +104,8 @@ def apply(wait: Wait | None, answer: Answer) -> None:
         return
     answer.station, answer.says = wait.station, wait.says
     answer.sentence = sentence_of(wait, answer.sentence)
-    if is_unfixable(wait):
-        answer.fixes = []
+    if why := why_no_fixes(wait):
+        answer.fixes, answer.no_fixes = [], why
 
 
 def holds_placed(wait: Wait) -> bool:
@@ -107,9 +113,10 @@ def holds_placed(wait: Wait) -> bool:
     return wait.station == CLAIMS or (wait.station == GROUP and not wait.leads)
 
 
-def is_unfixable(wait: Wait) -> bool:
-    """Whether nothing that is changed for the scheduler ends the wait."""
-    return wait.station == NODE_COMING or wait.cause in (kueue.KUEUE_CAUSE, claims.ABSENT_CLAIM)
+def why_no_fixes(wait: Wait) -> str:
+    """Return why nothing that is changed for the scheduler ends the wait, as a sentence; "" if something can."""
+    why = _ENDED_ELSEWHERE.get(wait.station) or _ENDED_ELSEWHERE.get(wait.cause)
+    return no_fixes(why) if why else ""
 
 
 def sentence_of(wait: Wait, sentence: str) -> str:

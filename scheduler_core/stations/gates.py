@@ -3,6 +3,7 @@
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.formatting import listing
 from scheduler_core.live.neighbours import KUEUE
+from scheduler_core.plugins.scheduling_gates import gate_owner
 from scheduler_core.stations import kueue
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.stations.times import seconds
@@ -27,7 +28,7 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     if found is None and ours:
         text = f"Its Workload is admitted, and gate {listing(ours)} is left, which Kueue removes."
         found = Wait(ADMISSION, text, cause=kueue.KUEUE_CAUSE)
-    rest = [f"gate {gate} is removed by {OWNERS.get(gate) or 'the component that set it'}" for gate in others]
+    rest = [_remover(gate) for gate in others]
     if found is None:
         return Wait(ADMISSION, "", rest, since=seconds(pod.metadata.creation_timestamp))
     if others and found.sentence:
@@ -35,3 +36,10 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
     found.says = [*found.says, *rest]
     found.since = found.since or seconds(pod.metadata.creation_timestamp)
     return found
+
+
+def _remover(gate: str) -> str:
+    owner = OWNERS.get(gate, "")
+    if not owner and (known := gate_owner(gate)):
+        return f"gate {gate}: {known}"
+    return f"gate {gate} is removed by {owner or 'the component that set it'}"

@@ -152,7 +152,7 @@ def with_waits(
                 answer.stations = engine.strip_of(pods[key], wait, around) if key in pods else []
                 if key in infos and answer.result == "unschedulable":
                     answer.new_node = node_pools.new_node_for(infos[key])
-                parts[wait_key] = AlikePods(answer, unfixable=wait is not None and engine.is_unfixable(wait))
+                parts[wait_key] = AlikePods(answer)
         yield from parts.values()
 
 
@@ -169,4 +169,4 @@ def waits_of_run(
     keyed: dict[str, Mapping[str, Object]] = {"Pod": pods, "Node": nodes}
     around = surroundings_of(owners, extra, cluster, simulation.scheduler.profiles, keyed)
     parts = with_waits(found, pods, infos, around, NodePools(simulation, around), wanted)
-    return [AlikePods(alike.answer, [alike.answer.pod, *alike.pods], alike.unfixable) for alike in parts]
+    return [AlikePods(alike.answer, [alike.answer.pod, *alike.pods]) for alike in parts]

@@ -21,7 +21,7 @@ from scheduler_core.forks.template_patch import patch_of
 from scheduler_core.framework import causes
 from scheduler_core.plugins.volumes import claim_name
 from scheduler_core.simulation import Simulation
-from scheduler_core.suggestions.fixes import fixes_of
+from scheduler_core.suggestions.fixes import fixes_of, why_none
 from scheduler_core.suggestions.group_waits import group_of, why_group_waits
 from scheduler_core.suggestions.owner import equality_of, owner_of
 from scheduler_core.suggestions.what_if import WhatIf
@@ -33,11 +33,10 @@ _OF_CLAIMS = (causes.CLAIM_MISSING, causes.CLAIM_UNBOUND)
 @dataclass(slots=True)
 class AlikePods:
     """Pods that have the same answer: pods of one workload that are equal but for what names each of them. `answer`:
-    that of the first one. `unfixable`: nothing that is changed for the scheduler places them."""
+    that of the first one."""
 
     answer: Answer
     pods: list[str] = field(default_factory=list)
-    unfixable: bool = False
 
 
 def answers_of(
@@ -109,7 +108,9 @@ def answer_now(
     if last is not None and last.postfilter is not None and last.postfilter.nominated_node and last.victims:
         victims = [simulation.cluster.pods[key] for key in last.victims if key in simulation.cluster.pods]
         if not victims or not all(victim.terminating for victim in victims):
-            return explain(last, simulation, pod, victims=victims, whole_ladder=whole_ladder)
+            answer = explain(last, simulation, pod, victims=victims, whole_ladder=whole_ladder)
+            answer.no_fixes = why_none(answer)
+            return answer
     what_if = WhatIf(simulation, pod.key)
     answer, trace = _tried(simulation, what_if, (), whole_ladder)
     if answer.cause is not None and answer.cause.kind != causes.WAITS:
@@ -122,6 +123,7 @@ def answer_now(
     answer.message = last.message if last is not None else answer.message
     if answer.cause is not None and (trace.preenqueue or trace.prefilter) is not None:
         _look_behind(simulation, what_if, answer, whole_ladder)
+    answer.no_fixes = why_none(answer)
     return answer
 
 

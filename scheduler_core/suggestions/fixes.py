@@ -12,7 +12,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.cycle.trace import CycleTrace
 from scheduler_core.errors import InputError
 from scheduler_core.explain import explain
-from scheduler_core.explain.answer import Answer, Fix
+from scheduler_core.explain.answer import Answer, Fix, no_fixes
 from scheduler_core.forks.mutations import Change, read_changes
 from scheduler_core.framework import causes
 from scheduler_core.simulation import Simulation
@@ -22,7 +22,15 @@ from scheduler_core.suggestions.placing import Placing
 
 MOST = 3
 LOOKED_AT = 12  # candidates of one cause that are simulated
-NO_FIX = (causes.WAITS, causes.ERROR, causes.NOMINATED, causes.POD_GROUP, causes.EXTENDER, causes.NO_NODES)
+NO_FIX = {
+    causes.WAITS: "a node takes the pod now",
+    causes.ERROR: "the attempt ended in an error",
+    causes.NOMINATED: "pods are evicted for the pod",
+    causes.POD_GROUP: "the pod waits for its group",
+    causes.EXTENDER: "an extender refuses the nodes, and its rules are not known",
+    causes.NO_NODES: "there are no nodes",
+}
+"""Kind of a cause -> why no fixes are searched, as a clause."""
 _EFFORT = {
     "uncordon": 1.0,
     "toleration": 1.0,
@@ -39,7 +47,7 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo]) ->
     `pods`: the pending pods of one workload that are alike; the simulation is left unchanged. A fix whose command only
     shows something places no pod.
     """
-    if not pods or answer.cause is None or answer.cause.kind in NO_FIX:
+    if not pods or answer.cause is None or why_none(answer):
         return []
     situation = Situation(simulation, answer, pods)
     found: list[Fix] = []
@@ -53,6 +61,12 @@ def fixes_of(simulation: Simulation, answer: Answer, pods: Sequence[PodInfo]) ->
         if found:
             break
     return found
+
+
+def why_none(answer: Answer) -> str:
+    """Return why no fixes are searched for an answer, as a sentence; "" if they are."""
+    why = NO_FIX.get(answer.cause.kind) if answer.cause is not None else None
+    return answer.no_fixes or (no_fixes(why) if why else "")
 
 
 def _repeats(candidate: FixCandidate, found: Sequence[Fix]) -> bool:

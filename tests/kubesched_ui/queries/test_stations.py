@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kubesched_ui.models import ClusterObject, Run, Scenario
+from kubesched_ui.models import ClusterObject, RecordingBlock, Run, Scenario, WorkloadAnswer
 from kubesched_ui.queries import answers, stations
 from kubesched_ui.queries.stations import PodStations
 from scheduler_core.api.objects import Object
@@ -21,8 +21,8 @@ Raw = dict[str, Any]
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 
 
-def ready(name: str) -> Raw:
-    made = node(name)
+def ready(name: str, cpu: str = "4") -> Raw:
+    made = node(name, cpu)
     return made | {"status": made["status"] | READY}
 
 
@@ -91,6 +91,9 @@ def test_pods_are_read_only_if_an_answer_needs_them(monkeypatch: pytest.MonkeyPa
     assert "Pod" not in read
 
 
+UNSEARCHED = "No change was simulated, because"
+
+
 def test_no_pod_of_a_workload_of_kueue_has_fixes(client: Client) -> None:
     def gated(name: str) -> Raw:
         made = pod(name, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
@@ -104,7 +107,55 @@ def test_no_pod_of_a_workload_of_kueue_has_fixes(client: Client) -> None:
     held = ran(scenario(ready("n1"), gated("a"), gated("b"), workload))
     for name in ("a", "b"):
         assert "deletes the pod" in answers.answer_of_pod(alone, "default", name, fixes=True)["fixes"][0]["remark"]
-        assert "fixes" not in answers.answer_of_pod(held, "default", name, fixes=True)
+        answer = answers.answer_of_pod(held, "default", name, fixes=True)
+        assert "fixes" not in answer
+        assert answer["no_fixes"] == f"{UNSEARCHED} Kueue holds the pod, and no change for the scheduler ends that."
+        page = source(client, f"/runs/{held.pk}/pods/default/{name}/why/")
+        assert answer["no_fixes"] in page
+        assert "No simulated change" not in page
+    page = source(client, f"/runs/{held.pk}/together/")
+    assert answer["no_fixes"] in page
+    assert "No simulated change" not in page
+
+
+PROMISE = {
+    "apiVersion": "v1", "kind": "Event", "metadata": {"name": "p.1", "namespace": "default"},
+    "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p", "uid": "uid-p"}, "reason": "Nominated",
+    "message": "Pod should schedule on: nodeclaim/new", "source": {"component": "karpenter"},
+    "lastTimestamp": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+CLAIM = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "new"}}
+DEVICE = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]}
+
+
+@pytest.mark.parametrize(
+    ("objects", "why"),
+    [
+        ([ready("n1", cpu="1"), pod("p", "2"), PROMISE, CLAIM], "an autoscaler has promised a node for the pod."),
+        ([ready("n1"), pod("p", **DEVICE)], "a device claim of the pod must exist first."),
+        ([pod("p")], "there are no nodes."),
+        ([ready("n1", cpu="1"), pod("p", "2")], ""),
+    ],
+)
+def test_a_page_without_fixes_says_why_nothing_was_simulated(client: Client, objects: list[Raw], why: str) -> None:
+    for made in objects:
+        if made["kind"] == "Pod":
+            made["metadata"]["uid"] = "uid-p"
+    run = ran(scenario(*objects))
+    paths = ("pods/default/p/why/", "together/")[why == "there are no nodes." :]  # an error has no fixes on its page
+    for page in (source(client, f"/runs/{run.pk}/{path}") for path in paths):
+        assert (f"{UNSEARCHED} {why}" in page) is bool(why)
+        assert not why or "No simulated change" not in page
+    assert answers.answer_of_pod(run, "default", "p").get("no_fixes", "") == (f"{UNSEARCHED} {why}" if why else "")
+
+
+def test_of_a_run_without_its_cluster_no_change_was_simulated(client: Client) -> None:
+    run = ran(scenario(ready("n1", cpu="1"), pod("p", "2")))
+    WorkloadAnswer.objects.filter(run=run).delete()
+    RecordingBlock.objects.filter(run=run).delete()
+    text = f"{UNSEARCHED} the cluster at the end of the run is not known."
+    assert answers.answer_of_pod(run, "default", "p", fixes=True)["no_fixes"] == text
+    assert text in source(client, f"/runs/{run.pk}/pods/default/p/why/")
 
 
 def test_a_pod_that_the_run_creates_has_its_stations(client: Client) -> None:

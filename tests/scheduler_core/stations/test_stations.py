@@ -343,6 +343,21 @@ def test_the_condition_of_removed_gates_is_not_a_report_of_the_scheduler() -> No
     assert wait(web, node("n1")).says == []
 
 
+@pytest.mark.parametrize(
+    ("gate", "says"),
+    [
+        ("scheduling.volcano.sh/queue-allocation-gate", "is removed by Volcano, once its queue has room"),
+        ("multiarch.openshift.io/scheduling-gate", "the Multiarch Tuning Operator removes it when it has inspected"),
+        ("example.com/wait", "is removed by the component that set it"),
+    ],
+)
+def test_the_owner_of_a_gate_is_named(gate: str, says: str) -> None:
+    found = wait(node("n1"), pod("web", schedulingGates=[{"name": gate}]))
+    assert found.station == "admission"
+    (text,) = found.says
+    assert says in text
+
+
 def test_kueue_is_not_named_without_its_gate() -> None:
     raws = kueue("v1beta2", {"conditions": [condition("QuotaReserved", "False", "Pending", "no quota")]})
     raws[0]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
