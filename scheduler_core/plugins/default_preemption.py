@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/frame
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from scheduler_core.preemption.victims import Budgets, Candidate, Fits, compile_
 from scheduler_core.provenance.context import View
 from scheduler_core.provenance.tree import Tree, constant, equal, every, less, opposite, over, total
 
+_KEY_OF = attrgetter("key")
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _UNREAD = {
     "VolumeRestrictions": 'cannot read "PreFilterVolumeRestrictions" from cycleState',
@@ -78,7 +80,7 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         candidates, rejected = self._dry_run(state, pod, filtered)
         names = self.cluster.nodes.names
         found = fwk.PostFilterResult(
-            candidates={c.node: ([v.key for v in c.victims], c.pdb_violations) for c in candidates},
+            candidates={c.node: ([*map(_KEY_OF, c.victims)], c.pdb_violations) for c in candidates},
             rejected=rejected if self.cluster.release.preemption_reports_nodes else [],
         )
         if not candidates:
@@ -176,22 +178,24 @@ class DefaultPreemption(fwk.PostFilterPlugin):
         harmless: list[Candidate] = []
         violating: list[Candidate] = []
         rejected: dict[fwk.Status, list[int]] = {}
-        order, known, end = np.roll(rows, -offset), dict[int, Candidate | fwk.Status](), 0
-        for place, row in enumerate(order.tolist()):
-            if place == end and dry_run is not None:
-                end += max(wanted, place)  # the first nodes are often enough
-                known = dry_run.select(order[place:end])
-            found = known.get(row)
-            if found is None:
-                found = self.select_victims(state, pod, row, budgets, fits)
-            if isinstance(found, fwk.Status):
-                rejected.setdefault(found, []).append(row)
-            elif not found.victims:
-                rejected.setdefault(fwk.error(NO_VICTIM.format(found.node)), []).append(row)
-            else:
-                (violating if found.pdb_violations else harmless).append(found)
-                if harmless and len(harmless) + len(violating) >= wanted:
-                    break
+        order, begin, number = np.roll(rows, -offset), 0, 0
+        while begin < len(order) and not (harmless and number >= wanted):
+            some = order[begin : begin + max(wanted, begin, 1)]  # the first nodes are often enough
+            known = {} if dry_run is None else dry_run.select(some)
+            for row in some.tolist():
+                found = known.get(row)
+                if found is None:
+                    found = self.select_victims(state, pod, row, budgets, fits)
+                if isinstance(found, fwk.Status):
+                    rejected.setdefault(found, []).append(row)
+                elif not found.victims:
+                    rejected.setdefault(fwk.error(NO_VICTIM.format(found.node)), []).append(row)
+                else:
+                    (violating if found.pdb_violations else harmless).append(found)
+                    number += 1
+                    if number >= wanted and harmless:
+                        break
+            begin += len(some)
         return harmless + violating, [(status, np.array(alike, np.intp)) for status, alike in rejected.items()]
 
     def sample(self, rows: npt.NDArray[np.intp]) -> tuple[int, int]:

@@ -7,6 +7,7 @@ Source: pkg/scheduler/framework/plugins/defaultpreemption (SelectVictimsOnNode).
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from scheduler_core.cluster.cluster import Cluster
 from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
+from scheduler_core.preemption.pick_one_node import costs_of
 from scheduler_core.preemption.victims import (
     Candidate,
     by_importance,
@@ -152,11 +154,10 @@ class VictimSelection:
             rows = rows[~np.isin(rows, list(ahead))]
         self._lower.refresh()
         candidates = self._lower.candidates(self._needs)
-        known = dict(zip(rows.tolist(), map(candidates.get, rows.tolist()), strict=True))
-        known.update(dict.fromkeys(rows[self._refused[rows]].tolist()))
-        known.update(dict.fromkeys(ahead.keys() & known.keys()))
-        found: dict[int, Candidate | fwk.Status] = {row: one for row, one in known.items() if one is not None}
-        rows = np.array([row for row, one in known.items() if one is None], np.intp)
+        found: dict[int, Any] = dict(zip(rows.tolist(), map(candidates.get, rows.tolist()), strict=True))
+        found.update(dict.fromkeys(rows[self._refused[rows]].tolist()))
+        found.update(dict.fromkeys(ahead.keys() & found.keys()))
+        rows = np.array([row for row, one in found.items() if one is None], np.intp)
         if not len(rows):
             return found
         names, all_lower = self._cluster.nodes.names, self._lower.on(rows.tolist())
@@ -250,7 +251,8 @@ class VictimSelection:
     def _candidate(self, node: str, lower: NodePods, positions: list[int]) -> Candidate:
         violations = bisect_left(positions, lower.violating)
         victims = [lower.pods[place] for place in positions]
-        return Candidate(node, tuple(in_recorded_order(victims, violations, self._cluster.release)), violations)
+        found = Candidate(node, tuple(in_recorded_order(victims, violations, self._cluster.release)), violations)
+        return found._replace(costs=costs_of(found)) if victims else found
 
 
 def _is_valid(plugin: fwk.FilterPlugin, method: str) -> bool:

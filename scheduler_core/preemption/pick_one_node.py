@@ -31,17 +31,17 @@ RULES: tuple[tuple[str, Callable[[Candidate], float]], ...] = (
 )
 
 
+def costs_of(candidate: Candidate) -> tuple[float, ...]:
+    """Return the cost of a candidate by each rule. It changes only with the pods of the node."""
+    return tuple([cost(candidate) for _, cost in RULES])
+
+
 def choose(candidates: Sequence[Candidate]) -> tuple[list[str], str]:
     """Return (the equally good nodes, the rule that decided). The rule is "" if there was one candidate or a tie."""
-    best = list(candidates)
-    decided = ""
-    for rule, cost in RULES:
-        if len(best) == 1:
-            break
-        costs = list(map(cost, best))
-        lowest = min(costs)
-        lowest_cost = [candidate for candidate, value in zip(best, costs, strict=True) if value == lowest]
-        if len(lowest_cost) < len(best):
-            decided = rule
-        best = lowest_cost
-    return [candidate.node for candidate in best], decided
+    costs = [candidate.costs or costs_of(candidate) for candidate in candidates]
+    lowest = min(costs)
+    best = [candidate.node for candidate, one in zip(candidates, costs, strict=True) if one == lowest]
+    if len(best) == len(costs):
+        return best, ""
+    second = min([one for one in costs if one != lowest])  # of the others, the rules exclude it last
+    return best, next(rule for (rule, _), one, other in zip(RULES, lowest, second, strict=True) if one != other)

@@ -24,11 +24,13 @@ Fits = Callable[[NodePodsChange], Status | None]
 
 
 class Candidate(NamedTuple):
-    """A node where preemption makes the pod fit: its victims (most important first) and budget violations."""
+    """A node where preemption makes the pod fit: its victims (most important first) and budget violations. `costs`: see
+    `pick_one_node.costs_of`; () if they are not computed yet."""
 
     node: str
     victims: tuple[PodInfo, ...]
     pdb_violations: int
+    costs: tuple[float, ...] = ()
 
 
 NOW = float("inf")
