@@ -102,7 +102,8 @@ class PodCounts:
     def add(self, row: int, step: int) -> None:
         """Add (step 1) or remove (step -1) a pod on a row."""
         self.total += step
-        if self._counts is None:
+        counts = self._counts
+        if counts is None:
             by_row = self._by_row
             count = by_row.get(row, 0) + step
             if count:
@@ -113,7 +114,7 @@ class PodCounts:
             else:
                 del by_row[row]
         else:
-            count = self._counts[row] = self._counts.item(row) + step
+            count = counts[row] = counts.item(row) + step
             if self._rows is not None:
                 (self._rows.add if count > 0 else self._rows.discard)(row)
         for topology, sums in self._sums.values():

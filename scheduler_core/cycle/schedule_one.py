@@ -137,7 +137,8 @@ class Scheduler:
         if trace.error:
             trace.result = "error"
             return
-        fits = trace.feasible is None or bool(len(trace.feasible))
+        feasible = trace.feasible
+        fits = feasible is None or len(feasible) > 0
         place = self.cluster.nodes.rows.get(self.places.get(pod.key, "")) if self.places else None
         if not fits and place is None:
             self.post_filter(framework, state, pod, trace)
@@ -190,8 +191,10 @@ class Scheduler:
         if trace.placement is not None:
             trace.subset = trace.placement if trace.subset is None else np.intersect1d(trace.subset, trace.placement)
         start = self.timer()
-        trace.verdicts, trace.merges = framework.run_filter(state, pod), framework.merges
-        if state.equivalent is not None and not trace.merges:
+        trace.verdicts = framework.run_filter(state, pod)
+        if framework.merges:
+            trace.merges = framework.merges
+        elif state.equivalent is not None:
             trace.share(state.equivalent)
         if self.batches and not self.extenders:
             state.signature = state.of_class("signature", lambda: (framework.batching.sign(pod),))[0]
@@ -387,13 +390,16 @@ class Scheduler:
         tied = total == total[first]
         ties = int(np.count_nonzero(tied))
         rows: Rows | None = trace.feasible
-        # A nested function with annotations would evaluate them in every cycle.
-        index = framework.picker.pick_index(
-            ties, lambda: self.cluster.nodes.name_rank()[tied.nonzero()[0] if rows is None else rows[tied]]
-        )
-        place = place_of(tied, index) if index else first
+        place = other = first
+        if ties > 1:
+            index = framework.picker.pick_index(ties)
+            if index is None:
+                index = self._first_by_name(tied.nonzero()[0] if rows is None else rows[tied])
+            if index:
+                place = place_of(tied, index)
+            else:
+                other = first + 1 + int(tied[first + 1 :].argmax())
         if ranking is not None:
-            other = first if index or ties == 1 else first + 1 + int(tied[first + 1 :].argmax())
             trace.rank(ranking, state.ranking_offset, first, ties, other)
             self._ranked = trace
         trace.selected_row = place if rows is None else int(rows[place])
@@ -402,9 +408,13 @@ class Scheduler:
     def select_of_equals(self, framework: Framework, trace: CycleTrace, size: int | None = None) -> None:
         """Choose one of the first `size` feasible nodes; None: of all."""
         equals = trace.feasible_rows()[:size]
-        index = framework.picker.pick_index(len(equals), lambda: self.cluster.nodes.name_rank()[equals])
-        trace.selected_row = int(equals[index])
+        index = framework.picker.pick_index(len(equals)) if len(equals) > 1 else 0
+        trace.selected_row = int(equals[self._first_by_name(equals) if index is None else index])
         trace.node = self.cluster.nodes.names[trace.selected_row]
+
+    def _first_by_name(self, rows: Rows) -> int:
+        """Return the index of the row whose node's name is the first."""
+        return int(self.cluster.nodes.name_rank()[rows].argmin())
 
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""
@@ -417,16 +427,18 @@ class Scheduler:
         """Assume the pod on its node, then run Reserve and Permit. If one of them refuses, the pod is forgotten."""
         self.cluster.add_pod(pod, trace.node)
         self.cluster.nominator.forget(pod)
-        status = trace.reserve = framework.run_reserve(state, pod, trace.node)
-        if status is None:
-            status, trace.permit_waits = framework.run_permit(state, pod, trace.node)
-            trace.permit = status
-            if status is not None and status.code == WAIT:
+        status = framework.run_reserve(state, pod, trace.node)
+        if status is not None:
+            trace.reserve = status
+        else:
+            status, waits = framework.run_permit(state, pod, trace.node)
+            if status is None:
+                trace.result = "scheduled"
+                return
+            trace.permit, trace.permit_waits = status, waits
+            if status.code == WAIT:
                 trace.result = "waiting"
                 return
-        if status is None:
-            trace.result = "scheduled"
-            return
         self.forget(framework, state, pod, trace.node)
         self.record_rejection(status, trace)
 
@@ -458,12 +470,15 @@ class Scheduler:
 
     def binding_cycle(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:
         """Run PreBind, Bind and PostBind. On failure the pod is forgotten and tried again; the result is an error."""
-        status = trace.prebind = framework.run_pre_bind(state, pod, trace.node)
-        if status is None:
+        status = framework.run_pre_bind(state, pod, trace.node)
+        if status is not None:
+            trace.prebind = status
+        else:
             taken, status = self.extenders.bind(pod, trace.node) if self.extenders else (False, None)
             if not taken:
                 status = framework.run_bind(state, pod, trace.node)
-            trace.bind = status
+            if status is not None:
+                trace.bind = status
         if status is not None:
             self.forget(framework, state, pod, trace.node)
             trace.result, trace.error, trace.message = "error", status.message, status.message

@@ -107,10 +107,15 @@ class UsageColumns:
 
     def update(self, state: fwk.CycleState, pod: PodInfo) -> None:
         """Compute the rows that changed since the last update. Scores that are not kept are computed when needed."""
-        log = self._nodes.usage
-        if self._position == log.position:
+        log, since = self._nodes.usage, self._position
+        if since == log.position:
             return
-        size, since, self._position = len(self._nodes.names), self._position, log.position
+        self._position = log.position
+        if log.position - since == 1 and self.scores is not None and log.last >= 0:
+            self._recurs = True
+            self._update_row(state, pod, log.last, self.scores)
+            return
+        size = len(self._nodes.names)
         if since < 0 or log.position - since > _FEW_CHANGED // 2 + size // 8:  # changes, not rows
             self._recurs = False
             if self.scores is not None:

@@ -1,6 +1,6 @@
 """Choices among equals, the only source of randomness."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -54,11 +54,9 @@ class Picker:
             return names[0]
         return min(names) if self._seed is None else names[self._below(len(names))]
 
-    def pick_index(self, size: int, ranks: Callable[[], npt.NDArray[np.intp]]) -> int:
-        """Return the index of one of so many equals. `ranks`: returns the rank of each by name."""
-        if size == 1:
-            return 0
-        return int(ranks().argmin()) if self._seed is None else self._below(size)
+    def pick_index(self, size: int) -> int | None:
+        """Return the index of one of so many equals, at least two; None if it is that of the first by name."""
+        return None if self._seed is None else self._below(size)
 
     def offset(self, size: int) -> int:
         """Return a start offset in a ring of `size`."""

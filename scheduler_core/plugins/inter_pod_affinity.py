@@ -443,17 +443,17 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
         carried = self.cluster.columns.terms_matching(pod)
         weights: dict[Topology, fwk.Int64] = {}
         terms = state.of_class((self.name, "score", len(carried)), lambda: self._weighted(pod, carried))
-        for topology_key, counts, weight in terms:
+        for key, topology, counts, weight in terms:
             if not counts.total:
                 continue
-            topology = self.cluster.nodes.topology(topology_key)
-            sums = counts.sums(topology_key, topology)
+            sums = counts.sums(key, topology)
             if topology.missing is None or np.count_nonzero(sums):
                 weights[topology] = weights[topology] + sums * weight if topology in weights else sums * weight
         return weights
 
-    def _weighted(self, pod: PodInfo, carried: Iterable[TermColumn]) -> list[tuple[str, PodCounts, int]]:
-        """Return the topology key, the column of pods and the weight of the pod's preferred terms and of `carried`."""
+    def _weighted(self, pod: PodInfo, carried: Iterable[TermColumn]) -> list[tuple[str, Topology, PodCounts, int]]:
+        """Return the topology key, its column, the column of pods and the weight of the pod's preferred terms and of
+        `carried`."""
         weighted: list[tuple[str, PodCounts, int]] = []
         for terms, sign in ((pod.preferred_affinity, 1), (pod.preferred_anti_affinity, -1)):
             weighted += [(term.topology_key, self._column(term), sign * term.weight) for term in terms]
@@ -463,7 +463,8 @@ class InterPodAffinity(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugin
             if factor := factors.get(column.role, 0):
                 weight = factor if column.role == REQUIRED_AFFINITY else factor * column.term.weight
                 weighted.append((column.term.topology_key, column, weight))
-        return weighted
+        topology = self.cluster.nodes.topology
+        return [(key, topology(key), counts, weight) for key, counts, weight in weighted]
 
     def score(self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return the sum of the weights of the node's domains."""
