@@ -26,7 +26,7 @@ from scheduler_core.live.store import Store
 from scheduler_core.releases import get_release
 from scheduler_core.stations import engine
 from scheduler_core.stations.extra_kinds import decoded
-from scheduler_core.stations.snapshots import MissingAnswer, missing, others
+from scheduler_core.stations.snapshots import AlikeWaits, MissingAnswer, alike_waits, missing, others
 from scheduler_core.stations.surroundings import Surroundings
 
 OF_CLUSTER = (
@@ -128,8 +128,18 @@ def of_created_pod(run: Run, raw: dict[str, Any], result: PodResult) -> PodStati
 def of_snapshot(scenario: Scenario) -> list[Answer | MissingAnswer]:
     """Return where pods wait, but for none of the schedulers that the scenario configures, and why pods of workloads
     were never created. Raises InputError."""
-    around = _around(scenario, default_release(scenario), scenario.config)
-    return [*(answer for _, answer in others(around)), *missing(around)]
+    around = _of(scenario)
+    return [*(answer for _, _, answer in others(around)), *missing(around)]
+
+
+def groups_of_snapshot(scenario: Scenario) -> list[AlikeWaits | MissingAnswer]:
+    """Return the same with the pods of one workload that wait alike as one, most pods first. Raises InputError."""
+    around = _of(scenario)
+    return [*alike_waits(around), *missing(around)]
+
+
+def _of(scenario: Scenario) -> Surroundings:
+    return _around(scenario, default_release(scenario), scenario.config)
 
 
 def _around(scenario: Scenario, release: str, config: str) -> Surroundings:

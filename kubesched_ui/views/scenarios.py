@@ -34,6 +34,7 @@ from scheduler_core.stations.resource_quotas import picture_of
 from scheduler_core.stations.snapshots import MissingAnswer
 
 ROWS = 50
+WAITING_PODS = 100  # that are named of a workload
 
 
 def find(scenario_id: int) -> Scenario:
@@ -177,13 +178,13 @@ def quotas(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 @require_GET
 def waits(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """List the pods that wait, but for no configured scheduler, and the workloads whose pods were never created, with
-    the ResourceQuotas that refuse them."""
+    """List the pods that wait, but for no configured scheduler, by workload, and the workloads whose pods were never
+    created, with the ResourceQuotas that refuse them."""
     context: dict[str, Any] = {"scenario": find(scenario_id)}
     try:
-        page = Paginator(stations.of_snapshot(context["scenario"]), ROWS).get_page(request.GET.get("page"))
+        page = Paginator(stations.groups_of_snapshot(context["scenario"]), ROWS).get_page(request.GET.get("page"))
         pictures = [picture_of(wait.quotas) if isinstance(wait, MissingAnswer) else None for wait in page]
-        context |= {"page": page, "waits": list(zip(page, pictures, strict=True))}
+        context |= {"page": page, "waits": list(zip(page, pictures, strict=True)), "most": WAITING_PODS}
     except InputError as problem:
         context["problem"] = str(problem)
     return render(request, "scenario_waits.html", context)

@@ -35,9 +35,11 @@ from scheduler_core.simulation import Simulation
 from scheduler_core.snapshot.described import described, is_described_pod
 from scheduler_core.snapshot.files import read_bytes
 from scheduler_core.stations.node_pools import NodePools
-from scheduler_core.stations.snapshots import missing, others, read_extra, surroundings_of, with_waits
+from scheduler_core.stations.snapshots import alike_waits, missing, others, read_extra, surroundings_of, with_waits
 from scheduler_core.stations.surroundings import Surroundings
 from scheduler_core.suggestions.answers import AlikePods, answers_of
+
+PODS_LISTED = 10
 
 
 def run(args: argparse.Namespace, out: IO[str]) -> int:
@@ -169,8 +171,14 @@ def _explained(simulation: Simulation, pods: dict[str, Pod], every: bool, only: 
 
 def _write_others(around: Surroundings, out: IO[str], as_json: bool) -> None:
     """Write where the pods wait that the scheduler does not decide about, and which pods were never created."""
-    for _, answer in others(around):
-        print_json(answer, out) if as_json else print(render(answer), file=out)
+    if as_json:
+        for _, _, answer in others(around):
+            print_json(answer, out)
+    else:
+        for group in alike_waits(around):
+            print(render(replace(group.first, pod=group.title, sentence=group.sentence)), file=out)
+            if len(group.answers) > 1:
+                print(f"  pods: {some([answer.pod for answer in group.answers], PODS_LISTED)}", file=out)
     for absent in missing(around):
         if as_json:
             print_json(absent, out)
@@ -210,7 +218,7 @@ def _write_groups(found: Sequence[AlikePods], out: IO[str]) -> None:
         print(f"\n{render(alike.answer)}", file=out)
         if alike.pods:
             what = "event" if alike.answer.result == "unschedulable" else "reason"
-            names = some(alike.pods, 10)
+            names = some(alike.pods, PODS_LISTED)
             print(f"  The same {what} for {count(len(alike.pods), 'other pod')}: {names}", file=out)
     for number, answer in enumerate(placed):
         print(f"{'' if number else chr(10)}{answer.pod}: {answer.sentence}", file=out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from scheduler_core.explain.answer import Answer, Part, PendingWorkload, Stop
 from scheduler_core.live.objects import TYPES
 from scheduler_core.live.store import Store
 from scheduler_core.live.watch_events import Listed
+from scheduler_core.metrics.groups import group_name, workload_of, workloads
 from scheduler_core.simulation import Simulation
 from scheduler_core.stations import engine
 from scheduler_core.stations.creation import missing_pods
@@ -24,7 +26,7 @@ from scheduler_core.stations.extra_kinds import extra_kind
 from scheduler_core.stations.node_pools import NodePools
 from scheduler_core.stations.resource_quotas import ResourceQuotaUse
 from scheduler_core.stations.surroundings import Surroundings
-from scheduler_core.stations.waits import NOT_CREATED
+from scheduler_core.stations.waits import NOT_CREATED, Wait
 from scheduler_core.suggestions.answers import AlikePods
 
 Raw = dict[str, Any]
@@ -103,7 +105,7 @@ def surroundings_of(
     return Surroundings(store, cluster, frozenset(schedulers))
 
 
-def others(around: Surroundings) -> Iterator[tuple[Pod, Answer]]:
+def others(around: Surroundings) -> Iterator[tuple[Pod, Wait, Answer]]:
     """Yield the pods that wait, but for none of the configured schedulers: bound pods that have not started, and pods
     of other schedulers. Pods that a user wrote wait nowhere yet."""
     for pod in around.store.objects("Pod"):
@@ -117,7 +119,59 @@ def others(around: Surroundings) -> Iterator[tuple[Pod, Answer]]:
             answer = Answer(pod.key, "bound" if node else "not asked", "", node=node)
             engine.apply(wait, answer)
             answer.stations = engine.strip_of(pod, wait, around)
-            yield pod, answer
+            yield pod, wait, answer
+
+
+@dataclass(slots=True)
+class AlikeWaits:
+    """Pods of one workload that wait for the same. `workload`: such as `Job default/train`, "" without a controller.
+    `common`: a sentence about all of them."""
+
+    workload: str
+    common: str
+    answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def first(self) -> Answer:
+        return self.answers[0]
+
+    @property
+    def title(self) -> str:
+        """Return `default/web-0`, `500 pods of Job default/train` or, without a controller, `default/a and 2 equal`."""
+        if len(self.answers) > 1 and self.workload:
+            return f"{count(len(self.answers), 'pod')} of {self.workload}"
+        return group_name([answer.pod for answer in self.answers])
+
+    @property
+    def owner(self) -> str:
+        """Return namespace/name of the workload; "" without a controller."""
+        return self.workload.partition(" ")[2]
+
+    @property
+    def differ(self) -> bool:
+        """Whether the sentences of the pods differ."""
+        return any(answer.sentence != self.first.sentence for answer in self.answers)
+
+    @property
+    def sentence(self) -> str:
+        return self.common if self.differ else self.first.sentence
+
+    @property
+    def of_first(self) -> bool:
+        """Whether the facts about the first pod are not those about all of them."""
+        return any(answer.says != self.first.says for answer in self.answers)
+
+
+def alike_waits(around: Surroundings) -> list[AlikeWaits]:
+    """Return the pods of `others` by workload, station and what they wait for, most pods first."""
+    waiting = list(others(around))
+    names = workloads(pod for pod, _, _ in waiting)
+    found: dict[tuple[str, str, str], AlikeWaits] = {}
+    for pod, wait, answer in waiting:
+        common = wait.common or answer.sentence
+        workload = names[pod.key] if workload_of(pod) is not None else ""
+        found.setdefault((names[pod.key], wait.station, common), AlikeWaits(workload, common)).answers.append(answer)
+    return sorted(found.values(), key=lambda group: -len(group.answers))
 
 
 def missing(around: Surroundings) -> Iterator[MissingAnswer]:

@@ -4,6 +4,7 @@ Source: pkg/kubelet (images, container, status), pkg/controller/volume/attachdet
 """
 
 import re
+from typing import NamedTuple
 
 from scheduler_core.api.objects import Pod
 from scheduler_core.cluster.cluster import Cluster
@@ -27,6 +28,7 @@ _SANDBOX = {
     "FailedAttachVolume": "a volume cannot be attached",
     "FailedPrepareDynamicResources": "its devices cannot be prepared",
 }
+_ELSEWHERE = "a volume is still attached to another node"
 _SUMMARY = "Unable to attach or mount volumes"  # of FailedMount: another event says why
 _PULLING = re.compile(r'Pulling image "([^"]+)"')
 _INIT = re.compile(r"containers with incomplete status: \[([^\]]*)\]")
@@ -39,20 +41,35 @@ def wait_of(pod: Pod, around: Surroundings) -> Wait | None:
         return None
     condition = condition_of(pod)
     at = seconds((condition.last_transition_time if condition is not None else "") or "")
-    text, says, writer, since = f"It was bound to {name}{f' at {clock(at)}' if at else ''}; ", list[str](), "", at
+    text, why = f"It was bound to {name}{f' at {clock(at)}' if at else ''}; ", _Why("", since=at)
     entry = around.cluster.nodes.entries.get(name)
     if entry is None or entry.node is None:
         text += "no node of that name exists."
+        common = "It was bound to a node that does not exist."
     elif not entry.node.ready:
         text += f"{name} is not ready, so its kubelet does not start the pod."
+        common = "Its node is not ready, so its kubelet does not start the pod."
     else:
-        why, says, writer, since = _why(pod, around, at)
-        text += f"the kubelet of {name} has not started it{f': {why}' if why else ''}."
-    return Wait(STARTING, text, says, writer, since, BOUND)
+        why = _why(pod, around, at)
+        text += f"the kubelet of {name} has not started it{f': {why.text}' if why.text else ''}."
+        reason = why.common or why.text
+        common = f"The kubelet of its node has not started it{f': {reason}' if reason else ''}."
+    return Wait(STARTING, text, why.says, why.writer, why.since, BOUND, common=common)
 
 
-def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], str, float]:
-    """Return what the kubelet waits for, facts, who says so, and since when."""
+class _Why(NamedTuple):
+    """What the kubelet waits for, as a clause, facts, who says so, and since when. `common`: the clause without what
+    differs between equal pods, "" if nothing does."""
+
+    text: str
+    says: list[str] = []
+    writer: str = ""
+    since: float = 0.0
+    common: str = ""
+
+
+def _why(pod: Pod, around: Surroundings, bound: float) -> _Why:
+    """Return what the kubelet waits for."""
     status, writer = pod.status, KUBELET
     images = {container.name: container.image for container in (*pod.spec.init_containers, *pod.spec.containers)}
     for one in (*status.init_container_statuses, *status.container_statuses):
@@ -63,8 +80,9 @@ def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], 
         if waiting.reason in IMAGE_REASONS:
             event = around.events.last("Pod", pod, ("Failed",), KUBELET)
             says += [quoted(event.message)] if event is not None else []
-            return f"image {images.get(one.name, '')} of container {one.name} cannot be pulled", says, writer, bound
-        return f"container {one.name}: {waiting.reason}", says, writer, bound
+            text = f"image {images.get(one.name, '')} of container {one.name} cannot be pulled"
+            return _Why(text, says, writer, bound)
+        return _Why(f"container {one.name}: {waiting.reason}", says, writer, bound)
     ready, initialized = condition_of(pod, "PodReadyToStartContainers"), condition_of(pod, "Initialized")
     pulls = around.events.last("Pod", pod, ("Pulling", "Pulled", "Failed"), KUBELET)
     image = _PULLING.match(pulls.message) if pulls is not None and seconds(pulls.time) >= int(bound) else None
@@ -81,20 +99,23 @@ def _why(pod: Pod, around: Surroundings, bound: float) -> tuple[str, list[str], 
         if event is not None and (event.reason == "FailedAttachVolume" or not elsewhere):
             says = [f"{event.reason}: {quoted(event.message)}"]
             why = elsewhere or f"{_SANDBOX[event.reason]}: {quoted(event.message)}"
-            return why, says, event.reporter, seconds(event.time)
+            common = _ELSEWHERE if elsewhere else _SANDBOX[event.reason]
+            return _Why(why, says, event.reporter, seconds(event.time), common)
         if image is not None:
-            return f"image {quoted(image[1])} is being pulled", [], writer, begun
+            return _Why(f"image {quoted(image[1])} is being pulled", [], writer, begun)
         if elsewhere:
-            return elsewhere, [], "", bound
+            return _Why(elsewhere, [], "", bound, _ELSEWHERE)
         if ready is not None:
-            return "its sandbox, volumes or network are not ready", [], writer, bound
+            return _Why("its sandbox, volumes or network are not ready", [], writer, bound)
     if initialized is not None and initialized.status == "False" and pod.spec.init_containers:
         found = _INIT.search(initialized.message)
         names = found[1].split() if found else []
         what = f"init container {names[0]} has not completed" if names else quoted(initialized.message)
-        return what, [quoted(initialized.message)] if initialized.message else [], writer, bound
+        return _Why(what, [quoted(initialized.message)] if initialized.message else [], writer, bound)
     false = next((c for c in status.conditions if c.type == "ContainersReady" and c.status == "False"), None)
-    return (quoted(false.message), [], writer, bound) if false is not None and false.message else ("", [], "", bound)
+    if false is not None and false.message:
+        return _Why(quoted(false.message), [], writer, bound)
+    return _Why("", since=bound)
 
 
 def _attached_elsewhere(pod: Pod, cluster: Cluster) -> str:

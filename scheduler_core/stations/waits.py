@@ -24,7 +24,8 @@ class Wait(Part):
     `station`: one of the names above. `sentence`: for what; "" if it is the scheduler's answer. `says`: facts, and what
     components wrote about them. `writer`: the component that says so, "" if only objects do. `since`: Unix seconds; 0
     if unknown. `cause`: an identifier for clients. `leads`: whether `sentence` stands before the scheduler's answer and
-    does not replace it. `quotas`: the ResourceQuotas that refuse its pods.
+    does not replace it. `quotas`: the ResourceQuotas that refuse its pods. `common`: the sentence without what differs
+    between equal pods, such as their nodes; "" if nothing does.
     """
 
     station: str
@@ -35,6 +36,7 @@ class Wait(Part):
     cause: str = ""
     leads: bool = False
     quotas: list[ResourceQuotaUse] = []
+    common: str = ""
 
 
 class ClaimWait(Part):
@@ -66,7 +68,7 @@ STRIP = {
 
 def bounded(wait: Wait) -> Wait:
     """Escape and shorten the texts of a wait, which quote what components and users wrote."""
-    wait.sentence = escaped(wait.sentence[:MOST_READ])
+    wait.sentence, wait.common = (escaped(text[:MOST_READ]) for text in (wait.sentence, wait.common))
     wait.says = [escaped(text[:MOST_READ]) for text in wait.says[:MOST_FACTS]]
     return wait
 

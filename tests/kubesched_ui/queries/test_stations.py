@@ -11,6 +11,7 @@ from kubesched_ui.queries import answers, stations
 from kubesched_ui.queries.stations import PodStations
 from scheduler_core.api.objects import Object
 from scheduler_core.explain.answer import Answer
+from scheduler_core.stations.snapshots import AlikeWaits
 from tests.kubesched_ui.ingest.test_neighbours import about_pod
 from tests.kubesched_ui.pages import source
 from tests.kubesched_ui.recordings import node, pod, ran, scenario
@@ -173,3 +174,46 @@ def test_a_pod_that_the_run_creates_has_its_stations(client: Client) -> None:
     assert "It is not in the snapshot." in page
     answer = client.get(f"/api/runs/{run.pk}/pods/default/{result.name}/answer").json()
     assert {stop["name"]: stop["state"] for stop in answer["stations"]}["scheduler"] == "done"
+
+
+def of_job(name: str, job: str, on: str = "", **more: Any) -> Raw:
+    made = pod(name, on=on, **more)
+    made["metadata"]["ownerReferences"] = [
+        {"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": f"uid-{job}", "controller": True}
+    ]
+    return made
+
+
+def test_pods_of_a_workload_that_wait_alike_are_one_group(client: Client) -> None:
+    state = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
+    pulls = {"phase": "Pending", "containerStatuses": [{"name": "c", "image": "nginx", "state": state}]}
+    stored = scenario(
+        *(ready(name) for name in ("n1", "n2")),
+        *(pod(name, schedulerName="volcano") for name in ("bare-0", "bare-1")),
+        *(of_job(f"train-{number:03}", "train", schedulerName="volcano") for number in range(120)),
+        *(of_job(f"train-{number:03}", "train", schedulerName="yunikorn") for number in range(120, 123)),
+        *(of_job(f"start-{name}", "start", on=name) | {"status": pulls} for name in ("n1", "n2")),
+        *(of_job(f"start-{name}", "start", on="n1") | {"status": {"phase": "Pending"}} for name in ("a", "b")),
+        pod("alone", schedulerName="yunikorn"),
+    )
+    groups = [one for one in stations.groups_of_snapshot(stored) if isinstance(one, AlikeWaits)]
+    assert [one.title for one in groups] == [
+        "120 pods of Job default/train",
+        "3 pods of Job default/train",
+        "default/bare-0 and 1 equal",
+        "2 pods of Job default/start",
+        "2 pods of Job default/start",
+        "default/alone",
+    ]
+    text = "The kubelet of its node has not started it: image nginx of container c cannot be pulled."
+    assert [one.sentence for one in groups if one.differ] == [text]
+    listed = client.get(f"/api/scenarios/{stored.pk}/waits").json()
+    assert len({one["pod"] for one in listed}) == len(listed) == 130
+    page = source(client, f"/scenarios/{stored.pk}/waits/")
+    assert page.count("Scheduler volcano decides about it") == 2
+    assert text in page
+    assert "It was bound to n2; the kubelet of n2 has not started it" in page
+    assert f'/scenarios/{stored.pk}/object/Pod/default/train-099/"' in page
+    assert f'/scenarios/{stored.pk}/object/Pod/default/train-100/"' not in page
+    assert f'href="/scenarios/{stored.pk}/pods/?q=default%2Ftrain"' in page
+    assert "train-119" in source(client, f"/scenarios/{stored.pk}/pods/?q=default%2Ftrain&page=3")

@@ -155,6 +155,15 @@ def test_release_and_configuration(cli):
     assert cli.out("explain", path, "--config", config)
 
 
+def test_equal_pods_that_wait_elsewhere_are_one_group_of_the_text(cli):
+    snapshot = cli.snapshot(node("n1"), *(pod(f"p{number:02}", schedulerName="volcano") for number in range(12)))
+    out, _ = cli.run("explain", snapshot)
+    assert out.count("Scheduler volcano decides about it") == 1
+    assert "default/p00 and 11 equal: Scheduler volcano decides about it" in out
+    assert "default/p09 and 2 more" in out
+    assert len(cli.run("explain", "--json", snapshot)[0].splitlines()) == 12
+
+
 def test_pods_of_other_schedulers_are_named(cli):
     out, notes = cli.run("explain", cli.snapshot(node("n1"), pod("a", schedulerName="volcano")))
     assert "1 pod waits for another scheduler and is left to it: volcano (1: default/a)." in notes
