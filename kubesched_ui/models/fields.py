@@ -1,11 +1,12 @@
 """Model fields that store compressed bytes."""
 
-import zlib
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from django.db import models
 from isal import isal_zlib
+
+UNPACK_ERROR = cast(type[Exception], isal_zlib.error)
 
 
 def pack(data: bytes) -> bytes:
@@ -14,8 +15,8 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(data: bytes | memoryview) -> bytes:
-    """Decompress the output of `pack`."""
-    return zlib.decompress(data)
+    """Decompress the output of `pack`. zlib takes half as long again. Raises UNPACK_ERROR."""
+    return isal_zlib.decompress(data)
 
 
 class PackedJSONField(models.BinaryField):

@@ -4,7 +4,6 @@ A scenario never changes (an edit creates a new one), so its table is cached for
 """
 
 import logging
-import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -12,6 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from kubesched_ui.models import ClusterObject, ClusterTable, Scenario
+from kubesched_ui.models.fields import UNPACK_ERROR
 from kubesched_ui.scenarios.cluster_overview import ClusterView, PodLine, cluster_view, table_of
 from kubesched_ui.scenarios.stored_table import view_of_table
 
@@ -52,6 +52,6 @@ def _kept(scenario_id: int, created_at: datetime) -> ClusterView:
         try:
             if view := view_of_table(packed):
                 return view
-        except (zlib.error, msgspec.DecodeError, IndexError, ValueError):
+        except (UNPACK_ERROR, msgspec.DecodeError, IndexError, ValueError):
             logger.warning("The table of scenario %s is damaged, so it is made from its objects", scenario_id)
     return table_of(scenario.decoded(["Node", "Pod", "PriorityClass"]), scenario.objects_of(["Event"]))

@@ -154,8 +154,8 @@ def _owner(record: Record) -> str:
 
 
 def view_of_table(packed: bytes | memoryview) -> ClusterView | None:
-    """Return the nodes and pods of a stored table; None if another version made it. Raises zlib.error,
-    msgspec.DecodeError, IndexError and ValueError for damaged data."""
+    """Return the nodes and pods of a stored table; None if another version made it. Raises IndexError,
+    ValueError, msgspec.DecodeError and what `unpack` raises for damaged data."""
     text = unpack(packed)
     return _StoredView(_read(text)) if _read_head(text).version == VERSION else None
 

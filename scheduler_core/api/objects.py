@@ -455,34 +455,43 @@ class Pod(Object):
         return self.metadata.controller_ref is not None and not self.stays_in_drain and not deleting
 
     def check(self, where: str) -> None:
-        spec = self.spec
-        for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-            for i, container in enumerate(containers):
-                at = f"spec.{field}[{i}]"
-                _check_resources(container.resources, where, f"{at}.resources")
-                for j, port in enumerate(container.ports):
-                    check_number(port.host_port, 0, 65535, where, f"{at}.ports[{j}].hostPort")
-        check_quantities(spec.overhead, where, "spec.overhead")
-        if spec.resources is not None:
-            _check_resources(spec.resources, where, "spec.resources")
-        for field, statuses in (
-            ("containerStatuses", self.status.container_statuses),
-            ("initContainerStatuses", self.status.init_container_statuses),
-        ):
-            for i, status in enumerate(statuses):
-                check_quantities(status.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
-                if status.resources is not None:
-                    check_quantities(status.resources.requests, where, f"status.{field}[{i}].resources.requests")
-        if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
-            raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
-        check_choice(spec.preemption_policy, ("", "Never", "PreemptLowerPriority"), where, "spec.preemptionPolicy")
-        for i, toleration in enumerate(spec.tolerations):
-            check_choice(toleration.operator, TOLERATION_OPERATORS, where, f"spec.tolerations[{i}].operator")
-        for i, constraint in enumerate(spec.topology_spread_constraints):
-            _check_spread(constraint, where, f"spec.topologySpreadConstraints[{i}]")
-        timestamp(self.status.start_time, where, "status.startTime")
-        if spec.affinity is not None:
-            _check_affinity(spec.affinity, where)
+        check_pod_spec(self.spec, where)
+        check_pod_status(self.status, where)
+
+
+def check_pod_spec(spec: PodSpec, where: str) -> None:
+    """Validate a spec as the API server does, except for its volumes. Raises InputError for `where`."""
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, container in enumerate(containers):
+            at = f"spec.{field}[{i}]"
+            _check_resources(container.resources, where, f"{at}.resources")
+            for j, port in enumerate(container.ports):
+                check_number(port.host_port, 0, 65535, where, f"{at}.ports[{j}].hostPort")
+    check_quantities(spec.overhead, where, "spec.overhead")
+    if spec.resources is not None:
+        _check_resources(spec.resources, where, "spec.resources")
+    if spec.priority is not None and not -(1 << 31) <= spec.priority < 1 << 31:
+        raise InputError(where, "spec.priority", f"must fit 32 bits, got {spec.priority}")
+    check_choice(spec.preemption_policy, ("", "Never", "PreemptLowerPriority"), where, "spec.preemptionPolicy")
+    for i, toleration in enumerate(spec.tolerations):
+        check_choice(toleration.operator, TOLERATION_OPERATORS, where, f"spec.tolerations[{i}].operator")
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        _check_spread(constraint, where, f"spec.topologySpreadConstraints[{i}]")
+    if spec.affinity is not None:
+        _check_affinity(spec.affinity, where)
+
+
+def check_pod_status(status: PodStatus, where: str) -> None:
+    """Validate a status as far as the scheduler reads it. Raises InputError for `where`."""
+    for field, statuses in (
+        ("containerStatuses", status.container_statuses),
+        ("initContainerStatuses", status.init_container_statuses),
+    ):
+        for i, one in enumerate(statuses):
+            check_quantities(one.allocated_resources, where, f"status.{field}[{i}].allocatedResources")
+            if one.resources is not None:
+                check_quantities(one.resources.requests, where, f"status.{field}[{i}].resources.requests")
+    timestamp(status.start_time, where, "status.startTime")
 
 
 class NodeSpec(Struct):

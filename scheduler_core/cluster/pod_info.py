@@ -193,7 +193,7 @@ def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
             infos.append(PodInfo(pod, release))
             continue
         like = known.get(id(spec.containers))
-        if like is None or not _same_parts(spec, like.pod.spec):
+        if like is None or not _same_parts(spec, like):
             if len(known) >= MAX_KNOWN:
                 known.clear()
             like = known[id(spec.containers)] = PodInfo(pod, release)
@@ -203,8 +203,9 @@ def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
     return infos
 
 
-def _same_parts(one: PodSpec, other: PodSpec) -> bool:
-    """Return whether two specs have the same objects as parts of which the data of PodInfo is made."""
+def _same_parts(one: PodSpec, like: PodInfo) -> bool:
+    """Return whether a spec has the objects of a pod's spec as parts of which the data of PodInfo is made."""
+    other = like.pod.spec
     return (
         one.containers is other.containers
         and one.init_containers is other.init_containers
@@ -213,7 +214,7 @@ def _same_parts(one: PodSpec, other: PodSpec) -> bool:
         and one.affinity is other.affinity
         and one.node_selector is other.node_selector
         and one.tolerations is other.tolerations
-        and one.volumes is other.volumes
+        and (one.volumes is other.volumes or not (like.volumes or any(map(counts, one.volumes))))
     )
 
 

@@ -20,7 +20,10 @@ from scheduler_core.api.objects import (
     PodStatus,
     Struct,
     check_metadata,
+    check_pod_spec,
+    check_pod_status,
     decode,
+    timestamp,
     validate,
 )
 from scheduler_core.api.shared_parts import SharedParts
@@ -32,14 +35,13 @@ from scheduler_core.snapshot.defaults import Filled, Note
 
 Raw = dict[str, Any]
 _SpecKey = tuple[bytes, bytes, bool]  # its text around the name of the node; whether a user wrote the pod
-MAX_PARTS = 20_000  # texts of specs, and of statuses
+MAX_TEXTS = 8_000  # of specs and statuses; with more, pods are read as a whole
 MAKERS = (*KINDS, "CronJob")
 
 _POD = b'{"apiVersion":"v1","kind":"Pod",'
 _ANY_NODE = b'{"apiVersion":"v1","kind":"Node",'
 _NODE = b'"nodeName":"'
 _LABEL_KEYS = b"atchLabelKeys"  # these make selectors of the pod's labels
-_NO_SPEC = PodSpec()
 
 
 class _StoredPod(Struct):
@@ -48,8 +50,10 @@ class _StoredPod(Struct):
     status: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-_decode_pod = msgspec.json.Decoder(_StoredPod).decode
+_read_pod = msgspec.json.Decoder(_StoredPod).decode
+_decode_pod = msgspec.json.Decoder(Pod).decode
 _decode_node = msgspec.json.Decoder(Node).decode
+_decode_spec = msgspec.json.Decoder(PodSpec).decode
 _decode_status = msgspec.json.Decoder(PodStatus).decode
 
 
@@ -109,11 +113,26 @@ class StoredObjects:
         if b"\\" in text and text_checks.ESCAPED_NUL in text:  # one byte is found in a tenth of the time
             return None
         try:
-            stored = _decode_pod(text)
-            metadata, status_text = stored.metadata, bytes(stored.status)
-            status = self._statuses.get(status_text) or self._new_status(status_text, metadata)
-        except msgspec.ValidationError:
-            return None
+            few = len(self._specs) + len(self._statuses) < MAX_TEXTS
+            pod = self._pod_of_texts(text) if few else self._whole_pod(text)
+            if pod is not None:
+                check_metadata(pod, "")
+        except (msgspec.ValidationError, InputError):
+            return None  # `object` names it
+        if pod is not None:
+            self._share_metadata(pod.metadata)
+        return pod
+
+    def _pod_of_texts(self, text: bytes) -> Pod | None:
+        """Return a pod whose spec and status were read before, if others have the same text."""
+        stored = _read_pod(text)
+        metadata, status_text = stored.metadata, bytes(stored.status)
+        status = self._statuses.get(status_text)
+        if status is None:
+            status = _decode_status(status_text)
+            check_pod_status(status, "")
+            self._share_status(status)
+            self._statuses[status_text] = status
         before, named, after = bytes(stored.spec).partition(_NODE)
         node, _, after = after.partition(b'"')
         if named and (not node or b"\\" in node or _NODE in after):
@@ -123,40 +142,55 @@ class StoredObjects:
         if known is None:
             if _LABEL_KEYS in before or _LABEL_KEYS in after:
                 return None
-            known = self._new_spec(key, text)
+            known = self._specs[key] = self._typed_spec(text) if key[2] else (self._checked_spec(stored.spec), [])
         spec, notes = known
         if named and not spec.node_name:
             return None  # it is another field
         pod = Pod(metadata, spec.__copy__(), status)  # type: ignore[attr-defined]
         if named:
             pod.spec.node_name = self._nodes.get(node) or self._nodes.setdefault(node, intern(node.decode()))
-        try:
-            check_metadata(pod, "")
-        except InputError:
-            return None  # `object` names it
         if notes:
             self.filled.add(notes, "pod")
-        self._share_metadata(metadata)
         return pod
 
-    def _new_spec(self, key: _SpecKey, text: bytes) -> tuple[PodSpec, list[Note]]:
+    def _whole_pod(self, text: bytes) -> Pod | None:
+        """Return a pod as `_pod_of_texts` does, if most have texts of their own: each pod of a template has a volume
+        with a name of its own, for the token of its service account. None for a pod that a user wrote."""
+        pod = _decode_pod(text)
+        if pod.typed:
+            return None
+        spec, status = pod.spec, pod.status
+        node, volumes = spec.node_name, spec.volumes
+        spec.node_name, spec.volumes = "", []
+        key = self._shared.key(b"template ", (spec, status.container_statuses, status.init_container_statuses))
+        template = self._shared.get(key)
+        if template is None:
+            pod.check("")
+            template = spec, status.container_statuses, status.init_container_statuses
+            self._shared.add(key, template)
+        else:
+            timestamp(status.start_time)
+        spec, status.container_statuses, status.init_container_statuses = template
+        pod.spec = spec = spec.__copy__()
+        spec.node_name, spec.volumes = intern(node), volumes
+        status.phase, status.start_time = intern(status.phase), intern(status.start_time)
+        if status.conditions:
+            status.conditions = self._shared.shared(b"conditions", status.conditions)
+        return pod
+
+    @staticmethod
+    def _checked_spec(text: msgspec.Raw) -> PodSpec:
+        spec = _decode_spec(text)
+        check_pod_spec(spec, "")
+        return spec
+
+    def _typed_spec(self, text: bytes) -> tuple[PodSpec, list[Note]]:
+        """Return the spec of a pod that a user wrote, with the defaults, and these."""
         raw = msgspec.json.decode(text)
         notes = defaults.fill(raw, self.release)
         pod = decode(raw)
         assert isinstance(pod, Pod)
-        if len(self._specs) >= MAX_PARTS:
-            self._specs.clear()
-        self._specs[key] = pod.spec, notes
         return pod.spec, notes
-
-    def _new_status(self, text: bytes, metadata: Metadata) -> PodStatus:
-        pod = Pod(metadata, _NO_SPEC, _decode_status(text))
-        pod.check(f"Pod {pod.key}")
-        self._share_status(status := pod.status)
-        if len(self._statuses) >= MAX_PARTS:
-            self._statuses.clear()
-        self._statuses[text] = status
-        return status
 
     def _share(self, pod: Pod) -> None:
         self._share_metadata(pod.metadata)

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.api.objects import Object, decode
+from scheduler_core.api.objects import Object, Pod, decode
+from scheduler_core.cluster.pod_info import pod_infos
 from scheduler_core.errors import InputError
 from scheduler_core.releases import get_release
-from scheduler_core.snapshot import defaults
+from scheduler_core.snapshot import defaults, stored_objects
 from scheduler_core.snapshot.stored_objects import StoredObjects, refuse_repetition
 
 Raw = dict[str, Any]
@@ -66,6 +67,14 @@ def decoded(raw: Raw, counts: Counter[str]) -> Object | None:
     return decode(raw)
 
 
+@pytest.fixture(params=["texts in common", "other texts"])
+def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read pods by what their texts have in common, or as a whole."""
+    if request.param == "other texts":
+        monkeypatch.setattr(stored_objects, "MAX_TEXTS", 0)
+
+
+@pytest.mark.usefixtures("texts")
 def test_stored_objects_are_decoded_objects_with_defaults() -> None:
     counts, stored = Counter[str](), StoredObjects(RELEASE)
     for text in (json.dumps(raw, separators=(",", ":")).encode() for raw in cases()):
@@ -85,6 +94,28 @@ def test_pods_of_a_template_share_parts_but_not_their_specs() -> None:
     assert (one.spec.node_name, two.spec.node_name) == ("a", "b")  # type: ignore[union-attr]
 
 
+def test_pods_with_a_volume_of_their_own_share_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_objects, "MAX_TEXTS", 1)
+    stored, pods = StoredObjects(RELEASE), list[Pod]()
+    for number, name in enumerate("abc"):
+        token = {"name": f"kube-api-access-{name}", "projected": {"sources": []}}
+        found = stored.decoded(msgspec.json.encode(pod(name, name, "u", running(number), volumes=[token])))
+        assert isinstance(found, Pod)
+        pods.append(found)
+    _, two, three = pods
+    assert two.spec.containers is three.spec.containers
+    assert [one.spec.node_name for one in pods] == ["a", "b", "c"]
+    assert [one.spec.volumes[0].name for one in pods] == [f"kube-api-access-{name}" for name in "abc"]
+    infos = pod_infos(pods, RELEASE)
+    assert infos[1].requests is infos[2].requests
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    other = stored.decoded(msgspec.json.encode(pod("d", "d", "u", running(4), volumes=[claim])))
+    assert isinstance(other, Pod)
+    assert [len(info.volumes) for info in pod_infos([*pods, other], RELEASE)] == [0, 0, 0, 1]
+    assert [len(info.volumes) for info in pod_infos([other, *pods], RELEASE)] == [1, 0, 0, 0]
+
+
+@pytest.mark.usefixtures("texts")
 @pytest.mark.parametrize(
     ("change", "field"),
     [
