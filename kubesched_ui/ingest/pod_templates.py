@@ -24,12 +24,13 @@ MAX_SEEN = 1_000_000  # hashes of templates that were read once
 _TIME = rb"\d{4}-(?:0[1-9]|1[0-2])-(?:[01]\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"
 _NAME = rb"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,251}[A-Za-z0-9])?"
 _CONTAINER = rb"[a-z-]+://[0-9a-f]{64}"
+_TOKEN_VOLUME = rb"kube-api-access-[a-z0-9]{5}"  # and its mounts. Source: plugin/pkg/admission/serviceaccount
 _ADDRESS = rb"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}"
 
 
 _OWN: dict[str, dict[str, bytes]] = {
     "metadata": {"name": _NAME, "uid": _NAME, "resourceVersion": _NAME, "creationTimestamp": _TIME},
-    "spec": {"nodeName": _NAME},
+    "spec": {"nodeName": _NAME, "name": _TOKEN_VOLUME},
     "status": {
         **dict.fromkeys(("startTime", "lastTransitionTime", "startedAt", "finishedAt"), _TIME),
         **dict.fromkeys(("podIP", "hostIP", "ip"), _ADDRESS),
@@ -50,7 +51,7 @@ def _values(forms: dict[str, bytes]) -> re.Pattern[bytes]:
 
 _OF_PART = {part: _values(forms) for part, forms in _OWN.items()}
 # Also finds values that the pods of a template have in common, such as the names of containers.
-_ANYWHERE = _values({key: form for forms in _OWN.values() for key, form in forms.items()})
+_ANYWHERE = _values({**_OWN["spec"], **_OWN["status"], **_OWN["metadata"]})  # names of all forms
 _OTHER_KIND = re.compile(rb'\s*\{\s*(?:"apiVersion"\s*:\s*"[^"]*"\s*,\s*)?"kind"\s*:\s*"(?!Pod")')
 
 
@@ -143,15 +144,18 @@ class PodTemplates:
         if list(pod) != ["apiVersion", "kind", *(part for part in _OWN if part in pod)]:
             return
         own, common, index = {part: list[int]() for part in _OWN}, list[int](), 0
+        nodes = list[int]()
         for part, raw in msgspec.json.decode(found.value, type=dict[str, msgspec.Raw]).items():
-            for before, _ in _ANYWHERE.findall(raw):
+            for before, value in _ANYWHERE.findall(raw):
                 key = before.split(b'"', 2)[1].decode()
-                (own[part] if key in _OWN.get(part, ()) else common).append(index)
+                form = _OWN.get(part, {}).get(key)
+                (own[part] if form and re.fullmatch(form, value) else common).append(index)
+                nodes += [index] * (part == "spec" and key == "nodeName")
                 index += 1
         values = text.values
         names = [place for place in own["metadata"] if values[place].decode() == pod["metadata"]["name"]]
         node = pod["spec"].get("nodeName", "").encode()
-        if index != len(values) or len(names) != 1 or [values[place] for place in own["spec"]] != [node] * bool(node):
+        if index != len(values) or len(names) != 1 or [values[place] for place in nodes] != [node] * bool(node):
             return
         joined = b'{"apiVersion":"v1","kind":"Pod"'
         pieces = list[bytes]()
@@ -172,7 +176,9 @@ class PodTemplates:
             self._frames, self._bytes = {}, 0
         places = [index for indices in own.values() for index in indices]
         frame = self._frames.setdefault(text.frame, _TemplatesOfFrame(common, {}))
+        if frame.common != common:  # it has another volume in the place of that with the token
+            return
         key = tuple([values[index] for index in common])
-        name_at, node_at = places.index(names[0]), places.index(own["spec"][0]) if node else None
+        name_at, node_at = places.index(names[0]), places.index(nodes[0]) if node else None
         says_kind = bool(found.head.kind)
         frame.templates[key] = PodTemplate(pieces, places, name_at, node_at, model, says_kind, list(notes), dropped)

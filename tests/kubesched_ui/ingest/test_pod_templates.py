@@ -87,6 +87,17 @@ def change(path: str, value: Any) -> Change:
     return apply
 
 
+def mount(one: Pod, *volumes: str) -> None:
+    """Add volumes, the first of which the container mounts."""
+    one["spec"]["volumes"] = [{"name": name, "emptyDir": {}} for name in volumes]
+    one["spec"]["containers"][0]["volumeMounts"] = [{"name": volumes[0], "mountPath": "/m"}]
+
+
+def token(one: Pod) -> str:
+    """Return the name of the volume with the pod's token."""
+    return f"kube-api-access-{one['metadata']['name'][-5:].replace('-', 'x')}"
+
+
 CHANGES: dict[str, Change] = {
     "nothing": lambda one: None,
     "no node": lambda one: one["spec"].pop("nodeName", None),
@@ -109,6 +120,10 @@ CHANGES: dict[str, Change] = {
     "a container named like the pod": lambda one: change("spec.containers.0.name", one["metadata"]["name"])(one),
     "a label with a key of the spec": change("metadata.labels.nodeName", "x"),
     "a variable without a value": change("spec.containers.0.env", [{"name": "PASSWORD"}]),
+    "a token": lambda one: mount(one, token(one)),
+    "a token after a volume": lambda one: mount(one, "data", token(one)),
+    "the same token": lambda one: mount(one, "kube-api-access-abcde"),
+    "a container named like a token": change("spec.containers.0.name", "kube-api-access-abcde"),
     "no namespace": lambda one: one["metadata"].pop("namespace"),
 }
 
@@ -219,6 +234,22 @@ def test_templates_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PodTemplates, "get", counted)
     read(*(pod(number) for number in range(1, 6)), *(written(number) for number in range(5)))
     assert len(used) == 6  # the first two of each are read
+    used.clear()
+    pods = [pod(number) for number in range(1, 6)]
+    for one in pods:
+        mount(one, token(one), "data")
+    read(*pods)
+    assert len(used) == 3
+
+
+def test_a_token_in_the_place_of_another_volume() -> None:
+    """Both volumes have the same text but for their names."""
+    pods = [pod(number) for number in range(1, 13)]
+    for number, one in enumerate(pods):
+        names = [(token(one), "data"), ("data", token(one)), ("data", "more"), ("more", "data")][number // 3]
+        mount(one, *names)
+    for some in (pods, pods[::-1], pods[::3] + pods[1::3] + pods[2::3]):
+        assert stored(read(*some)) == [record for one in some for record in stored(read(one))]
 
 
 def test_objects_about_pods_are_not_taken_for_pods(monkeypatch: pytest.MonkeyPatch) -> None:
