@@ -38,7 +38,7 @@ class PodInfo:
     """
 
     __slots__ = (
-        *("_terms", "equivalence_key", "group", "held", "host_ports", "key", "label_class", "labels", "name"),
+        *("_terms", "equivalence_key", "group", "held", "host_ports", "key", "keyed", "label_class", "labels", "name"),
         *("namespace", "node"),
         *("node_selection", "nominated_node", "nonzero", "nonzero_incoming", "pod", "priority", "release", "requests"),
         *("slip", "start_time", "term_columns", "terminating", "tolerations", "volumes"),
@@ -80,8 +80,8 @@ class PodInfo:
         self._terms: tuple[tuple[Term, ...], ...] | None = None
         self.label_class: LabelClass | None = None
         self.term_columns: tuple[TermColumn, ...] | None = None
-        # the key of its class of equal pods, made of this document
-        self.equivalence_key: tuple[Pod, bytes] | None = None
+        self.equivalence_key = b""  # of its class of equal pods
+        self.keyed: Pod | None = None  # the document of which the key was made
 
     @property
     def node_constraints(self) -> bytes | None:

@@ -54,11 +54,12 @@ _ENCODE = msgspec.msgpack.Encoder().encode
 
 def class_key(pod: PodInfo) -> bytes:
     """Return what decides the class of a pod."""
-    if pod.equivalence_key is None or pod.equivalence_key[0] is not pod.pod:
+    if pod.keyed is not pod.pod:
         spec, owners = pod.pod.spec, pod.pod.metadata.owner_references
         amounts = pod.requests, pod.nonzero_incoming
-        pod.equivalence_key = pod.pod, _ENCODE((pod.namespace, pod.labels, spec, *amounts, pod.terminating, owners))
-    return pod.equivalence_key[1]
+        pod.equivalence_key = _ENCODE((pod.namespace, pod.labels, spec, *amounts, pod.terminating, owners))
+        pod.keyed = pod.pod
+    return pod.equivalence_key
 
 
 def share_keys(pods: Iterable[PodInfo]) -> None:
@@ -67,7 +68,7 @@ def share_keys(pods: Iterable[PodInfo]) -> None:
     keys: dict[bytes, bytes] = {}
     for pod in pods:
         key = class_key(pod)
-        pod.equivalence_key = pod.pod, keys.setdefault(key, key)
+        pod.equivalence_key = keys.setdefault(key, key)
 
 
 class UsagePlugins:

@@ -62,8 +62,8 @@ class StoredPods:
 
 
 _LATER = (
-    *("_terms", "equivalence_key", "name", "node_selection", "nonzero_incoming", "pod", "release", "requests", "slip"),
-    *("start_time", "tolerations"),
+    *("_terms", "equivalence_key", "keyed", "name", "node_selection", "nonzero_incoming", "pod", "release", "requests"),
+    *("slip", "start_time", "tolerations"),
 )
 
 
