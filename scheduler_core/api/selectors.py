@@ -60,6 +60,8 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """Compile a selector (upstream LabelSelectorAsSelector): None matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
+    if not selector.match_expressions:
+        return from_labels(selector.match_labels)
     labels = ((name, "In", (value,)) for name, value in selector.match_labels.items())
     listed = ((req.key, req.operator, tuple(sorted(set(req.values)))) for req in selector.match_expressions)
     return Selector(tuple(sorted({*labels, *listed})))

@@ -11,6 +11,7 @@ The name is upstream's (pkg/scheduler/core/equivalence, until 1.12), which cache
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -403,7 +404,7 @@ class EquivalenceClass:
     def _with(self, of_usage: dict[str, fwk.Verdict], names: list[str]) -> dict[str, fwk.Verdict]:
         """Return the verdicts of the plugins with these names."""
         known = {**self._verdicts, **of_usage}
-        return {name: known.get(name, fwk.PASSES) for name in names}
+        return dict(zip(names, map(known.get, names, repeat(fwk.PASSES)), strict=False))
 
     def scores(self, cycle: ClassScores) -> dict[str, Score]:
         """Return the scores of a cycle by plugin."""

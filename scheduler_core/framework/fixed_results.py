@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -155,7 +155,6 @@ class Form:
     raw: tuple[str, ...]
 
 
-@dataclass(slots=True, eq=False)
 class FixedResults:
     """The results of some plugins for a pod that stay until an object other than a pod changes.
 
@@ -165,13 +164,16 @@ class FixedResults:
     the normalized scores, apart for those that are the same for all nodes.
     """
 
-    forms: tuple[Form, ...] = ()
-    filter_state: dict[str, Any] = field(default_factory=dict)
-    score_state: dict[str, Any] = field(default_factory=dict)
-    verdicts: dict[str, fwk.Verdict] = field(default_factory=dict)
-    columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = field(default_factory=dict)
-    total: fwk.Integers | None = None
-    constant: int = 0
+    __slots__ = ("columns", "constant", "filter_state", "forms", "score_state", "total", "verdicts")
+
+    def __init__(self) -> None:
+        self.forms: tuple[Form, ...] = ()
+        self.filter_state: dict[str, Any] = {}
+        self.score_state: dict[str, Any] = {}
+        self.verdicts: dict[str, fwk.Verdict] = {}
+        self.columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = {}
+        self.total: fwk.Integers | None = None
+        self.constant = 0
 
     @staticmethod
     def compute(group: PluginGroup, pod: PodInfo, varies: tuple[str, ...]) -> FixedResults:

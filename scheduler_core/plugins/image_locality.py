@@ -4,6 +4,7 @@ Upstream: pkg/scheduler/framework/plugins/imagelocality.
 """
 
 from collections.abc import Sized
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from scheduler_core.provenance.tree import (
     truncated,
 )
 
+_ROW_OF = attrgetter("row")
 _MB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MB  # smaller sums score 0
 MAX_CONTAINER_THRESHOLD = 1000 * _MB  # per container or per pod; larger sums score no higher
@@ -89,7 +91,7 @@ class ImageLocality(fwk.ScorePlugin):
             else:
                 counts = np.array([entry.image_spread[image] for entry in holders.values()])
                 points = np.minimum((float(size) * (counts / len(nodes))).astype(np.int64), largest)
-            found.append(([entry.row for entry in holders.values()], points))
+            found.append(([*map(_ROW_OF, holders.values())], points))
         if len(found) > 1:
             total = np.zeros(len(nodes), np.int64)
             for rows, points in found:

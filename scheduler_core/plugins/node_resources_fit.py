@@ -201,23 +201,23 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         and whether a request exceeds the allocatable amount of a node. The bits are 2 for pods, and 4 and above for the
         wanted resources in order."""
         nodes = self.cluster.nodes
-        beyond = int(self.cluster.release.fit_beyond_allocatable_unresolvable)
+        beyond, places = int(self.cluster.release.fit_beyond_allocatable_unresolvable), nodes.places
         smallest = nodes.memo(
             (self.name, "smallest", len(nodes.capacity)), lambda: nodes.capacity.min(axis=1, initial=_MOST).tolist()
         )
         least, bits, everywhere, exceeds = [1], [2], 0, False
         for bit, (name, amount) in enumerate(wanted, 2):
-            place = nodes.places.get(name)
+            place = places.get(name)
             if place is None:
                 nowhere = amount > 0 and extended_resources.class_of(self.cluster, name) is None
                 everywhere |= (1 << bit | beyond) if nowhere else 0
                 continue
-            if place >= len(least):
-                more = place + 1 - len(least)
-                least += [_NEVER] * more
-                bits += [0] * more
+            while place >= len(least):
+                least.append(_NEVER)
+                bits.append(0)
             least[place], bits[place] = amount, 1 << bit
-            exceeds = exceeds or (bool(beyond) and amount > smallest[place])
+            if beyond and amount > smallest[place]:
+                exceeds = True
         return column_of(*least), np.array(bits, np.uint8 if len(wanted) < _FEW_BITS else np.int64), everywhere, exceeds
 
     def _codes(self, wanted: _Wanted, limits: _Limits, rows: fwk.Rows, freed: fwk.Int64 | None = None) -> fwk.Integers:

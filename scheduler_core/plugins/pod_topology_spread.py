@@ -149,8 +149,10 @@ class _Soft:
         self.counted, self.base, self.few = counted, base, False
         if not counted:
             return
-        hosts = [one for one in counted if plugin.counts_by_node(one[0])]
-        others = [one for one in counted if not plugin.counts_by_node(one[0])]
+        hosts: list[_Counted] = []
+        others: list[_Counted] = []
+        for one in counted:
+            (hosts if plugin.counts_by_node(one[0]) else others).append(one)
         self.host, self.spread = hosts[0] if hosts else None, others[0] if others else None
         self.few = base is None and len(hosts) <= 1 and len(others) <= 1
         self.least = self.more = 0.0

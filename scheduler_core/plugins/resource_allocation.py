@@ -234,7 +234,8 @@ def _amounts(pod: PodInfo) -> Float64 | None:
     cpu, memory = pod.requests.get(resources.CPU, 0) + pod.slip, pod.requests.get(resources.MEMORY, 0)
     if min(*pod.nonzero_incoming, cpu, memory) < 0 or max(*pod.nonzero_incoming, cpu, memory) >= _EXACT:
         return None
-    return np.array([[-100 * amount for amount in pod.nonzero_incoming], [cpu, memory]], np.float64)[..., np.newaxis]
+    scored_cpu, scored_memory = pod.nonzero_incoming
+    return np.array([[[-100 * scored_cpu], [-100 * scored_memory]], [[cpu], [memory]]], np.float64)
 
 
 def _divisors(nodes: NodeTable) -> Float64 | None:
