@@ -169,12 +169,13 @@ class Scheduler:
         start = self.timer()
         names, status, narrowing = framework.run_pre_filter(state, pod)
         trace.durations["prefilter"] = self.timer() - start
-        if not release.prefilter_reports_narrowing_plugins:
-            narrowing = []
-        if narrowing:
-            trace.unschedulable_plugins = sorted(narrowing)
         if release.supports_skip_status and (status is None or release.skips_kept_after_rejection):
             trace.skipped_filter = state.skipped_filter()
+        if status is None and names is None:
+            return True
+        if not release.prefilter_reports_narrowing_plugins:
+            narrowing = []
+        trace.unschedulable_plugins = sorted(narrowing)
         if status is not None and status.code == ERROR:
             trace.error = status.message
         elif status is not None:

@@ -202,26 +202,20 @@ class Framework:
 
     def run_filter(self, state: fwk.CycleState, pod: PodInfo) -> dict[str, fwk.Verdict]:
         """Return the verdict of each active Filter plugin on all nodes, in running order."""
-        skipped, equivalent = state.skip_filter, state.equivalent
-        if equivalent is not None:
-            return self._filter_equivalent(state, pod, equivalent)
-        if not self.cluster.release.supports_skip_status:
-            return {p.name: fwk.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
-        return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
-
-    def _filter_equivalent(
-        self, state: fwk.CycleState, pod: PodInfo, equivalent: EquivalenceClass
-    ) -> dict[str, fwk.Verdict]:
+        skipped, can_skip = state.skip_filter, self.cluster.release.supports_skip_status
+        equivalent: EquivalenceClass | None = state.equivalent
+        if equivalent is None:
+            if not can_skip:
+                return {p.name: fwk.PASSES if p.name in skipped else p.filter(state, pod) for p in self.filter}
+            return {plugin.name: plugin.filter(state, pod) for plugin in self.filter if plugin.name not in skipped}
         equivalent.usage.update(state, pod)
-        runs = not equivalent.plugins.filter_names <= state.skip_filter
-        verdicts = equivalent.verdicts_now(pod, complete=runs)
-        if not runs:
-            return verdicts
-        verdicts = verdicts.copy()
+        if equivalent.plugins.filter_names <= skipped:
+            return equivalent.verdicts_now(pod, complete=False)
+        verdicts = equivalent.verdicts_now(pod, complete=True).copy()
         for plugin in equivalent.plugins.filter:
-            if plugin.name not in state.skip_filter:
+            if plugin.name not in skipped:
                 verdicts[plugin.name] = plugin.filter(state, pod)
-            elif self.cluster.release.supports_skip_status:
+            elif can_skip:
                 del verdicts[plugin.name]
         return verdicts
 
@@ -332,7 +326,7 @@ class Framework:
         equivalent = None if self.cluster.nodes.is_bare else state.equivalent
         if equivalent is not None and not self._checks_repeated:
             return self._score_equivalent(state, pod, rows, equivalent)
-        scores = {p.name: self._score(p, state, pod, rows) for p in self.score if p.name not in state.skip_score}
+        scores = {p.name: self._score(p, state, pod, rows)[0] for p in self.score if p.name not in state.skip_score}
         if self._checks_repeated:
             check_repeated(self.profile.repeated, scores)
         return scores
@@ -342,12 +336,15 @@ class Framework:
         enabled = len(self.score) + sum(one.times - 1 for one in self.profile.repeated.values())
         return bool(enabled or self.extenders) and len(state.skip_score) > enabled
 
-    def _score(self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows) -> Score:
+    def _score(
+        self, plugin: fwk.ScorePlugin, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows
+    ) -> tuple[Score, fwk.Int64]:
+        """Return the scores of a plugin, and the normalized ones."""
         raw: Any = plugin.score(state, pod, rows)
         if isinstance(raw, np.ndarray):
             raw = raw.astype(np.int64, copy=False)
         normalized = raw if plugin.normalize is None else plugin.normalize(state, pod, raw, rows)
-        return Score(self.weights[plugin.name], raw, normalized)
+        return Score(self.weights[plugin.name], raw, normalized), normalized
 
     def _score_equivalent(
         self, state: fwk.CycleState, pod: PodInfo, rows: fwk.Rows, equivalent: EquivalenceClass
@@ -367,14 +364,15 @@ class Framework:
             if name in skipped:
                 continue
             if name not in equivalent.columns:
-                score = self._score(plugin, state, pod, rows)
+                score, normalized = self._score(plugin, state, pod, rows)
             else:
                 assert plugin.normalize is not None
                 raw = equivalent.columns[name][0]
                 mine = on_rows(raw, rows).astype(np.int64, copy=False)
-                score = Score(weight, StaticColumn(raw, rows), plugin.normalize(state, pod, mine, rows))
+                normalized = plugin.normalize(state, pod, mine, rows)
+                score = Score(weight, StaticColumn(raw, rows), normalized)
             varying[name] = score
-            total = total + score.normalized * weight
+            total = total + normalized * weight
         by_usage = usage.plugins.scores
         if not (by_usage or equivalent.columns or varying):
             return {}

@@ -226,7 +226,9 @@ class NodeResourcesFit(fwk.PreFilterPlugin, fwk.UsageFilter, fwk.PreScorePlugin,
         nodes = self.cluster.nodes
         enough, bits, everywhere, exceeds = limits
         size = len(enough)
-        free = on_rows(nodes.free[:size], rows)
+        free = nodes.free[:size]
+        if not isinstance(rows, slice):
+            free = free.take(rows, axis=-1)
         lacking = (free if freed is None else free + freed[:size]) < enough
         for name, _ in wanted if self.cluster.device_classes else ():
             if extended_resources.class_of(self.cluster, name) is not None and name in nodes.places:
