@@ -14,6 +14,7 @@ from scheduler_core.cluster.pod_info import PodInfo
 from scheduler_core.framework import interface as fwk
 
 _MAX_RESULTS = 1024  # that are kept of a group of plugins, and of all groups together
+_NONE: dict[str, Any] = {}  # the results of plugins without results, empty forever
 _RUNS, _FINAL, _RAW = "runs", "final", "raw"  # outcomes of a plugin, besides SKIP and None
 _DIFFERING = ("images", "amounts")  # properties that pods of different templates rarely have in common
 # The methods whose results `varies_with` describes.
@@ -168,10 +169,11 @@ class FixedResults:
 
     def __init__(self) -> None:
         self.forms: tuple[Form, ...] = ()
-        self.filter_state: dict[str, Any] = {}
-        self.score_state: dict[str, Any] = {}
-        self.verdicts: dict[str, fwk.Verdict] = {}
-        self.columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = {}
+        # other results may have the same dicts, so they are replaced instead of changed
+        self.filter_state: dict[str, Any] = _NONE
+        self.score_state: dict[str, Any] = _NONE
+        self.verdicts: dict[str, fwk.Verdict] = _NONE
+        self.columns: dict[str, tuple[fwk.Integers, fwk.Integers | None]] = _NONE
         self.total: fwk.Integers | None = None
         self.constant = 0
 
@@ -188,17 +190,18 @@ class FixedResults:
         for preparing in plan.pre_filter:
             outcome = preparing.pre_filter(state, pod)
             outcomes.append(None if outcome is None else _outcome(preparing, outcome, skipped))
-        for plugin in plan.filter:
-            if plugin.name not in skipped:
-                made.verdicts[plugin.name] = plugin.filter(state, pod)
+        if plan.filter:
+            made.verdicts = {p.name: p.filter(state, pod) for p in plan.filter if p.name not in skipped}
         if state:
-            made.filter_state.update(state)
+            made.filter_state = dict(state)
         skipped = []
         for scoring in plan.pre_score:
             status = scoring.pre_score(state, pod, every)
             outcomes.append(None if status is None else _outcome(scoring, status, skipped))
         if len(state) > len(made.filter_state):
             made.score_state = {name: value for name, value in state.items() if name not in made.filter_state}
+        if plan.score:
+            made.columns = {}
         for scorer, weight in plan.score:
             outcomes.append(None if scorer.name in skipped else made._add_scores(scorer, weight, state, pod))
         made.forms = plan.forms_of(tuple(outcomes))
@@ -208,13 +211,13 @@ class FixedResults:
         """Add the results of other plugins."""
         self.forms += other.forms
         if other.filter_state:
-            self.filter_state.update(other.filter_state)
+            self.filter_state = _union(self.filter_state, other.filter_state)
         if other.score_state:
-            self.score_state.update(other.score_state)
+            self.score_state = _union(self.score_state, other.score_state)
         if other.verdicts:
-            self.verdicts.update(other.verdicts)
+            self.verdicts = _union(self.verdicts, other.verdicts)
         if other.columns:
-            self.columns.update(other.columns)
+            self.columns = _union(self.columns, other.columns)
         self.constant += other.constant
         if other.total is not None:
             self._add_total(other.total)
@@ -300,6 +303,11 @@ def _outcome(plugin: fwk.Plugin, result: object, skipped: list[str]) -> str:
         skipped.append(plugin.name)
         return fwk.SKIP
     return _RUNS
+
+
+def _union(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return what is in either dict, as one of them if the other is empty. Do not change it."""
+    return {**one, **other} if one and other else one or other
 
 
 def _having(outcomes: Mapping[str, str | None], outcome: str) -> tuple[str, ...]:
