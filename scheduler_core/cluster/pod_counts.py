@@ -5,7 +5,7 @@ Source: pkg/scheduler/framework/types.go (AffinityTerm).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -129,11 +129,11 @@ class PodCounts:
             self._rows = set((self._counts > 0).nonzero()[0].tolist())
         return self._rows
 
-    def items(self) -> Collection[tuple[int, int]]:
-        """Return the rows with such pods and their numbers. It may change with the pods."""
+    def numbers(self) -> Mapping[int, int]:
+        """Return row -> the number of such pods, without rows that have none. It may change with the pods."""
         if self._counts is None:
-            return self._by_row.items()
-        return [(row, self._counts.item(row)) for row in self.rows()]
+            return self._by_row
+        return {row: self._counts.item(row) for row in self.rows()}
 
     def sums(self, key: str, topology: Topology, eligible: npt.NDArray[np.bool_] | None = None) -> Counts:
         """Return the number of pods on eligible nodes (None: all) by value of a topology key: int64 over values. Do not

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread (common.go, filterin
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -61,6 +61,7 @@ HOSTNAME = "kubernetes.io/hostname"
 _FEW_DOMAINS = 16  # for which verdicts are cached
 _MAX_VERDICTS = 64  # that are cached
 _FEW_ROWS = 16  # whose points are computed one by one
+_NOTHING: Mapping[int, int] = {}
 _MAX_ROWS = 64  # arrays of rows whose domains are cached
 SKEWED = fwk.unschedulable("node(s) didn't match pod topology spread constraints")
 MISSING_LABEL = fwk.unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
@@ -560,7 +561,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         nodes, base = self.cluster.nodes, soft.base
         size = len(nodes) if isinstance(rows, slice) else len(rows)
         if soft.few:
-            numbers = () if soft.host is None else soft.host[1].items()
+            numbers = _NOTHING if soft.host is None else soft.host[1].numbers()
             if len(numbers) <= _FEW_ROWS:
                 return self._by_domain(soft, soft.places_of(rows, size), rows, numbers)
         total = np.zeros(size, np.float64)
@@ -577,7 +578,7 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         return round_half_away(total) if self.cluster.release.spread_scores_rounded else total.astype(np.int64)
 
     def _by_domain(
-        self, soft: _Soft, places: _Places, rows: fwk.Rows, numbers: Collection[tuple[int, int]]
+        self, soft: _Soft, places: _Places, rows: fwk.Rows, numbers: Mapping[int, int]
     ) -> fwk.Int64 | _ByDomain:
         """Return `_weighted` with few domains. `numbers`: the rows with pods that `soft.host` counts, and how many.
         All other rows of a domain have the same score."""
@@ -592,9 +593,8 @@ class PodTopologySpread(fwk.PreFilterPlugin, fwk.FilterPlugin, fwk.PreScorePlugi
         if numbers:  # each apart takes less time than arrays
             size, weight = places.size, math.log(places.size + 2)
             ids = None if soft.topology is None else soft.topology.ids
-            at = [row for row, _ in numbers]
-            found = at if isinstance(rows, slice) else rows.searchsorted(at).tolist()
-            for (row, number), place in zip(numbers, found, strict=True):
+            found = numbers if isinstance(rows, slice) else rows.searchsorted([*numbers]).tolist()
+            for (row, number), place in zip(numbers.items(), found, strict=True):
                 if isinstance(rows, slice) or (place < size and rows.item(place) == row):
                     domain = 0 if ids is None else ids.item(row)
                     others[place] = int(number * weight + least + points[domain] + half)
