@@ -2,12 +2,17 @@
 
 For a busy machine, on which seconds of the clock say little. A row for each stage: seconds of processor time of the
 process and of the one that it starts, and the peak MB of both. Modules are loaded before, as in the product.
+
+`pods_as`: "simple" pods have only what the scheduler reads; those "of the API server" also have what it and the
+controllers write; "of daemons": the same, and half of the running pods are of a DaemonSet, which names their node.
 """
 
 import gzip
 import json
+import random
 import resource
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -24,11 +29,14 @@ LIMITS = {
 }
 
 
-def cluster(pods: int, nodes: int, bound: int, out: IO[bytes]) -> None:
+def cluster(pods: int, nodes: int, bound: int, out: IO[bytes], pods_as: str = "simple") -> None:
     """Write a gzipped snapshot. `bound` of its `pods` pods run. One in forty of the others does not fit."""
+    items = objects(pods, nodes, bound)
+    if pods_as != "simple":
+        items = written_by_api_server(items, pods_as == "of daemons")
     with gzip.open(out, "wt", 1) as text:
         text.write('{"kind": "List", "items": [')
-        for number, item in enumerate(objects(pods, nodes, bound)):
+        for number, item in enumerate(items):
             text.write(", " * (number > 0) + json.dumps(item))
         text.write("]}")
 
@@ -54,6 +62,69 @@ def objects(pods: int, nodes: int, bound: int) -> Iterator[dict[str, Any]]:
             spec["nodeName"] = f"n{number % nodes:04}"
             pod["status"] = {"phase": "Running", "startTime": f"2026-01-01T00:{number % 60:02}:00Z"}
         yield pod
+
+
+def written_by_api_server(items: Iterator[dict[str, Any]], daemons: bool) -> Iterator[dict[str, Any]]:
+    """Add what an API server and the controllers write. `daemons`: whether half of the running pods are of DaemonSets.
+
+    Sources: Kubernetes 1.36, pkg/apis/core/v1/defaults.go, plugin/pkg/admission/serviceaccount/admission.go,
+    pkg/controller/daemon/util/daemonset_util.go (ReplaceDaemonSetPodNodeNameNodeAffinity).
+    """
+    choose = random.Random(1)
+    for number, item in enumerate(items):
+        time = f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z"
+        own = {"uid": str(uuid.UUID(int=choose.getrandbits(128))), "resourceVersion": str(number)}
+        metadata = item["metadata"] | own | {"creationTimestamp": time}
+        item = {"apiVersion": "v1", **item, "metadata": metadata}
+        if item["kind"] == "Pod":
+            _complete(item, daemons and "nodeName" in item["spec"] and number % 2 == 1, number, choose)
+        yield item
+
+
+def _complete(pod: dict[str, Any], daemon: bool, number: int, choose: random.Random) -> None:
+    """Add the fields of a pod that has a controller. `daemon`: whether it is a DaemonSet."""
+    metadata, spec, app = pod["metadata"], pod["spec"], pod["metadata"]["labels"]["app"]
+    name, time, of_app = f"kube-api-access-{choose.getrandbits(20):05x}", metadata["creationTimestamp"], app[-3:] * 3
+    metadata["labels"] |= {f"app.kubernetes.io/{key}": app for key in ("name", "instance", "component")}
+    metadata["labels"] |= {"controller-revision-hash" if daemon else "pod-template-hash": of_app}
+    metadata["annotations"] = {"prometheus.io/scrape": "true", "prometheus.io/port": "8080", "checksum": of_app * 7}
+    uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{app} {daemon}"))
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet" if daemon else "ReplicaSet", "name": app, "uid": uid}
+    metadata["ownerReferences"] = [owner | {"controller": True, "blockOwnerDeletion": True}]
+    mount = {"name": name, "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    for container in spec["containers"]:
+        container |= {"ports": [{"containerPort": 8080, "protocol": "TCP"}], "imagePullPolicy": "IfNotPresent"}
+        container |= {"env": [{"name": key, "value": "1"} for key in "ABC"], "volumeMounts": [mount]}
+        container |= {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+    token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+    root = {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    projected = {"sources": [token, root], "defaultMode": 420}
+    spec["volumes"] = [{"name": "config", "configMap": {"name": app}}, {"name": name, "projected": projected}]
+    exists = {"operator": "Exists", "effect": "NoExecute"} | ({} if daemon else {"tolerationSeconds": 300})
+    spec["tolerations"] = [{"key": f"node.kubernetes.io/{key}", **exists} for key in ("not-ready", "unreachable")]
+    spec |= {"restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "dnsPolicy": "ClusterFirst"}
+    spec |= {"serviceAccountName": "default", "serviceAccount": "default", "securityContext": {}, "priority": 0}
+    spec |= {"schedulerName": "default-scheduler", "enableServiceLinks": True}
+    spec |= {"preemptionPolicy": "PreemptLowerPriority"}
+    if "nodeName" not in spec:
+        pod["status"] = {"phase": "Pending", "qosClass": "Burstable"}
+        return
+    if daemon:
+        field = {"key": "metadata.name", "operator": "In", "values": [spec["nodeName"]]}
+        required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+        spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    types = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    ip = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    started = {"name": "main", "image": f"registry.example/{app}:1", "imageID": f"registry.example/{app}@sha256:1"}
+    started |= {
+        "containerID": f"containerd://{choose.getrandbits(256):064x}",
+        "state": {"running": {"startedAt": time}},
+    }
+    pod["status"] |= {
+        "conditions": [{"type": of, "status": "True", "lastTransitionTime": time} for of in types],
+        "containerStatuses": [started | {"ready": True, "started": True, "restartCount": 0, "lastState": {}}],
+        **{"podIP": ip, "podIPs": [{"ip": ip}], "hostIP": "10.0.0.1", "qosClass": "Burstable", "startTime": time},
+    }
 
 
 def upload(var: Path) -> None:
@@ -112,9 +183,11 @@ def stage(name: str, var: Path) -> dict[str, Any]:
         return figures
 
 
-def measure(nodes: int = 65_000, pods: int = 500_000, bound: int = 490_000) -> Iterator[dict[str, Any]]:
+def measure(
+    nodes: int = 65_000, pods: int = 500_000, bound: int = 490_000, pods_as: str = "simple"
+) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         with (Path(folder) / "cluster.json.gz").open("wb") as file:
-            cluster(pods, nodes, bound, file)
+            cluster(pods, nodes, bound, file, pods_as)
         for name in STAGES:
             yield in_new_process(stage, name, Path(folder))

@@ -26,11 +26,13 @@ _NAME = rb"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,251}[A-Za-z0-9])?"
 _CONTAINER = rb"[a-z-]+://[0-9a-f]{64}"
 _TOKEN_VOLUME = rb"kube-api-access-[a-z0-9]{5}"  # and its mounts. Source: plugin/pkg/admission/serviceaccount
 _ADDRESS = rb"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}"
-
+_BEFORE = rb'%s"\s*:\s*"'  # a value, from its key on
+# The node of a pod of a DaemonSet. Source: pkg/controller/daemon/util (ReplaceDaemonSetPodNodeNameNodeAffinity)
+_BEFORE_NODE = rb'%s"\s*,\s*"operator"\s*:\s*"In"\s*,\s*"values"\s*:\s*\[\s*"'
 
 _OWN: dict[str, dict[str, bytes]] = {
     "metadata": {"name": _NAME, "uid": _NAME, "resourceVersion": _NAME, "creationTimestamp": _TIME},
-    "spec": {"nodeName": _NAME, "name": _TOKEN_VOLUME},
+    "spec": {"nodeName": _NAME, "name": _TOKEN_VOLUME, "metadata.name": _NAME},
     "status": {
         **dict.fromkeys(("startTime", "lastTransitionTime", "startedAt", "finishedAt"), _TIME),
         **dict.fromkeys(("podIP", "hostIP", "ip"), _ADDRESS),
@@ -42,10 +44,10 @@ _OWN: dict[str, dict[str, bytes]] = {
 
 def _values(forms: dict[str, bytes]) -> re.Pattern[bytes]:
     """Return a pattern for members with these keys and forms: (the text before the value, the value)."""
-    keys: dict[bytes, list[str]] = {}
-    for key, form in forms.items():
-        keys.setdefault(form, []).append(key)
-    members = [rb'(?:%s)"\s*:\s*"(?=%s")' % ("|".join(some).encode(), form) for form, some in keys.items()]
+    members = [
+        (_BEFORE_NODE if key == "metadata.name" else _BEFORE) % re.escape(key).encode() + rb'(?=%s")' % form
+        for key, form in forms.items()
+    ]
     return re.compile(rb'("(?:%s))([^"]+)' % b"|".join(members))
 
 

@@ -595,8 +595,8 @@ class _Reading:
             return
         strays: Counter[str] = Counter()
         for (kind, _, _), record in self.result.records.items():
-            if kind == "Pod" and record.node and record.node not in nodes:
-                strays[record.node] += 1
+            if kind == "Pod" and (node := record.node) and node not in nodes:
+                strays[node] += 1
         for node, number in strays.most_common(20):
             pods = "1 pod is" if number == 1 else f"{number:,} pods are"
             message = f"{pods} on node {shown(node)}, which is not in the upload"

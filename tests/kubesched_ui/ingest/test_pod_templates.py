@@ -98,6 +98,18 @@ def token(one: Pod) -> str:
     return f"kube-api-access-{one['metadata']['name'][-5:].replace('-', 'x')}"
 
 
+def select(one: Pod, *nodes: str, operator: str = "In") -> None:
+    """Require nodes by name."""
+    field = {"key": "metadata.name", "operator": operator, "values": nodes}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    one["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+def daemon(one: Pod) -> None:
+    """Require the pod's node, as the DaemonSet controller does."""
+    select(one, one["spec"].get("nodeName", f"for-{one['metadata']['name']}"))
+
+
 CHANGES: dict[str, Change] = {
     "nothing": lambda one: None,
     "no node": lambda one: one["spec"].pop("nodeName", None),
@@ -124,6 +136,13 @@ CHANGES: dict[str, Change] = {
     "a token after a volume": lambda one: mount(one, "data", token(one)),
     "the same token": lambda one: mount(one, "kube-api-access-abcde"),
     "a container named like a token": change("spec.containers.0.name", "kube-api-access-abcde"),
+    "the node in its affinity": daemon,
+    "another node in its affinity": lambda one: select(one, "other"),
+    "a node that it avoids": lambda one: select(one, "other", operator="NotIn"),
+    "an affinity in an annotation": lambda one: (
+        daemon(one),
+        change("metadata.annotations", {"spec": json.dumps(one["spec"].pop("affinity"))})(one),
+    ),
     "no namespace": lambda one: one["metadata"].pop("namespace"),
 }
 
@@ -155,6 +174,7 @@ def test_a_pod_that_differs_is_not_of_the_template(name: str, make: Callable[[in
     assert {w.code for w in after.warnings} == {w.code for one in (before, alone) for w in one.warnings}
 
 
+TERMS = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 INVALID = {
     "a time": ("metadata.creationTimestamp", "2026-02-30T03:04:05Z"),
     "a name": ("metadata.name", "a%b"),
@@ -162,6 +182,7 @@ INVALID = {
     "a quantity": ("spec.containers.0.resources.requests.cpu", "much"),
     "a quantity named as a node": ("spec.containers.0.resources.requests.nodeName", "much"),
     "an address": ("status.podIP", {"a": 1}),
+    "two nodes": (f"{TERMS}.0.matchFields.0.values", ["node-9", "node-1"]),
 }
 
 
@@ -173,6 +194,9 @@ def test_an_invalid_pod_is_refused_after_others(name: str) -> None:
         for one in pods:
             change(path, "5")(one)
     other = copy.deepcopy(pods[0]) | pod(9)
+    if name == "two nodes":
+        for one in (*pods, other):
+            daemon(one)
     change(path, value)(other)
     alone = read(other, written(1))
     together = read(*pods, other, written(1))
@@ -234,12 +258,13 @@ def test_templates_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PodTemplates, "get", counted)
     read(*(pod(number) for number in range(1, 6)), *(written(number) for number in range(5)))
     assert len(used) == 6  # the first two of each are read
-    used.clear()
-    pods = [pod(number) for number in range(1, 6)]
-    for one in pods:
-        mount(one, token(one), "data")
-    read(*pods)
-    assert len(used) == 3
+    for own in (lambda one: mount(one, token(one), "data"), daemon):
+        used.clear()
+        pods = [pod(number) for number in range(1, 6)]
+        for one in pods:
+            own(one)
+        read(*pods)
+        assert len(used) == 3
 
 
 def test_a_token_in_the_place_of_another_volume() -> None:
