@@ -1,17 +1,20 @@
 """Reads the objects of a stored snapshot, whose JSON was made of objects that `decode` accepted.
 
 The pods of a template differ in their metadata, status and node. Their specs have the same text but for the name of the
-node: it is read once, and the pods share its parts.
+node, also in the affinity of a DaemonSet's pods, and that of the volume with the token of their service account: it is
+read once, and the pods share its parts.
 """
 
+import re
 from collections.abc import Iterable
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from scheduler_core.api import text_checks
 from scheduler_core.api.objects import (
+    Affinity,
     Metadata,
     Node,
     Object,
@@ -34,14 +37,18 @@ from scheduler_core.snapshot import defaults
 from scheduler_core.snapshot.defaults import Filled, Note
 
 Raw = dict[str, Any]
-_SpecKey = tuple[bytes, bytes, bool]  # its text around the name of the node; whether a user wrote the pod
-MAX_TEXTS = 8_000  # of specs and statuses; with more, pods are read as a whole
+_SpecKey = tuple[bytes, bytes, bool]  # its text around the name of the node, with _HOLE; whether a user wrote the pod
+MAX_TEXTS = 8_000  # of specs, and of statuses; with more specs, pods are read as a whole
 MAKERS = (*KINDS, "CronJob")
 
 _POD = b'{"apiVersion":"v1","kind":"Pod",'
 _ANY_NODE = b'{"apiVersion":"v1","kind":"Node",'
 _NODE = b'"nodeName":"'
 _LABEL_KEYS = b"atchLabelKeys"  # these make selectors of the pod's labels
+_HOLE = b"\0"  # in the text of a spec, in the place of what a pod has of its own; JSON contains no NUL
+_TOKEN = re.compile(rb"kube-api-access-[a-z0-9]{5}")  # Source: plugin/pkg/admission/serviceaccount
+# Source: pkg/controller/daemon/util (ReplaceDaemonSetPodNodeNameNodeAffinity)
+_OF_DAEMON = b'{"key":"metadata.name","operator":"In","values":["%s"]}'
 
 
 class _StoredPod(Struct):
@@ -55,6 +62,18 @@ _decode_pod = msgspec.json.Decoder(Pod).decode
 _decode_node = msgspec.json.Decoder(Node).decode
 _decode_spec = msgspec.json.Decoder(PodSpec).decode
 _decode_status = msgspec.json.Decoder(PodStatus).decode
+_decode_affinity = msgspec.json.Decoder(Affinity).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class _KnownSpec(NamedTuple):
+    """A spec, and the defaults in it. `token`: the index of the volume with the pod's own name, or -1. `affinity`: its
+    text with _HOLE if it names the pod's node, or b""."""
+
+    spec: PodSpec
+    notes: list[Note]
+    token: int
+    affinity: bytes
 
 
 class StoredObjects:
@@ -70,7 +89,8 @@ class StoredObjects:
         self._shared = SharedParts()
         self._statuses: dict[bytes, PodStatus] = {}
         self._nodes: dict[bytes, str] = {}
-        self._specs: dict[_SpecKey, tuple[PodSpec, list[Note]]] = {}
+        self._specs: dict[_SpecKey, _KnownSpec] = {}
+        self._affinities: dict[tuple[bytes, bytes], Affinity] = {}  # by its text and the node
 
     def decoded(self, text: bytes) -> Object | None:
         """Return an object from its stored JSON; None if the scheduler does not use its kind. Raises InputError."""
@@ -113,8 +133,7 @@ class StoredObjects:
         if b"\\" in text and text_checks.ESCAPED_NUL in text:  # one byte is found in a tenth of the time
             return None
         try:
-            few = len(self._specs) + len(self._statuses) < MAX_TEXTS
-            pod = self._pod_of_texts(text) if few else self._whole_pod(text)
+            pod = self._pod_of_texts(text) if len(self._specs) < MAX_TEXTS else self._whole_pod(text)
             if pod is not None:
                 check_metadata(pod, "")
         except (msgspec.ValidationError, InputError):
@@ -132,26 +151,59 @@ class StoredObjects:
             status = _decode_status(status_text)
             check_pod_status(status, "")
             self._share_status(status)
-            self._statuses[status_text] = status
+            if len(self._statuses) < MAX_TEXTS:
+                self._statuses[status_text] = status
         before, named, after = bytes(stored.spec).partition(_NODE)
         node, _, after = after.partition(b'"')
         if named and (not node or b"\\" in node or _NODE in after):
             return None
-        key = before, after, not metadata.uid and status_text == b"{}"
+        typed, token, selecting = not metadata.uid and status_text == b"{}", b"", _OF_DAEMON % node
+        if not typed:
+            if found := _TOKEN.search(before) or _TOKEN.search(after):
+                token = found[0]
+                before, after = before.replace(token, _HOLE), after.replace(token, _HOLE)
+            before, after = before.replace(selecting, _HOLE), after.replace(selecting, _HOLE)
+        key = before, after, typed
         known = self._specs.get(key)
         if known is None:
             if _LABEL_KEYS in before or _LABEL_KEYS in after:
                 return None
-            known = self._specs[key] = self._typed_spec(text) if key[2] else (self._checked_spec(stored.spec), [])
-        spec, notes = known
-        if named and not spec.node_name:
+            spec, notes = self._typed_spec(text) if typed else (self._checked_spec(stored.spec), [])
+            known = self._known_spec(spec, notes, token.decode(), selecting)
+            if known is None:
+                return self._whole_pod(text)
+            self._specs[key] = known
+        if named and not known.spec.node_name:
             return None  # it is another field
-        pod = Pod(metadata, spec.__copy__(), status)  # type: ignore[attr-defined]
+        pod = Pod(metadata, known.spec.__copy__(), status)  # type: ignore[attr-defined]
+        spec = pod.spec
         if named:
-            pod.spec.node_name = self._nodes.get(node) or self._nodes.setdefault(node, intern(node.decode()))
-        if notes:
-            self.filled.add(notes, "pod")
+            spec.node_name = self._nodes.get(node) or self._nodes.setdefault(node, intern(node.decode()))
+        if known.token >= 0:
+            spec.volumes = spec.volumes.copy()
+            spec.volumes[known.token] = volume = spec.volumes[known.token].__copy__()  # type: ignore[attr-defined]
+            volume.name = token.decode()
+        if known.affinity:
+            spec.affinity = self._affinities.get((known.affinity, node))
+            if spec.affinity is None:
+                spec.affinity = _decode_affinity(known.affinity.replace(_HOLE, selecting))
+                self._affinities[known.affinity, node] = spec.affinity
+        if known.notes:
+            self.filled.add(known.notes, "pod")
         return pod
+
+    @staticmethod
+    def _known_spec(spec: PodSpec, notes: list[Note], token: str, selecting: bytes) -> _KnownSpec | None:
+        """Return a spec. None if other fields than a volume and the affinity have what is the pod's own."""
+        tokens = [index for index, volume in enumerate(spec.volumes) if volume.name == token]
+        affinity = _encode(spec.affinity).replace(selecting, _HOLE)
+        rest = msgspec.structs.replace(spec, node_name="", affinity=None)
+        if tokens:
+            rest.volumes = [volume for volume in spec.volumes if volume.name != token]
+        text = _encode((rest, [msgspec.structs.replace(spec.volumes[index], name="") for index in tokens]))
+        if len(tokens) > 1 or selecting in text or (token and token.encode() in text + affinity):
+            return None
+        return _KnownSpec(spec, notes, tokens[0] if tokens else -1, affinity if _HOLE in affinity else b"")
 
     def _whole_pod(self, text: bytes) -> Pod | None:
         """Return a pod as `_pod_of_texts` does, if most have texts of their own: each pod of a template has a volume

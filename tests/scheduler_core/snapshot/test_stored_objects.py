@@ -52,6 +52,26 @@ def cases() -> Iterator[Raw]:
         yield pod(f"selects-{name}", nodeSelector={"nodeName": name})
         yield pod(f"selects-and-bound-{name}", f"node-{name}", nodeSelector={"nodeName": name})
         yield pod(f"escaped-{name}", f"node\\{name}")
+        token, other = f"kube-api-access-abcd{name}", f"kube-api-access-wxyz{name}"
+        for volumes in ([token], ["data", token], [token, "data"], [token, other], [token, token], [f"{token}-x"]):
+            both = [{"name": volume, "projected": {"sources": []}} for volume in volumes]
+            yield pod(f"mounts-{name}", f"node-{name}", f"u{name}", running(number), volumes=both)
+            yield pod(f"mounts-pending-{name}", "", f"u{name}", volumes=both)
+            yield pod(f"mounts-written-{name}", volumes=both)
+            yield pod(f"mounts-on-{name}", token, f"u{name}", volumes=both)
+            yield pod(f"mounts-and-selects-{name}", f"node-{name}", f"u{name}", volumes=both, nodeSelector={"a": token})
+            yield pod(f"mounts-itself-{name}", f"node-{name}", f"u{name}", volumes=[both[0] | {"csi": {"a": token}}])
+        for at in (f"node-{name}", "node-0", token, ""):
+            term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [at]}]}
+            more = {"matchExpressions": [{"key": "metadata.name", "operator": "In", "values": [at]}]}
+            for terms in ([term], [term, term], [more], [more | term]):
+                affinity = {
+                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+                }
+                volumes = [{"name": token, "projected": {}}]
+                yield pod(f"of-daemon-{name}", f"node-{name}", f"u{name}", affinity=affinity, volumes=volumes)
+                yield pod(f"of-daemon-pending-{name}", "", f"u{name}", affinity=affinity, volumes=volumes)
+                yield pod(f"of-daemon-written-{name}", f"node-{name}", affinity=affinity, volumes=volumes)
         yield pod(f"null-{name}", tolerations=None)
         yield pod(f"null-in-status-{name}", status={"phase": "Running", "conditions": None})
     yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
@@ -94,18 +114,18 @@ def test_pods_of_a_template_share_parts_but_not_their_specs() -> None:
     assert (one.spec.node_name, two.spec.node_name) == ("a", "b")  # type: ignore[union-attr]
 
 
-def test_pods_with_a_volume_of_their_own_share_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_objects, "MAX_TEXTS", 1)
+@pytest.mark.usefixtures("texts")
+def test_pods_with_a_volume_of_their_own_share_the_rest() -> None:
     stored, pods = StoredObjects(RELEASE), list[Pod]()
     for number, name in enumerate("abc"):
-        token = {"name": f"kube-api-access-{name}", "projected": {"sources": []}}
+        token = {"name": f"kube-api-access-abcd{name}", "projected": {"sources": []}}
         found = stored.decoded(msgspec.json.encode(pod(name, name, "u", running(number), volumes=[token])))
         assert isinstance(found, Pod)
         pods.append(found)
     _, two, three = pods
     assert two.spec.containers is three.spec.containers
     assert [one.spec.node_name for one in pods] == ["a", "b", "c"]
-    assert [one.spec.volumes[0].name for one in pods] == [f"kube-api-access-{name}" for name in "abc"]
+    assert [one.spec.volumes[0].name for one in pods] == [f"kube-api-access-abcd{name}" for name in "abc"]
     infos = pod_infos(pods, RELEASE)
     assert infos[1].requests is infos[2].requests
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
@@ -113,6 +133,24 @@ def test_pods_with_a_volume_of_their_own_share_the_rest(monkeypatch: pytest.Monk
     assert isinstance(other, Pod)
     assert [len(info.volumes) for info in pod_infos([*pods, other], RELEASE)] == [0, 0, 0, 1]
     assert [len(info.volumes) for info in pod_infos([other, *pods], RELEASE)] == [1, 0, 0, 0]
+
+
+def test_pods_of_a_daemon_set_share_all_but_their_node_and_volume() -> None:
+    stored = StoredObjects(RELEASE)
+
+    def read(name: str, node: str) -> Pod:
+        term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+        volumes = [{"name": f"kube-api-access-0000{name}", "projected": {"sources": []}}]
+        found = stored.decoded(msgspec.json.encode(pod(name, node, name, affinity=affinity, volumes=volumes)))
+        assert isinstance(found, Pod)
+        return found
+
+    one, two, three = read("a", "m"), read("b", "n"), read("c", "n")
+    assert one.spec.containers is two.spec.containers
+    assert one.spec.volumes[0].projected is two.spec.volumes[0].projected
+    assert two.spec.affinity is three.spec.affinity
+    assert msgspec.json.encode(one.spec.affinity).replace(b'"m"', b'"n"') == msgspec.json.encode(two.spec.affinity)
 
 
 @pytest.mark.usefixtures("texts")
