@@ -4,6 +4,7 @@ Such parts must not be changed.
 """
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,7 +13,8 @@ from scheduler_core.api.objects import Node
 
 _T = TypeVar("_T")
 MAX_SHARED = 100_000
-_LONG = 64  # bytes, from which on the key has a digest of them
+_LONG = 64  # bytes of an encoding, from which on the key has a digest of them
+_LONG_TEXT = 256  # bytes of a text
 
 
 def _digest(encoded: bytes) -> bytes:
@@ -57,6 +59,17 @@ class SharedParts:
         if found is None:
             self.add(key, part)
             return part
+        return found
+
+    def read(self, field: bytes, text: bytes | msgspec.Raw, decode: Callable[[bytes | msgspec.Raw], _T]) -> _T:
+        """Return what `decode` returns for the text of a part; only once for the same text."""
+        key = field + text
+        if len(key) >= _LONG_TEXT:
+            key = field + _digest(key)
+        found: _T | None = self._recent.get(key) or self.get(key)
+        if found is None:
+            found = decode(text)
+            self.add(key, found)
         return found
 
     def share_node(self, node: Node) -> None:

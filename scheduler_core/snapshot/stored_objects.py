@@ -18,7 +18,9 @@ from scheduler_core.api.objects import (
     Metadata,
     Node,
     Object,
+    OwnerReference,
     Pod,
+    PodCondition,
     PodSpec,
     PodStatus,
     Struct,
@@ -51,17 +53,42 @@ _TOKEN = re.compile(rb"kube-api-access-[a-z0-9]{5}")  # Source: plugin/pkg/admis
 _OF_DAEMON = b'{"key":"metadata.name","operator":"In","values":["%s"]}'
 
 
+_NONE, _EMPTY = msgspec.Raw(b"{}"), msgspec.Raw(b"[]")
+
+
+class _StoredMetadata(Struct):
+    """Metadata with the texts of parts that pods have in common."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: msgspec.Raw = _NONE
+    annotations: msgspec.Raw = _NONE
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    owner_references: msgspec.Raw = _EMPTY
+    resource_version: str = ""
+    finalizers: list[str] = []
+
+
+class _StoredStatus(PodStatus):
+    conditions: msgspec.Raw = _EMPTY  # type: ignore[assignment]
+
+
 class _StoredPod(Struct):
-    metadata: Metadata
-    spec: msgspec.Raw = msgspec.Raw(b"{}")
-    status: msgspec.Raw = msgspec.Raw(b"{}")
+    metadata: _StoredMetadata
+    spec: msgspec.Raw = _NONE
+    status: msgspec.Raw = _NONE
 
 
 _read_pod = msgspec.json.Decoder(_StoredPod).decode
 _decode_pod = msgspec.json.Decoder(Pod).decode
 _decode_node = msgspec.json.Decoder(Node).decode
 _decode_spec = msgspec.json.Decoder(PodSpec).decode
-_decode_status = msgspec.json.Decoder(PodStatus).decode
+_read_status = msgspec.json.Decoder(_StoredStatus).decode
+_decode_conditions = msgspec.json.Decoder(list[PodCondition]).decode
+_decode_map = msgspec.json.Decoder(dict[str, str]).decode
+_decode_owners = msgspec.json.Decoder(list[OwnerReference]).decode
 _decode_affinity = msgspec.json.Decoder(Affinity).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -138,19 +165,44 @@ class StoredObjects:
                 check_metadata(pod, "")
         except (msgspec.ValidationError, InputError):
             return None  # `object` names it
-        if pod is not None:
-            self._share_metadata(pod.metadata)
         return pod
+
+    def _metadata(self, stored: _StoredMetadata) -> Metadata:
+        read = self._shared.read
+        return Metadata(
+            stored.name,
+            intern(stored.namespace),
+            stored.uid,
+            read(b"map text ", stored.labels, _decode_map),
+            {} if stored.annotations is _NONE else read(b"map text ", stored.annotations, _decode_map),
+            stored.creation_timestamp,
+            stored.deletion_timestamp,
+            [] if stored.owner_references is _EMPTY else read(b"owners text ", stored.owner_references, _decode_owners),
+            stored.resource_version,
+            stored.finalizers,
+        )
+
+    def _status(self, stored: _StoredStatus) -> PodStatus:
+        shared = self._shared.shared
+        return PodStatus(
+            intern(stored.phase),
+            stored.nominated_node_name,
+            intern(stored.start_time),
+            self._shared.read(b"conditions text ", stored.conditions, _decode_conditions),
+            stored.container_statuses and shared(b"container_statuses", stored.container_statuses),
+            stored.init_container_statuses and shared(b"init_container_statuses", stored.init_container_statuses),
+            stored.resize,
+            stored.resource_claim_statuses,
+        )
 
     def _pod_of_texts(self, text: bytes) -> Pod | None:
         """Return a pod whose spec and status were read before, if others have the same text."""
         stored = _read_pod(text)
-        metadata, status_text = stored.metadata, bytes(stored.status)
+        metadata, status_text = self._metadata(stored.metadata), bytes(stored.status)
         status = self._statuses.get(status_text)
         if status is None:
-            status = _decode_status(status_text)
+            status = self._status(_read_status(status_text))
             check_pod_status(status, "")
-            self._share_status(status)
             if len(self._statuses) < MAX_TEXTS:
                 self._statuses[status_text] = status
         before, named, after = bytes(stored.spec).partition(_NODE)
@@ -158,11 +210,10 @@ class StoredObjects:
         if named and (not node or b"\\" in node or _NODE in after):
             return None
         typed, token, selecting = not metadata.uid and status_text == b"{}", b"", _OF_DAEMON % node
-        if not typed:
-            if found := _TOKEN.search(before) or _TOKEN.search(after):
-                token = found[0]
-                before, after = before.replace(token, _HOLE), after.replace(token, _HOLE)
-            before, after = before.replace(selecting, _HOLE), after.replace(selecting, _HOLE)
+        if found := _TOKEN.search(before) or _TOKEN.search(after):
+            token = found[0]
+            before, after = before.replace(token, _HOLE), after.replace(token, _HOLE)
+        before, after = before.replace(selecting, _HOLE), after.replace(selecting, _HOLE)
         key = before, after, typed
         known = self._specs.get(key)
         if known is None:
@@ -223,6 +274,7 @@ class StoredObjects:
         else:
             timestamp(status.start_time)
         spec, status.container_statuses, status.init_container_statuses = template
+        self._share_metadata(pod.metadata)
         pod.spec = spec = spec.__copy__()
         spec.node_name, spec.volumes = intern(node), volumes
         status.phase, status.start_time = intern(status.phase), intern(status.start_time)

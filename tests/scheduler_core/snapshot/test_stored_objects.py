@@ -70,6 +70,7 @@ def cases() -> Iterator[Raw]:
                 }
                 volumes = [{"name": token, "projected": {}}]
                 yield pod(f"of-daemon-{name}", f"node-{name}", f"u{name}", affinity=affinity, volumes=volumes)
+                yield pod(f"of-volume-{name}", f"node-{name}", f"u{name}", volumes=[{"name": "v", "csi": terms[0]}])
                 yield pod(f"of-daemon-pending-{name}", "", f"u{name}", affinity=affinity, volumes=volumes)
                 yield pod(f"of-daemon-written-{name}", f"node-{name}", affinity=affinity, volumes=volumes)
         yield pod(f"null-{name}", tolerations=None)
