@@ -35,7 +35,7 @@ def warnings_of_records(records: Iterable[Record], config: str) -> list[dict[str
         for record in records
         if record.kind in seen
         # about a bound pod there may only be a warning if it names other objects
-        and (created or not record.node or (id(record.model) in naming if record.model else _names_others(record)))
+        and (created or not record.has_node or (id(record.model) in naming if record.model else _names_others(record)))
     )
     return warnings_about(workloads, objects, config)
 

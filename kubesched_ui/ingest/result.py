@@ -43,6 +43,10 @@ class ObjectRecord(_StoredObject, gc=False):
     node: str = ""
     model: ClassVar[None] = None
 
+    @property
+    def has_node(self) -> bool:
+        return bool(self.node)
+
 
 class PodTemplate(NamedTuple):
     """What was found out about a pod. `pieces`: its JSON, in turn a text and the place of a value. `own`: the indices
@@ -88,6 +92,10 @@ class TemplatePod(_StoredObject, gc=False):
     def node(self) -> str:
         at = self.template.node
         return "" if at is None else self.values.split(b"\0")[at].decode()
+
+    @property
+    def has_node(self) -> bool:
+        return self.template.node is not None  # takes a tenth of the time of `node`
 
     @property
     def model(self) -> ObjectRecord:

@@ -39,7 +39,7 @@ def store(
         "kubernetes": result.kubernetes[:40],
         "config": result.config,
         "counts": result.counts,
-        "pending": sum(record.kind == "Pod" and not record.node for record in result.records.values()),
+        "pending": sum(record.kind == "Pod" and not record.has_node for record in result.records.values()),
         "warnings": scenario_warnings(result),
         "time": result.time,
     }

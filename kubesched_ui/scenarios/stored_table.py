@@ -149,7 +149,13 @@ def _nodes(records: Iterable[Record]) -> Iterator[NodeLine]:
 
 
 def _owner(record: Record) -> str:
-    owners = _read_owned(record.data).metadata.owner_references
+    """Return the controller of a pod of a template."""
+    data = record.data
+    try:
+        stored = _read_owned(data.partition(b',"spec":{')[0] + b"}")  # takes a third of the time of the whole pod
+    except msgspec.DecodeError:  # a field of the metadata has this name
+        stored = _read_owned(data)
+    owners = stored.metadata.owner_references
     return next((f"{owner.kind} {owner.name}" for owner in owners if owner.controller), "")
 
 

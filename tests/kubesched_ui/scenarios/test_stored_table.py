@@ -78,6 +78,9 @@ def cluster() -> list[dict[str, Any]]:
     finished = [owned(n, on="n1") for n in range(20, 26)]
     for one in finished:
         one["status"]["phase"] = "Succeeded"
+    nested = [owned(n) for n in range(30, 36)]
+    for one in nested:
+        one["metadata"]["ownerReferences"][0]["spec"] = {}  # no field of the metadata, but of the whole text
     nominated = pod("waits")
     nominated["status"] = {"nominatedNodeName": "n2"}
     classes = [
@@ -89,6 +92,7 @@ def cluster() -> list[dict[str, Any]]:
         *(owned(n, on=f"n{n % 3}") for n in range(10)),
         *(owned(n) for n in range(10, 20)),
         *finished,
+        *nested,
         nominated,
         *(pod(f"mine-{n}", priorityClassName="high") for n in range(5)),
         failed("web-13", "default-scheduler"),
