@@ -120,6 +120,8 @@ def _complete(pod: dict[str, Any], daemon: bool, number: int, choose: random.Ran
         "containerID": f"containerd://{choose.getrandbits(256):064x}",
         "state": {"running": {"startedAt": time}},
     }
+    requests = spec["containers"][0]["resources"]["requests"]
+    started |= {"allocatedResources": requests, "resources": {"requests": requests}, "volumeMounts": [mount]}
     pod["status"] |= {
         "conditions": [{"type": of, "status": "True", "lastTransitionTime": time} for of in types],
         "containerStatuses": [started | {"ready": True, "started": True, "restartCount": 0, "lastState": {}}],

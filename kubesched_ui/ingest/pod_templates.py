@@ -34,6 +34,7 @@ _OWN: dict[str, dict[str, bytes]] = {
     "metadata": {"name": _NAME, "uid": _NAME, "resourceVersion": _NAME, "creationTimestamp": _TIME},
     "spec": {"nodeName": _NAME, "name": _TOKEN_VOLUME, "metadata.name": _NAME},
     "status": {
+        "name": _TOKEN_VOLUME,  # mounted, since Kubernetes 1.31
         **dict.fromkeys(("startTime", "lastTransitionTime", "startedAt", "finishedAt"), _TIME),
         **dict.fromkeys(("podIP", "hostIP", "ip"), _ADDRESS),
         "containerID": _CONTAINER,

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 import msgspec
 
 from scheduler_core.api import selectors
-from scheduler_core.api.objects import Container, Pod, PodAffinity, PodAffinityTerm, PodSpec, Volume, timestamp
+from scheduler_core.api.objects import (
+    Container,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodSpec,
+    Volume,
+    timestamp,
+)
 from scheduler_core.cluster import resources
 from scheduler_core.cluster.pod_counts import LabelClass, Term, TermColumn, only
 from scheduler_core.releases import Release
@@ -184,19 +192,22 @@ class PodInfo:
 def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
     """Return the pods in the scheduler. Pods whose specs have the same parts, as those of a template in a snapshot do,
     share what follows from these. Raises QuantityError."""
-    known: dict[int, PodInfo] = {}  # id of a list of containers -> a pod that has this list
+    known: dict[tuple[int, int, int], PodInfo] = {}  # ids of a pod's containers and, if they count, statuses -> the pod
     infos = []
     for pod in pods:
         spec, status = pod.spec, pod.status
-        statuses = status.container_statuses or status.init_container_statuses
-        if statuses and resources.has_resized(pod):
-            infos.append(PodInfo(pod, release))
-            continue
-        like = known.get(id(spec.containers))
+        statuses, inits = status.container_statuses, status.init_container_statuses
+        key = id(spec.containers), 0, 0
+        if (statuses or inits) and resources.has_resized(pod):
+            if resources.is_infeasible(pod):
+                infos.append(PodInfo(pod, release))
+                continue
+            key = key[0], id(statuses), id(inits) if inits else 0
+        like = known.get(key)
         if like is None or not _same_parts(spec, like):
             if len(known) >= MAX_KNOWN:
                 known.clear()
-            like = known[id(spec.containers)] = PodInfo(pod, release)
+            like = known[key] = PodInfo(pod, release)
             infos.append(like)
         else:
             infos.append(PodInfo(pod, release, like))

@@ -105,7 +105,8 @@ def _container(
     return requests
 
 
-def _is_infeasible(pod: Pod) -> bool:
+def is_infeasible(pod: Pod) -> bool:
+    """Return whether the kubelet cannot resize the pod on its node."""
     return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
 
 
@@ -133,7 +134,7 @@ def crashes(pod: Pod, release: Release) -> bool:
     statuses = {one.name: one for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
     if not statuses:
         return False
-    infeasible = _is_infeasible(pod)
+    infeasible = is_infeasible(pod)
     sidecars = (one for one in pod.spec.init_containers if one.restart_policy == "Always")
     for container in (*pod.spec.containers, *sidecars):
         status = statuses.get(container.name)
@@ -249,7 +250,7 @@ def pod_requests(pod: Pod, release: Release, nonzero: bool) -> Nano:
     `nonzero` replaces missing cpu and memory requests of a container by the defaults of scoring.
     """
     missing = {CPU: DEFAULT_CPU_NANO, MEMORY: DEFAULT_MEMORY_NANO} if nonzero else {}
-    infeasible = _is_infeasible(pod)
+    infeasible = is_infeasible(pod)
     statuses = _statuses(pod, False, release)
     total: Nano = {}
     for container in pod.spec.containers:

@@ -90,7 +90,9 @@ def change(path: str, value: Any) -> Change:
 def mount(one: Pod, *volumes: str) -> None:
     """Add volumes, the first of which the container mounts."""
     one["spec"]["volumes"] = [{"name": name, "emptyDir": {}} for name in volumes]
-    one["spec"]["containers"][0]["volumeMounts"] = [{"name": volumes[0], "mountPath": "/m"}]
+    one["spec"]["containers"][0]["volumeMounts"] = mounts = [{"name": volumes[0], "mountPath": "/m"}]
+    if "status" in one:
+        one["status"]["containerStatuses"][0]["volumeMounts"] = mounts
 
 
 def token(one: Pod) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +83,29 @@ def test_pods_that_share_parts_have_what_they_have_alone() -> None:
         assert all(getattr(info, name) == getattr(alone, name) for name in PodInfo.__slots__)
     assert infos[1].volumes is infos[0].volumes
     assert [info.requests["cpu"] for info in infos] == [1000, 1000, 3000, 1000]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 3, 1, 5, 4]])
+def test_pods_that_share_allocated_resources_have_what_they_have_alone(order: list[int]) -> None:
+    its = get_release("1.36")
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}
+
+    def status(cpu: str, *conditions: dict[str, str]) -> dict[str, Any]:
+        return {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": cpu}}], "conditions": [*conditions]}
+
+    infeasible = status("1", {"type": "PodResizePending", "reason": "Infeasible"})
+    each = [{}, {}, status("3"), status("3"), status("4"), infeasible]
+    pods = [decode({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec, "status": one}) for one in each]
+    assert all(isinstance(one, Pod) for one in pods)
+    statuses = pods[2].status.container_statuses  # type: ignore[union-attr]
+    pods[3].status.container_statuses = statuses  # type: ignore[union-attr]
+    pods[5].status.container_statuses = statuses  # type: ignore[union-attr]
+    for one in pods[1:]:
+        one.spec = msgspec.structs.replace(pods[0].spec)  # type: ignore[union-attr]
+    infos = dict(zip(order, pod_infos([pods[place] for place in order], its), strict=True))  # type: ignore[misc]
+    for info in infos.values():
+        alone = PodInfo(info.pod, its)
+        assert all(getattr(info, name) == getattr(alone, name) for name in PodInfo.__slots__)
+    assert [infos[place].requests["cpu"] for place in range(6)] == [2000, 2000, 3000, 3000, 4000, 3000]
+    assert infos[2].requests is infos[3].requests
+    assert infos[0].requests is infos[1].requests
