@@ -53,7 +53,7 @@ class PodInfo:
     )
 
     def __init__(self, pod: Pod, release: Release, like: PodInfo | None = None) -> None:
-        """`like`: a pod with the same parts of the spec; what follows from them is taken from it."""
+        """`like`: a pod with the same parts of the spec but the affinity; what follows from them is taken from it."""
         self.pod = pod
         self.release = release
         self.namespace = pod.metadata.namespace
@@ -81,7 +81,9 @@ class PodInfo:
         else:
             self.requests, self.held, self.slip = like.requests, like.held, like.slip
             self.nonzero, self.nonzero_incoming = like.nonzero, like.nonzero_incoming
-            self.host_ports, self.node_selection = like.host_ports, like.node_selection
+            self.host_ports = like.host_ports
+            same = pod.spec.affinity is like.pod.spec.affinity
+            self.node_selection = like.node_selection if same else _node_selection(pod)
             self.tolerations, self.volumes = like.tolerations, like.volumes
         named = pod.spec.scheduling_group
         self.group = f"{self.namespace}/{named.pod_group_name}" if named is not None else ""
@@ -215,14 +217,14 @@ def pod_infos(pods: Sequence[Pod], release: Release) -> list[PodInfo]:
 
 
 def _same_parts(one: PodSpec, like: PodInfo) -> bool:
-    """Return whether a spec has the objects of a pod's spec as parts of which the data of PodInfo is made."""
+    """Return whether a spec has the objects of a pod's spec as parts of which the data of PodInfo is made, except for
+    its affinity: each pod of a DaemonSet has its own."""
     other = like.pod.spec
     return (
         one.containers is other.containers
         and one.init_containers is other.init_containers
         and one.overhead is other.overhead
         and one.resources is other.resources
-        and one.affinity is other.affinity
         and one.node_selector is other.node_selector
         and one.tolerations is other.tolerations
         and (one.volumes is other.volumes or not (like.volumes or any(map(counts, one.volumes))))

@@ -70,19 +70,25 @@ def test_pods_that_share_parts_have_what_they_have_alone() -> None:
         "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}],
     }
     allocated = {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "3"}}]}
-    pods = [decode({"kind": "Pod", "metadata": {"name": name}, "spec": spec}) for name in "abcd"]
+    pods = [decode({"kind": "Pod", "metadata": {"name": name}, "spec": spec}) for name in "abcdf"]
     other = decode({"kind": "Pod", "metadata": {"name": "e"}, "spec": spec | {"tolerations": []}, "status": allocated})
     assert isinstance(other, Pod)
     for one in pods[1:]:
         assert isinstance(one, Pod)
         one.spec = msgspec.structs.replace(pods[0].spec)  # type: ignore[union-attr]
+    field = {"key": "metadata.name", "operator": "In", "values": ["n"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    daemon = decode({"kind": "Pod", "metadata": {"name": "f"}, "spec": {"affinity": affinity}})
+    pods[4].spec.affinity = daemon.spec.affinity  # type: ignore[union-attr]
     pods[2].status, pods[3].spec.tolerations = other.status, other.spec.tolerations  # type: ignore[union-attr]
-    infos = pod_infos(pods, its)  # type: ignore[arg-type]
+    infos = pod_infos([pods[0], pods[4], *pods[1:4]], its)  # type: ignore[list-item]
     for info in infos:
         alone = PodInfo(info.pod, its)
         assert all(getattr(info, name) == getattr(alone, name) for name in PodInfo.__slots__)
-    assert infos[1].volumes is infos[0].volumes
-    assert [info.requests["cpu"] for info in infos] == [1000, 1000, 3000, 1000]
+    assert infos[2].volumes is infos[1].volumes is infos[0].volumes
+    assert infos[2].node_selection == infos[0].node_selection != infos[1].node_selection
+    assert [info.requests["cpu"] for info in infos] == [1000, 1000, 1000, 3000, 1000]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 3, 1, 5, 4]])
