@@ -14,6 +14,7 @@ Source: pkg/scheduler/schedule_one.go.
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -419,9 +420,12 @@ class Scheduler:
 
     def _store_batch_result(self, framework: Framework, state: CycleState, trace: CycleTrace) -> None:
         """Keep the other feasible nodes for the next pod, which may have the same signature."""
-        others: list[str] = []
+        others = None
         if state.signature is not None and trace.made_scores and trace.batch_hint != trace.node:
-            others = left_over(trace.feasible_rows(), trace.total(), trace.selected_row, self.cluster.nodes)
+            rows, chosen, nodes = trace.feasible_rows(), trace.selected_row, self.cluster.nodes
+            # the next cycle changes the ranking
+            total = trace.total() if state.ranking is None else state.ranking.copy()
+            others = partial(left_over, rows, total, chosen, nodes.name_rank(), nodes.names)
         framework.batching.store(state.signature, self.attempts, trace.batch_hint, trace.node, others)
 
     def assume_and_reserve(self, framework: Framework, state: CycleState, pod: PodInfo, trace: CycleTrace) -> None:

@@ -186,8 +186,12 @@ def _resume_batching(simulation: Simulation, before: Iterable[CycleTrace]) -> No
     bound = pods[first.pod]
     spec = structs.replace(bound.pod.spec, node_name="")  # as it was in its cycle
     signed = framework.batching.sign(PodInfo(structs.replace(bound.pod, spec=spec), bound.release))
-    others = left_over(first.feasible_rows(), first.total(), first.selected_row, nodes) if first.scores else []
-    framework.batching.store(signed, scheduler.attempts, "", last.node, others[: len(others) - len(tried) + 1])
+    others: list[str] = []
+    if first.scores:
+        rows, chosen = first.feasible_rows(), first.selected_row
+        others = left_over(rows, first.total(), chosen, nodes.name_rank(), nodes.names)
+    kept = others[: len(others) - len(tried) + 1]
+    framework.batching.store(signed, scheduler.attempts, "", last.node, lambda: kept)
 
 
 class Continuing(Recorder):

@@ -6,7 +6,7 @@ node. The stored nodes are valid only for the next attempt of the same profile.
 Source: pkg/scheduler/framework/runtime/batch.go. Its age limit of 500 ms is never reached in virtual time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class Batching:
         self._signers = [plugin for plugin in found.values() if plugin.sign is not None]
         self._signs = len(self._signers) == len(found)
         self._last: tuple[int, str] = (-1, "")  # the last attempt that found a node, and that node
-        self._kept: tuple[bytes, list[str]] | None = None  # the signature and the remaining nodes, the best last
+        # the signature, and what returns the remaining nodes, the best last
+        self._kept: tuple[bytes, Callable[[], list[str]]] | None = None
 
     def sign(self, pod: PodInfo) -> bytes | None:
         """Return the signature by which pods are compared; None if a plugin cannot sign the pod."""
@@ -48,7 +49,7 @@ class Batching:
     def hint(self, signed: bytes | None, attempt: int, verdicts: Mapping[str, Verdict], nodes: NodeTable) -> str:
         """Return the node to try first, "" for none. `verdicts`: the Filter results without nominated pods."""
         before, chosen = self._last
-        if not self._kept or not self._kept[1] or attempt != before + 1 or signed is None or signed != self._kept[0]:
+        if not self._kept or attempt != before + 1 or signed is None or signed != self._kept[0]:
             return ""
         row = nodes.rows.get(chosen)
         if row is None:
@@ -57,17 +58,26 @@ class Batching:
         first = next((status for verdict in verdicts.values() if (status := verdict.at(row)) is not None), None)
         if first is None or not first.rejected:
             return ""
-        return self._kept[1].pop()
+        signed, others = self._kept[0], self._kept[1]()
+        self._kept = signed, lambda: others
+        return others.pop() if others else ""
 
-    def store(self, signed: bytes | None, attempt: int, hint: str, chosen: str, others: list[str]) -> None:
-        """Store the result of an attempt that found a node. `others`: the remaining nodes, the best last."""
+    def store(
+        self, signed: bytes | None, attempt: int, hint: str, chosen: str, others: Callable[[], list[str]] | None
+    ) -> None:
+        """Store the result of an attempt that found a node. `others`: returns the remaining nodes, the best last, and
+        is called for the next pod, if it has the same signature and does not fit on `chosen`; None if there are none.
+        """
         self._last = attempt, chosen
         if hint and hint == chosen:
             return
-        self._kept = (signed, others) if signed is not None and others else None
+        self._kept = (signed, others) if signed is not None and others is not None else None
 
 
-def left_over(rows: Rows, total: Int64, chosen: int, nodes: NodeTable) -> list[str]:
-    """Return the feasible nodes except the chosen one, the best last. In a tie the first by name is better."""
-    order = rows[np.lexsort((-nodes.name_rank()[rows], total))]
-    return [nodes.names[row] for row in order[order != chosen].tolist()]
+def left_over(rows: Rows, total: Int64, chosen: int, ranks: Rows, names: Sequence[str]) -> list[str]:
+    """Return the feasible nodes except the chosen one, the best last. In a tie the first by name is better.
+
+    `total`: int64 over `rows`, the total scores or numbers in their order. `ranks` and `names`: see `NodeTable`.
+    """
+    order = rows[np.lexsort((-ranks[rows], total))]
+    return [names[row] for row in order[order != chosen].tolist()]

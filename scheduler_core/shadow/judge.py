@@ -588,7 +588,7 @@ class Judge:
                 signed,
                 judgement.time,
                 judgement.node,
-                left_over(evaluation.rows, total, row, nodes),
+                left_over(evaluation.rows, total, row, nodes.name_rank(), nodes.names),
             )
 
     # ---- messages
