@@ -20,8 +20,8 @@ from scheduler_core.framework import interface as fwk
 from scheduler_core.framework import signers
 from scheduler_core.plugins.resource_allocation import (
     REQUESTED,
-    column_of,
     columns,
+    divisors,
     filled,
     shares_of_pair,
     with_weights,
@@ -130,8 +130,12 @@ class NodeResourcesBalancedAllocation(fwk.PreScorePlugin, fwk.ScorePlugin):
         if not self.cluster.release.balanced_allocation_scores_change:
             return scores
         nodes = self.cluster.nodes
-        before = on_rows(nodes.used[1:3], rows) + column_of(pod.slip, 0)
-        return _change(scores, _score_two_shares(np.minimum(before / on_rows(nodes.capacity[1:3], rows), 1.0)))
+        capacity = divisors(nodes)
+        assert capacity is not None, "the shares need it, too"
+        before: Float64 = on_rows(nodes.used[1:3], rows).astype(np.float64)
+        before[0] += pod.slip
+        before /= on_rows(capacity, rows)
+        return _change(scores, _score_two_shares(np.minimum(before, 1.0, out=before)))
 
     def _score_of_two(self, pod: PodInfo, rows: fwk.Rows) -> fwk.Int64:
         """Return 100 x (1 - difference of the used shares of cpu and memory), with default requests.

@@ -217,7 +217,7 @@ def shares_of_pair(cluster: Cluster, state: fwk.CycleState, pod: PodInfo, rows: 
         state.shares = None
         return kept[2]
     nodes = cluster.nodes
-    capacity, amounts = state.of_class("shares", lambda: (_divisors(nodes), _amounts(pod)))
+    capacity, amounts = state.of_class("shares", lambda: (divisors(nodes), _amounts(pod)))
     if capacity is None or amounts is None or nodes.has_extreme_amounts:
         return None
     # in place: memory is slower than arithmetic
@@ -238,7 +238,7 @@ def _amounts(pod: PodInfo) -> Float64 | None:
     return np.array([[[-100 * scored_cpu], [-100 * scored_memory]], [[cpu], [memory]]], np.float64)
 
 
-def _divisors(nodes: NodeTable) -> Float64 | None:
+def divisors(nodes: NodeTable) -> Float64 | None:
     """Return the allocatable cpu and memory of each node as two rows of float64; None unless all nodes have both, each
     less than 2^46."""
 
