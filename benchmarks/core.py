@@ -17,20 +17,12 @@ from scheduler_core.commands.mixed_workload import MIXES
 MIXED_SIZES = ((300, 3000), (1000, 5000), (5000, 5000))
 SIZES = ((100, 3000), (1000, 5000), (5000, 10000))
 WORKLOADS = ("basic", "spread", "antiaffinity", "prefaffinity")
-UPSTREAM = {  # pods/s of upstream's own algorithm, both cores, no trace, where it was measured
-    "mixed": {1000: 172, 5000: 66},
-    "basic": {100: 1830, 1000: 320, 5000: 60},
-    "spread": {100: 1400, 1000: 195, 5000: 35},
-    "antiaffinity": {100: 1000, 1000: 182, 5000: 35},
-    "prefaffinity": {100: 790, 1000: 197, 5000: 45},
-}
 COLUMNS = {
     "workload": "{workload}",
     "nodes": "{nodes:,}",
     "pods": "{pods:,}",
     "pods/s": "{pods_per_s:,.0f}",
     "pods/s without trace": "{pods_per_s_without_trace:,.0f}",
-    "upstream pods/s": "{upstream}",
     "trace bytes/pod": "{trace_bytes_per_pod:,}",
     "peak memory": "{peak_rss_mb:.0f} MB",
 }
@@ -69,5 +61,4 @@ def measure(runs: int = 3, quick: bool = False, snapshots: Path | None = None) -
     for workload, nodes, pods in plan:
         folder = snapshots if workload == SNAPSHOTS else OPENB
         row, untraced = (median(runs, workload, nodes, pods, *SETTINGS, folder, trace) for trace in (True, False))
-        row["upstream"] = UPSTREAM.get(row["workload"], {}).get(row["nodes"], "")
         yield row | {"pods_per_s_without_trace": untraced["pods_per_s"]}

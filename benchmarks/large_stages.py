@@ -21,6 +21,7 @@ from benchmarks.processes import in_new_process
 from benchmarks.product import in_this_process
 
 APPS = 200
+PODS_AS = ("simple", "of the API server", "of daemons")
 # Settings that let a cluster of 65,000 nodes and 500,000 pods in.
 LIMITS = {
     **{"INGEST_MAX_NODES": "65000", "INGEST_MAX_PODS": "500000", "INGEST_MAX_BYTES": "1073741824"},
@@ -188,6 +189,8 @@ def stage(name: str, var: Path) -> dict[str, Any]:
 def measure(
     nodes: int = 65_000, pods: int = 500_000, bound: int = 490_000, pods_as: str = "simple"
 ) -> Iterator[dict[str, Any]]:
+    if pods_as not in PODS_AS:
+        raise SystemExit(f"--pods-as: {pods_as!r} is not one of {', '.join(map(repr, PODS_AS))}")
     with tempfile.TemporaryDirectory() as folder:
         with (Path(folder) / "cluster.json.gz").open("wb") as file:
             cluster(pods, nodes, bound, file, pods_as)
